@@ -135,12 +135,12 @@ impl Costs {
     fn promises(&self, operation: Case, depth: usize) -> Vec<String> {
         let line = |name: &str, others: &[f64], limit: Option<f64>| {
             let (ratio, by_hand) = (self.ratio("plimsoll", others), self.ratio("by hand", others));
-            let kept = match limit {
-                Some(limit) if ratio <= limit => format!("{limit} | kept"),
+            let target = match limit {
+                Some(limit) if ratio <= limit => format!("{limit} | met"),
                 Some(limit) => format!("{limit} | MISSED"),
                 None => "– | not promised".to_owned(),
             };
-            format!("| {} | {depth} | {name} | {ratio:.2} | {by_hand:.2} | {kept} |", operation.name())
+            format!("| {} | {depth} | {name} | {ratio:.2} | {by_hand:.2} | {target} |", operation.name())
         };
         let limits: &[(&str, Option<f64>)] = if depth == 1 {
             &[("echo", Some(1.25)), ("by hand", None)]

@@ -49,14 +49,14 @@ pub fn run(servers: &Servers, rounds: usize) -> Result<(), Box<dyn Error>> {
         }
         let (own, theirs) = (median(&own), median(&theirs));
         let protocol = if operation.is_smb() { "SMB" } else { "NFS" };
-        let kept = |kept: bool| if kept { "kept" } else { "missed" };
+        let verdict = |is_met: bool| if is_met { "met" } else { "missed" };
         let (rate, cost) = (own.rate / theirs.rate, own.cpu_ms / theirs.cpu_ms);
         println!(
             "| {protocol} | plimsoll | {:.0} | {:.0} | {rate:.2} × the rate (≥ 1: {}); {cost:.2} × the CPU (< 1: {}) |",
             own.rate,
             own.cpu_ms,
-            kept(rate >= 1.0),
-            kept(cost < 1.0),
+            verdict(rate >= 1.0),
+            verdict(cost < 1.0),
         );
         println!("| {protocol} | {other} | {:.0} | {:.0} | |", theirs.rate, theirs.cpu_ms);
     }

@@ -14,7 +14,7 @@ pub struct ResolvedTarget {
     pub target: Target,
     /// The target in messages.
     pub shown: String,
-    /// Kept alive as long as it is needed.
+    /// Alive as long as it is needed.
     embedded: Option<Embedded>,
     /// Further targets: each of all has its share of the clients.
     others: Vec<ResolvedTarget>,

@@ -30,8 +30,9 @@ pub fn finished_levels(
         error => anyhow::Error::new(error),
     })?;
     let kept = &recording.manifest.transactions;
-    let other = differs(measured(&recording)?, ours)?
-        .or_else(|| (*kept != sample.told()).then(|| format!("it was made with --record-transactions {}", kept.which)));
+    let other = differs(measured(&recording)?, ours)?.or_else(|| {
+        (*kept != sample.policy()).then(|| format!("it was made with --record-transactions {}", kept.which))
+    });
     if let Some(why) = other {
         return Err(Usage(format!("--continue: {shown} is the recording of a different run: {why}")).into());
     }

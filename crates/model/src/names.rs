@@ -32,7 +32,7 @@ impl Symbol {
     }
 }
 
-/// Strangers choose the names.
+/// Other people choose the names, so the hash has a random seed.
 type Seeded = foldhash::quality::RandomState;
 
 /// All names so far. Bounded in bytes: further names are refused and counted, never silently merged.

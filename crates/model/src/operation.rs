@@ -145,7 +145,7 @@ pub enum Group {
 }
 
 impl Group {
-    /// Every group, in the seed's order.
+    /// Every group, in the order of Swartz (1997).
     pub const ALL: [Group; 9] = [
         Group::OpenClose,
         Group::Attributes,
@@ -158,7 +158,7 @@ impl Group {
         Group::Unknown,
     ];
 
-    /// The seed's name of the group, subgroups dotted as in its Appendix A.
+    /// The name of the group in Swartz (1997), subgroups dotted as in its Appendix A.
     pub fn label(self) -> &'static str {
         match self {
             Group::OpenClose => "Open/Close",

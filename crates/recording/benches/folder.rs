@@ -2,7 +2,9 @@
 //! times are for a row group of 65,536 transactions, from memory to a file.
 
 use plimsoll_model::{Names, Procedure, Protocol, Symbol, Transaction};
-use plimsoll_recording::folder::{Finished, Kept, Machine, Manifest, Packer, Progress, RecordingWriter, Rows, SCHEMA};
+use plimsoll_recording::folder::{
+    Finished, Machine, Manifest, Packer, Progress, RecordingWriter, Rows, SCHEMA, TransactionPolicy,
+};
 use plimsoll_stats::IntervalWidth;
 use serde_json::Value;
 
@@ -24,7 +26,7 @@ fn manifest() -> Manifest {
         ended_ns: None,
         machine: Machine::default(),
         clock: String::new(),
-        transactions: Kept { which: "all".to_owned(), one_in: 1, seed: 0, rule: String::new() },
+        transactions: TransactionPolicy { which: "all".to_owned(), one_in: 1, seed: 0, rule: String::new() },
         validity: None,
         measured: Value::Null,
         stages: Vec::new(),

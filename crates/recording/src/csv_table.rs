@@ -1,7 +1,7 @@
 //! The table as CSV (RFC 4180): a header row, `\n` after each row, numbers plain, an empty field where a value is
 //! not known, quotes where the `csv` crate finds them needed.
 //!
-//! Names come from strangers' traffic and are written as they were. A program that takes a field beginning with
+//! Names come from traffic of other people and are written as they were. A program that takes a field beginning with
 //! `=`, `+`, `-` or `@` for a formula (spreadsheets do) will take it so here too: a prefix against that would
 //! falsify the data, so import such columns as text, or use Parquet.
 //! An empty name and an unknown one look alike in CSV; Parquet tells them apart.

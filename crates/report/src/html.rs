@@ -4,7 +4,7 @@
 //! scripts on, the same numbers, embedded as JSON, are drawn by a bundled part of Apache ECharts
 //! (`docs/decisions/0005-plotting-library.md`).
 //!
-//! Every text of a capture was written by a stranger. Markup is escaped by [`maud`] when it is spliced in, characters
+//! No text of a capture is trusted. Markup is escaped by [`maud`] when it is spliced in, characters
 //! that act instead of showing become visible escapes (`untrusted`), the embedded JSON contains no character that
 //! could end its element (`data`), and the page's policy (`policy`) allows our two scripts by digest and nothing
 //! from any network.

@@ -138,8 +138,8 @@ fn memory(bench: &Bench, plimsoll: &Path, captures: &[(&str, &Captures)]) -> Out
         let [short, long, tabled] = [short, long, tabled].map(|taken| taken.peak_kib);
         println!("{name:<10} {:>12} {:>16} {:>18}", mib(short), mib(long), mib(tabled));
         if let (Some(short), Some(long)) = (short, long) {
-            let kept = long <= PEAK_KIB && long <= short + PEAK_ERROR_KIB;
-            println!("  {}: 64 MiB at most, and no more than the short one took", verdict(kept));
+            let is_met = long <= PEAK_KIB && long <= short + PEAK_ERROR_KIB;
+            println!("  {}: 64 MiB at most, and no more than the short one took", verdict(is_met));
         }
     }
     Ok(())
@@ -158,8 +158,8 @@ pub(crate) fn promise(what: &str, promised: f64, measured: f64) {
     println!("  {}: {what} (promised: {wanted})", verdict(measured >= promised));
 }
 
-fn verdict(kept: bool) -> &'static str {
-    if kept { "kept" } else { "MISSED" }
+fn verdict(is_met: bool) -> &'static str {
+    if is_met { "met" } else { "MISSED" }
 }
 
 pub(crate) fn describe(path: &Path) -> String {

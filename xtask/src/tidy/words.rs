@@ -3,16 +3,20 @@
 use super::source::Source;
 
 /// A replaced word and the word to use. Underscores and capitals inside a name are boundaries: `station` is found in
-/// `stations_with_errors` and `StationTally`, and not in `workstation`.
-const REPLACED: [(&str, &str); 39] = [
+/// `stations_with_errors` and `StationTally`, and not in `workstation`. A word without a capital is found in any case.
+const REPLACED: [(&str, &str); 50] = [
     ("station", "client (in code: client_index)"),
     ("stations", "clients"),
     ("Station", "Client"),
     ("Stations", "Clients"),
     ("seed_name", "netbench_name"),
     ("first seed", "author and year: Swartz 1997"),
+    ("the seed's", "author and year: Swartz 1997"),
     ("seed 1's", "author and year: Swartz 1997"),
+    ("seed 2's", "author and year"),
+    ("seed 3's", "author and year"),
     ("seed 4's", "author and year: Poo & Tan 1988"),
+    ("seed 5's", "author and year"),
     ("Vigil", "BusyPoll"),
     ("vigil", "busy_poll"),
     ("Rota", "ArrivalQueue"),
@@ -32,6 +36,14 @@ const REPLACED: [(&str, &str); 39] = [
     ("logging_on", "with_logon"),
     ("caching=kept", "caching=lease-cached"),
     ("caching = \"kept\"", "caching = \"lease-cached\""),
+    ("Kept", "a noun for the content"),
+    ("fn kept", "a verb"),
+    ("mod kept", "a noun for the content"),
+    ("kept.rs", "a noun for the content"),
+    ("{ \"kept\" }", "met"),
+    ("| kept\"", "met"),
+    ("stranger", "unmatched, untrusted or other"),
+    ("strangers", "unmatched, untrusted or other"),
     ("Reached", "Connector"),
     ("Wishes", "ConnectOptions"),
     ("keep_awake", "no_cpu_idle"),
@@ -39,7 +51,6 @@ const REPLACED: [(&str, &str); 39] = [
     ("spoilt", "invalid or corrupted"),
     ("for_ever", "sustained_load"),
     ("operations a second", "operations per second"),
-    ("Operations a second", "Operations per second"),
     ("calls a second", "calls per second"),
     ("iterations a second", "iterations per second"),
     ("requests a second", "requests per second"),
@@ -57,9 +68,11 @@ pub(crate) fn problems(sources: &[Source]) -> Vec<String> {
 
 fn in_file(source: &Source) -> Vec<String> {
     let mut problems = Vec::new();
-    for (i, line) in source.text.lines().enumerate() {
-        let found = REPLACED.iter().filter(|(old, _)| holds(line, old));
-        problems.extend(found.map(|(old, new)| format!("{}:{}: `{old}`: say {new}", source.path, i + 1)));
+    // Names of files come first, as line 0.
+    for (i, line) in std::iter::once(source.path.as_str()).chain(source.text.lines()).enumerate() {
+        let lower = line.to_ascii_lowercase();
+        let found = REPLACED.iter().filter(|(old, _)| holds(line, old) || holds(&lower, old));
+        problems.extend(found.map(|(old, new)| format!("{}:{i}: `{old}`: say {new}", source.path)));
     }
     problems
 }
@@ -91,6 +104,12 @@ mod tests {
         {
             assert_eq!(count(old), 1, "{old}");
         }
+        for old in ["Strangers choose", "Kdc::STRANGER", "Seed 1's experiment", "First seed", "SEED_NAME"] {
+            assert_eq!(count(old), 1, "{old}");
+        }
+        for old in ["struct KeptMessages {", "fn kept(&self)", "mod kept;", "if met { \"kept\" }", "{limit} | kept\""] {
+            assert_eq!(count(old), 1, "{old}");
+        }
         assert_eq!(count("a station,\nand stations\n"), 2);
     }
 
@@ -99,6 +118,16 @@ mod tests {
         for text in ["workstation", "stationary", "--seed 1", "rotation", "Toldo", "it was unreached", "crew"] {
             assert_eq!(count(text), 0, "{text}");
         }
+        for text in ["seeds 4 to 6", "they are kept", "let kept = 1;", "|kept| kept.len()", "strange", "unkept"] {
+            assert_eq!(count(text), 0, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_of_files_are_checked_too() {
+        let of = |path| problems(&[Source::new(path, "")]);
+        assert_eq!(of("src/kept.rs").len(), 1);
+        assert_eq!(of("src/keeper.rs"), [""; 0]);
     }
 
     #[test]

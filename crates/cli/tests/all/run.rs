@@ -400,7 +400,7 @@ fn several_levels_are_several_stages() {
 }
 
 #[test]
-fn kept_awake_is_a_term_of_the_run() {
+fn no_cpu_idle_is_a_term_of_the_run() {
     let _alone = alone();
     let rated =
         ["run", "getattr", "--target", "embedded:nfs", "--rate", "200", "--duration", "300ms", "--json", "-", "-q"];

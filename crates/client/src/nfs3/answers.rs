@@ -119,7 +119,7 @@ impl NfsClient {
         ending: &mut Ending,
         events: &mut dyn Events,
     ) -> Result<Option<u32>, Malformed> {
-        // A job that timed out has gone; its answers are strangers and do not come here.
+        // A job that timed out has gone; its answers are unmatched and do not come here.
         let Some(job) = job else { return Err(Malformed) };
         let status = match call.what.procedure {
             0 => null::parse(results).map(|()| {

@@ -11,7 +11,7 @@ use super::channels::ChannelState;
 use super::client::{SmbClient, State};
 use super::connection::keys::{Derivation, SessionKeys};
 use super::connection::signing::Signer;
-use super::connection::{Connection, KeptMessages, Protection, RequestContext, Session};
+use super::connection::{Connection, Protection, RequestContext, SentMessages, Session};
 use super::jobs::{Job, JobId, Kind};
 use super::logon::Logon;
 use super::logon_messages::chosen_in_311;
@@ -267,7 +267,7 @@ impl SmbClient {
             Session { id, tree, signer: Some(signer), signs, seal, seals, sequence, ..Session::default() };
         found.connection.is_binding = false;
         found.connection.credits.begin_at(carried);
-        found.connection.kept = Some(KeptMessages::default());
+        found.connection.sent_messages = Some(SentMessages::default());
         (found.state, found.logon) = (ChannelState::Bound, None);
         Ok(())
     }

@@ -13,7 +13,7 @@ use plimsoll_wire::smb2::{create, header, query_directory, status};
 
 use super::channels::ChannelState;
 use super::client::{SmbClient, State};
-use super::connection::{Connection, Kept, Outgoing, RequestContext};
+use super::connection::{Connection, Outgoing, RequestContext, SentMessage, SentMessages};
 use super::jobs::{JobId, Kind};
 use super::request_kind::RequestKind;
 use super::waiting::Waiting;
@@ -82,11 +82,11 @@ impl SmbClient {
         }
         self.count_loss();
         self.durable.iter_mut().for_each(|durable| durable.outage.missed(&calls));
-        let kept = lost.kept.as_mut().map(|kept| kept.take()).unwrap_or_default();
-        for (first, kept) in kept.into_iter().rev() {
+        let messages = lost.sent_messages.as_mut().map(SentMessages::take).unwrap_or_default();
+        for (first, message) in messages.into_iter().rev() {
             // At least one request of a stored message is outstanding.
             let sent = calls.iter().find(|call| call.id >= first).is_some_and(|call| call.sent.is_some());
-            self.send_again(kept, sent);
+            self.send_again(message, sent);
         }
         self.pump(at, out, events);
     }
@@ -106,25 +106,25 @@ impl SmbClient {
             || self.durable.as_ref().is_some_and(|durable| durable.has_resumed)
     }
 
-    fn send_again(&mut self, mut kept: Kept, was_sent: bool) {
-        let probes = kept.outgoing.members.iter().all(|member| member.step == RequestKind::Echo);
-        let job = self.jobs.get(kept.job);
-        if job.is_none() && (kept.job != JobId::NONE || probes) {
+    fn send_again(&mut self, mut message: SentMessage, was_sent: bool) {
+        let probes = message.outgoing.members.iter().all(|member| member.step == RequestKind::Echo);
+        let job = self.jobs.get(message.job);
+        if job.is_none() && (message.job != JobId::NONE || probes) {
             return;
         }
         if was_sent {
-            kept.again += 1;
-            mark_replay(&mut kept.outgoing);
+            message.again += 1;
+            mark_replay(&mut message.outgoing);
             if let Some(Kind::List { entries, .. }) = job.map(|job| &mut job.kind)
-                && restart_listing(&mut kept.outgoing)
+                && restart_listing(&mut message.outgoing)
             {
                 *entries = 0;
             }
             if let Some(channels) = &mut self.channels {
-                channels.sent_again += u64::from(kept.left);
+                channels.sent_again += u64::from(message.left);
             }
         }
-        self.waiting.push_front(Waiting::again(kept));
+        self.waiting.push_front(Waiting::again(message));
     }
 
     /// Whether a response belongs to a request that was sent again, or must be.
@@ -136,22 +136,25 @@ impl SmbClient {
         at: i64,
     ) -> Option<Repeated> {
         let (lost, several) = (self.has_lost(), self.channels.as_ref().is_some_and(|channels| channels.sequence > 0));
-        let kept = self.on_mut(channel).kept.as_mut()?;
+        let messages = self.on_mut(channel).sent_messages.as_mut()?;
         let position = call.compound_position.unwrap_or(0);
-        let done_before = |kept: &Kept| kept.again > 0 && was_done_before(&kept.outgoing, position.into(), status);
-        let done_before = lost && kept.of(call.id).is_some_and(done_before);
+        let done_before =
+            |message: &SentMessage| message.again > 0 && was_done_before(&message.outgoing, position.into(), status);
+        let done_before = lost && messages.of(call.id).is_some_and(done_before);
         let not_ready = several && status == status::STATUS_FILE_NOT_AVAILABLE;
         if not_ready {
-            kept.not_ready(call.id);
+            messages.not_ready(call.id);
         }
-        let whole = kept.ended(call.id);
+        let whole = messages.ended(call.id);
         if let Some(durable) = &mut self.durable {
             whole.iter().for_each(|whole| durable.ended(&whole.outgoing));
             durable.counts.done_before += u64::from(done_before);
         }
         match whole {
             Some(whole) if whole.not_ready > 0 => self.delay(whole, at),
-            Some(whole) => _ = self.on_mut(channel).kept.as_mut().map(|kept| kept.recycle(whole.outgoing)),
+            Some(whole) => {
+                _ = self.on_mut(channel).sent_messages.as_mut().map(|messages| messages.recycle(whole.outgoing))
+            }
             None => {}
         }
         match (not_ready, done_before) {
@@ -162,7 +165,7 @@ impl SmbClient {
     }
 
     /// Notes that a message is sent again later, because the server was not ready for requests in it.
-    fn delay(&mut self, mut whole: Kept, at: i64) {
+    fn delay(&mut self, mut whole: SentMessage, at: i64) {
         whole.left = std::mem::take(&mut whole.not_ready);
         let due = at.saturating_add(NOT_READY_NS << whole.again.min(DOUBLINGS));
         whole.again += 1;

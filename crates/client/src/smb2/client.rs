@@ -9,7 +9,7 @@ use plimsoll_wire::smb2::create;
 
 use super::auth::{Account, Auth};
 use super::channels::Channels;
-use super::connection::{Connection, KeptMessages, Outgoing, RequestContext};
+use super::connection::{Connection, Outgoing, RequestContext, SentMessages};
 use super::directory_cache::{Changed, DirectoryCache};
 use super::durable::Durable;
 use super::files::Files;
@@ -130,7 +130,7 @@ impl SmbClient {
             let (identity, dialect) = (self.connection.identity().clone(), *self.options.dialects.start());
             let blank = || Connection::new(identity.clone(), dialect, self.options.credits);
             self.channels = Some(Box::new(Channels::new(count, blank)));
-            self.connection.kept = Some(KeptMessages::default());
+            self.connection.sent_messages = Some(SentMessages::default());
         }
         self
     }

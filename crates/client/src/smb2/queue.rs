@@ -101,8 +101,8 @@ impl SmbClient {
             found.pending = found.pending.saturating_sub(again.left);
         }
         let channel = self.choose_channel(Protection::Usual);
-        if let Some(kept) = &mut self.on_mut(channel).kept {
-            kept.continues(since, again.times);
+        if let Some(messages) = &mut self.on_mut(channel).sent_messages {
+            messages.continues(since, again.times);
         }
         self.launch_on(channel, job, Protection::Usual, now, out);
     }

@@ -8,7 +8,7 @@ use plimsoll_wire::smb2::{
 };
 
 use super::client::SmbClient;
-use super::connection::{Kept, Outgoing};
+use super::connection::{Outgoing, SentMessage};
 use super::durable::closed;
 use super::jobs::{Directory, Job, Kind, RESUME_KEY_OUTPUT};
 use super::request_kind::RequestKind;
@@ -45,15 +45,15 @@ impl SmbClient {
     /// that, and the file that it was to create may be there. Nobody can close the first open. With another lease the file is asked for
     /// as by another client: the server breaks the lease of the first open, and closes it, because it has no connection
     /// (MS-SMB2 3.3.4.7). Samba would otherwise have the file open twice, and would not give it back the next time.
-    pub(super) fn open_anew(&mut self, kept: &mut Kept) {
+    pub(super) fn open_anew(&mut self, message: &mut SentMessage) {
         let guid = self.new_key();
-        let Some(Job { kind: Kind::Open { reopening: Some(reopening), lease, .. }, .. }) = self.jobs.get(kept.job)
+        let Some(Job { kind: Kind::Open { reopening: Some(reopening), lease, .. }, .. }) = self.jobs.get(message.job)
         else {
             return;
         };
-        open_or_create(&mut kept.outgoing);
+        open_or_create(&mut message.outgoing);
         if let Some(before) = &mut reopening.guid {
-            replace(&mut kept.outgoing, std::mem::replace(before, guid), guid);
+            replace(&mut message.outgoing, std::mem::replace(before, guid), guid);
         }
         let (path, before) = (reopening.path.clone(), *lease);
         let Some(before) = before else { return };
@@ -63,8 +63,8 @@ impl SmbClient {
             durable.leave_behind(&path);
         }
         let now = self.key_of_file(&path);
-        replace(&mut kept.outgoing, before, now);
-        if let Some(Kind::Open { lease, .. }) = self.jobs.get(kept.job).map(|job| &mut job.kind) {
+        replace(&mut message.outgoing, before, now);
+        if let Some(Kind::Open { lease, .. }) = self.jobs.get(message.job).map(|job| &mut job.kind) {
             *lease = Some(now);
         }
     }

@@ -14,7 +14,7 @@ use plimsoll_wire::smb2::{FileId, Reply, status};
 use super::answers::Found;
 use super::channels::{Channel, ChannelState};
 use super::client::{SmbClient, State};
-use super::connection::{Connection, Kept, KeptMessages, Protection, RequestContext};
+use super::connection::{Connection, Protection, RequestContext, SentMessage, SentMessages};
 use super::durable::closed;
 use super::jobs::{Job, JobId, Kind};
 use super::request_kind::RequestKind;
@@ -83,7 +83,8 @@ impl SmbClient {
         let mut open = self.files.keys().filter_map(|key| self.files.get(key));
         let is_kept = |connection: &Connection, call: &Call<RequestContext>| {
             // A connection that is being bound to the session has no requests of it.
-            connection.is_binding || connection.kept.as_ref().is_some_and(|kept| kept.of(call.id).is_some())
+            connection.is_binding
+                || connection.sent_messages.as_ref().is_some_and(|messages| messages.of(call.id).is_some())
         };
         let mut connections = self.connections();
         open.all(|open| durable.is_durable(open))
@@ -120,34 +121,34 @@ impl SmbClient {
     /// Keeps the outstanding requests of a connection for the next one.
     fn keep_outstanding(&mut self, channel: u32, at: i64, events: &mut dyn Events) {
         let connection = self.on_mut(channel);
-        let (calls, kept) = (connection.take_all(), connection.kept.as_mut().map(KeptMessages::take));
+        let (calls, messages) = (connection.take_all(), connection.sent_messages.as_mut().map(SentMessages::take));
         for call in calls.iter().filter(|call| call.sent.is_some()) {
             self.report_unanswered(channel, call, events);
         }
         self.durable.iter_mut().for_each(|durable| durable.outage.missed(&calls));
-        for (first, kept) in kept.into_iter().flatten().rev() {
+        for (first, message) in messages.into_iter().flatten().rev() {
             // At least one request of a stored message is outstanding.
             let call = calls.iter().find(|call| call.id >= first);
-            let since = if call.is_some_and(|call| call.long_lived) { at } else { kept.since };
-            self.keep(Kept { since, ..kept }, call.is_some_and(|call| call.sent.is_some()));
+            let since = if call.is_some_and(|call| call.long_lived) { at } else { message.since };
+            self.keep(SentMessage { since, ..message }, call.is_some_and(|call| call.sent.is_some()));
         }
     }
 
-    fn keep(&mut self, mut kept: Kept, was_sent: bool) {
-        let is = |step| kept.outgoing.members.iter().all(|member| member.step == step);
+    fn keep(&mut self, mut message: SentMessage, was_sent: bool) {
+        let is = |step| message.outgoing.members.iter().all(|member| member.step == step);
         // Reconnecting a file returns its current rights.
         let is_over = is(RequestKind::Echo) || is(RequestKind::BreakAcknowledgement);
-        if self.jobs.tag(kept.job).is_none() && (kept.job != JobId::NONE || is_over) {
+        if self.jobs.tag(message.job).is_none() && (message.job != JobId::NONE || is_over) {
             return;
         }
         if was_sent {
-            kept.again += 1;
+            message.again += 1;
             if let Some(durable) = &mut self.durable {
-                durable.counts.sent_again += u64::from(kept.left);
+                durable.counts.sent_again += u64::from(message.left);
             }
-            self.open_anew(&mut kept);
+            self.open_anew(&mut message);
         }
-        self.waiting.push_front(Waiting::again(kept));
+        self.waiting.push_front(Waiting::again(message));
     }
 
     /// Drops the other connections of the session.
@@ -289,7 +290,7 @@ impl SmbClient {
             durable.counts.sessions += 1;
             durable.outage.recovered_at = Some(at);
         }
-        self.connection.kept = Some(KeptMessages::default());
+        self.connection.sent_messages = Some(SentMessages::default());
         self.connection.session.sequence = self.channels.as_ref().map_or(0, |channels| channels.sequence);
         self.rename_files(&moved, at, events);
         self.ready(connect, at, events);

@@ -1,6 +1,6 @@
 //! Messages that wait for credits.
 
-use super::connection::{Kept, Outgoing};
+use super::connection::{Outgoing, SentMessage};
 use super::jobs::JobId;
 
 /// A message that waits for credits.
@@ -25,8 +25,8 @@ pub(super) struct Again {
 
 impl Waiting {
     /// A message that is to be sent once more.
-    pub(super) fn again(kept: Kept) -> Self {
-        let Kept { outgoing, job, since, left, again, .. } = kept;
+    pub(super) fn again(message: SentMessage) -> Self {
+        let SentMessage { outgoing, job, since, left, again, .. } = message;
         Self { job, since, outgoing: Some(Box::new(outgoing)), again: Some(Again { left, times: again }) }
     }
 }

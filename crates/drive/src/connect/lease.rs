@@ -183,7 +183,7 @@ impl Taking<'_> {
         let mut attempts = 0;
         while attempts < ATTEMPTS {
             match self.attempt() {
-                Ok(Attempt::Ours) => return Ok(self.kept()),
+                Ok(Attempt::Ours) => return Ok(self.into_lease()),
                 Ok(Attempt::Nobody(failure)) => return Ok(self.without(&failure)),
                 Ok(Attempt::Again) => attempts += 1,
                 Err(Stop::For(error)) => return Err(error),
@@ -317,7 +317,7 @@ impl Taking<'_> {
         Lease { note: Some(note), keeper: None }
     }
 
-    fn kept(self) -> Lease {
+    fn into_lease(self) -> Lease {
         let Self { server, hand, owner, path, timeout, note, .. } = self;
         let (stop, stopped) = channel::<()>();
         let lost = Arc::new(Mutex::new(None));

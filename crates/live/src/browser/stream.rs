@@ -20,14 +20,14 @@ const AT_THE_END: Duration = Duration::from_secs(1);
 /// The events.
 pub(super) struct SharedStream {
     about: String,
-    kept: Mutex<Kept>,
+    stored: Mutex<StoredEvents>,
     more: Condvar,
     /// Number of browsers with a response in progress.
     open: AtomicUsize,
 }
 
 #[derive(Default)]
-struct Kept {
+struct StoredEvents {
     events: VecDeque<Arc<str>>,
     bytes: usize,
     /// Number of the first stored event.
@@ -36,7 +36,7 @@ struct Kept {
     ended: bool,
 }
 
-impl Kept {
+impl StoredEvents {
     fn push(&mut self, event: Arc<str>) {
         self.bytes += event.len();
         self.events.push_back(event);
@@ -58,22 +58,22 @@ impl Kept {
 impl SharedStream {
     /// `about` is the first event of each browser.
     pub(super) fn new(about: String) -> Self {
-        Self { about, kept: Mutex::default(), more: Condvar::new(), open: AtomicUsize::new(0) }
+        Self { about, stored: Mutex::default(), more: Condvar::new(), open: AtomicUsize::new(0) }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn stored(&self) -> MutexGuard<'_, StoredEvents> {
+        self.stored.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds an event for all browsers.
     pub(super) fn push(&self, event: String) {
-        self.kept().push(event.into());
+        self.stored().push(event.into());
         self.more.notify_all();
     }
 
     /// The end: waits until all browsers have received everything, except browsers that do not read.
     pub(super) fn end(&self) {
-        self.kept().ended = true;
+        self.stored().ended = true;
         self.more.notify_all();
         let begun = Instant::now();
         while self.open.load(SeqCst) > 0 && begun.elapsed() < AT_THE_END {
@@ -83,8 +83,8 @@ impl SharedStream {
 
     /// Waits for the event with this number or a later one; `None` after `SILENCE`, and at the end.
     fn wait(&self, number: u64) -> Option<(u64, Arc<str>)> {
-        let is_missing = |kept: &mut Kept| kept.get(number).is_none() && !kept.ended;
-        let waited = self.more.wait_timeout_while(self.kept(), SILENCE, is_missing);
+        let is_missing = |stored: &mut StoredEvents| stored.get(number).is_none() && !stored.ended;
+        let waited = self.more.wait_timeout_while(self.stored(), SILENCE, is_missing);
         waited.unwrap_or_else(PoisonError::into_inner).0.get(number)
     }
 
@@ -107,7 +107,7 @@ impl SharedStream {
                     client.send(event.as_bytes())?;
                     next = number + 1;
                 }
-                None if self.kept().ended => return Ok(()),
+                None if self.stored().ended => return Ok(()),
                 None => client.send(b":\n\n")?,
             }
         }
@@ -129,7 +129,7 @@ mod tests {
         for _ in 0..40 {
             stream.push("x".repeat(1 << 20));
         }
-        let kept = stream.kept();
-        assert!(kept.bytes <= MAX_BYTES && kept.events.len() == 16, "{} events", kept.events.len());
+        let stored = stream.stored();
+        assert!(stored.bytes <= MAX_BYTES && stored.events.len() == 16, "{} events", stored.events.len());
     }
 }

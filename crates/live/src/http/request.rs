@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_strangers_and_other_origins_are_told() {
+    fn other_host_names_and_origins_are_detected() {
         for (host, here) in [
             ("127.0.0.1:80", true),
             ("127.0.0.1", true),

@@ -5,7 +5,7 @@
 //! who decodes one must look at the transaction's name first, and leave a mailslot on TRANSACTION's own row.)
 //!
 //! Table 1 of Swartz (1997) has `Find_First` and `Find_First2`; the wire knows one FIND_FIRST2, called `Find_First` as in
-//! the seed's Appendix A. Its `Get_Ext_Attribute` has no command of its own.
+//! its Appendix A. Its `Get_Ext_Attribute` has no command of its own.
 //!
 //! Spec: MS-CIFS 2.2.2.1
 //! Spec: MS-CIFS 2.2.2.2

@@ -231,14 +231,14 @@ impl Source {
     }
 
     /// The places in the window, in front of `available()`, that are needed.
-    fn kept(&self) -> Range<u64> {
+    fn needed(&self) -> Range<u64> {
         let end = self.skipping_from.unwrap_or(u64::MAX).min(self.place());
         self.kept_from.max(self.front())..end
     }
 
     /// Moves the needed bytes out before the window is replaced: a buffer as it is, of a map a copy.
     fn park(&mut self) {
-        let (kept, front) = (self.kept(), self.front());
+        let (kept, front) = (self.needed(), self.front());
         if kept.is_empty() {
             return;
         }
@@ -386,7 +386,7 @@ impl Source {
             return Ok(false);
         }
         let may_map = file.may_map(offset);
-        let kept = self.kept();
+        let kept = self.needed();
         let mut kept = if kept.is_empty() { 0 } else { self.place() - kept.start };
         let is_far = kept > MAPPED_AGAIN;
         if may_map && (self.map.is_none() || is_far) || !may_map && self.map.is_some() {
@@ -449,7 +449,7 @@ impl Source {
         if self.pos == 0 {
             return;
         }
-        if self.kept().is_empty() {
+        if self.needed().is_empty() {
             self.buffer.copy_within(self.pos..self.filled, 0);
         } else if self.filled < READ_BYTES {
             return;

@@ -155,7 +155,7 @@ impl Window {
             }
             self.sorted = true;
         }
-        self.ready = if all || self.step_at.is_some() { end } else { end - self.kept(read_to) };
+        self.ready = if all || self.step_at.is_some() { end } else { end - self.left_for_next(read_to) };
     }
 
     /// Sorts the packets of a live capture so far, up to `read_to`. All of them may be returned if nothing new has come since the last
@@ -169,7 +169,7 @@ impl Window {
     }
 
     /// How many packets at the end stay for the next block.
-    fn kept(&self, read_to: u64) -> usize {
+    fn left_for_next(&self, read_to: u64) -> usize {
         let fits = |entry: &&Entry| read_to.saturating_sub(entry.located.start) <= KEPT_BYTES;
         self.entries.iter().rev().take(LOOK_AHEAD).take_while(fits).count()
     }

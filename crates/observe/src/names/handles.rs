@@ -210,8 +210,8 @@ mod tests {
         handles.learn_named(b"file", &file);
         let file = handles.object(b"file", &mut names);
         assert_eq!((names.text(file.share), names.text(file.path)), (Some("/export"), Some("/a.txt")));
-        let stranger = handles.object(b"other", &mut names);
-        assert_eq!(names.text(stranger.path), Some("[handle 0xd9583520]"));
+        let unknown = handles.object(b"other", &mut names);
+        assert_eq!(names.text(unknown.path), Some("[handle 0xd9583520]"));
     }
     /// Repeated facts need no lookup, unless a handle's object has changed meanwhile.
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! MIDs come round again (after a thousand requests with some clients), so an id is not enough: an answer must have
 //! the command, the tree and the user of its request, and its packet must acknowledge the request's last byte. After
-//! losses both ways even that may fit a stranger's answer, and the request is left unpaired.
+//! losses both ways even that may fit the answer to another request, and the request is left unpaired.
 //!
 //! Spec: MS-CIFS 2.2.1.6, 3.2.4.1, 3.3.4.1
 

@@ -34,7 +34,7 @@ impl Held {
 
 /// Relation of a new chunk to the stored bytes.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct Relation {
     /// Bytes that waited already.
     pub(super) repeats: bool,
     /// Bytes in front of some that waited already.
@@ -89,20 +89,20 @@ impl HeldSegments {
     }
 
     /// Stores the new bytes of a chunk. Stored bytes stay: they keep the time and frame of their first arrival.
-    pub(super) fn add(&mut self, chunk: &Chunk<'_>) -> Kept {
+    pub(super) fn add(&mut self, chunk: &Chunk<'_>) -> Relation {
         let (mut from, end) = (chunk.offset, chunk.end());
         let mut at = self.segments.partition_point(|held| held.chunk.end() <= from);
-        let mut kept = Kept::default();
+        let mut relation = Relation::default();
         while from < end {
             let behind = self.segments.get(at).map(|held| (held.chunk.offset, held.chunk.end()));
             match behind {
                 Some((start, held_end)) if start <= from => {
-                    kept.repeats = true;
+                    relation.repeats = true;
                     from = held_end;
                 }
                 _ => {
                     let to = behind.map_or(end, |(start, _)| start.min(end));
-                    kept.overtaken |= behind.is_some();
+                    relation.overtaken |= behind.is_some();
                     let held = Held::of(&chunk.part(from, to), self.earliest_from(at));
                     self.bytes += held.bytes.len();
                     self.segments.insert(at, held);
@@ -111,6 +111,6 @@ impl HeldSegments {
             }
             at += 1;
         }
-        kept
+        relation
     }
 }

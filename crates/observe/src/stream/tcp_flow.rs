@@ -293,9 +293,9 @@ impl TcpFlow {
     }
 
     fn hold(&mut self, chunk: &Chunk<'_>) {
-        let kept = self.held.add(chunk);
-        self.counts.retransmitted += u64::from(kept.repeats);
-        self.counts.out_of_order += u64::from(kept.overtaken);
+        let relation = self.held.add(chunk);
+        self.counts.retransmitted += u64::from(relation.repeats);
+        self.counts.out_of_order += u64::from(relation.overtaken);
     }
 
     /// Passes on stored data while it is in order or its holes are acknowledged.

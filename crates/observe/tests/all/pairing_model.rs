@@ -12,7 +12,7 @@ use proptest::prelude::*;
 /// The capture's effect on a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    Kept,
+    Captured,
     Lost,
     /// Captured this number of segments later, perhaps after its answer: the network lost the first copy, or the capture is out of order.
     Resent(usize),
@@ -32,7 +32,7 @@ enum Losing {
 
 fn fates() -> impl Strategy<Value = Vec<Fate>> {
     let fate = prop_oneof![
-        12 => Just(Fate::Kept),
+        12 => Just(Fate::Captured),
         3 => Just(Fate::Lost),
         1 => (0usize..12).prop_map(Fate::Resent),
         1 => (0usize..12).prop_map(Fate::Again),
@@ -53,7 +53,7 @@ fn capture(sent: Vec<Sent>, fates: &[Fate], losing: Losing) -> (Vec<Sent>, Vec<T
     let mut again: Vec<(usize, Sent)> = Vec::new();
     let mut held_back: Option<Sent> = None;
     for (index, segment) in sent.into_iter().enumerate() {
-        let fate = segment.tag.map_or(Fate::Kept, |_| fates[index % fates.len()]);
+        let fate = segment.tag.map_or(Fate::Captured, |_| fates[index % fates.len()]);
         let may_lose = losing == Losing::Both || losing == Losing::One(segment.from);
         // Only neighbours of one direction change places: a request stays before its answer.
         if held_back.as_ref().is_some_and(|held| held.from != segment.from) {
@@ -113,7 +113,7 @@ proptest! {
             *paired.entry(asked).or_default() += 1;
         }
         prop_assert!(paired.values().all(|&count| count == 1), "paired twice: {paired:?}");
-        // Both began where they should. (After losses both ways an SMB1 id may be a stranger's, so nothing is certain.)
+        // Both began where they should. (After losses both ways an SMB1 id may be that of another request, so nothing is certain.)
         let there = |operation, role| in_time.contains(&Tag { operation, role, first: true });
         let certain = |operation: &usize| {
             there(*operation, Role::Request { copy: 0 })

@@ -39,7 +39,7 @@ pub struct Manifest {
     /// The clock that instants come from, in words.
     pub clock: String,
     /// Which transactions have a row.
-    pub transactions: Kept,
+    pub transactions: TransactionPolicy,
     /// Whether the numbers may be used; null until it ended.
     pub validity: Option<Validity>,
     /// The measurement, described by the command that recorded it.
@@ -75,7 +75,7 @@ pub struct Machine {
 
 /// Which transactions have a row in the recording's tables. (Intervals, histograms and statistics are of all.)
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Kept {
+pub struct TransactionPolicy {
     /// none, sample or all.
     pub which: String,
     /// Sampling: one in this number; 0 for none.
@@ -87,7 +87,7 @@ pub struct Kept {
 }
 
 /// The words of the rule may differ between versions: they explain the sample, and do not select it.
-impl PartialEq for Kept {
+impl PartialEq for TransactionPolicy {
     fn eq(&self, other: &Self) -> bool {
         (&self.which, self.one_in, self.seed) == (&other.which, other.one_in, other.seed)
     }

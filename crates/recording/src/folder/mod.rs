@@ -35,7 +35,7 @@ mod write;
 
 pub use checkpoint::CheckpointWriter;
 pub use error::FolderError;
-pub use manifest::{Kept, Machine, Manifest, Progress, SCHEMA, Stage};
+pub use manifest::{Machine, Manifest, Progress, SCHEMA, Stage, TransactionPolicy};
 pub use read::Recording;
 pub use rows::{Packer, Rows};
 pub use sample::Sample;

@@ -94,7 +94,7 @@ impl Recording {
         (0..stage.parts).map(|part| self.file(stage, &parts::file_name(part))).collect()
     }
 
-    /// A file of a stage. A manifest may come from a stranger: it names folders in the recording's own alone.
+    /// A file of a stage. A manifest is not trusted: it may name only folders inside the recording's own.
     fn file(&self, stage: &Stage, name: &str) -> Result<PathBuf, FolderError> {
         let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         if !plain(&stage.folder) {

@@ -2,7 +2,7 @@
 
 use plimsoll_model::Transaction;
 
-use super::Kept;
+use super::TransactionPolicy;
 
 /// A sample keeps one in this number.
 const SAMPLE: u64 = 64;
@@ -41,7 +41,7 @@ impl Sample {
     }
 
     /// As the manifest says it.
-    pub fn told(&self) -> Kept {
+    pub fn policy(&self) -> TransactionPolicy {
         let (which, rule) = match self.one_in {
             0 => ("none", "no transaction has a row"),
             1 => ("all", "every transaction has a row"),
@@ -51,7 +51,7 @@ impl Sample {
                  shifted left by 40 bits)) is a multiple of one_in",
             ),
         };
-        Kept { which: which.to_owned(), one_in: self.one_in, seed: self.seed, rule: rule.to_owned() }
+        TransactionPolicy { which: which.to_owned(), one_in: self.one_in, seed: self.seed, rule: rule.to_owned() }
     }
 }
 
@@ -69,9 +69,9 @@ mod tests {
 
     #[test]
     fn the_words_of_the_rule_do_not_select_the_sample() {
-        let told = Sample::seeded(7).told();
-        assert_eq!(Kept { rule: "other words".to_owned(), ..told.clone() }, told);
-        assert_ne!(Kept { seed: told.seed + 1, ..told.clone() }, told);
-        assert_ne!(Kept { one_in: told.one_in + 1, ..told.clone() }, told);
+        let policy = Sample::seeded(7).policy();
+        assert_eq!(TransactionPolicy { rule: "other words".to_owned(), ..policy.clone() }, policy);
+        assert_ne!(TransactionPolicy { seed: policy.seed + 1, ..policy.clone() }, policy);
+        assert_ne!(TransactionPolicy { one_in: policy.one_in + 1, ..policy.clone() }, policy);
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::table::samples;
 use plimsoll_model::{Names, Procedure, Protocol, Transaction};
 use plimsoll_recording::folder::{
-    Finished, FolderError, Kept, Machine, Manifest, Progress, Recording, RecordingWriter, SCHEMA,
+    Finished, FolderError, Machine, Manifest, Progress, Recording, RecordingWriter, SCHEMA, TransactionPolicy,
 };
 use plimsoll_stats::{IntervalRecorder, IntervalWidth, Intervals};
 use serde_json::Value;
@@ -26,7 +26,7 @@ fn manifest() -> Manifest {
         ended_ns: None,
         machine: Machine::default(),
         clock: none(),
-        transactions: Kept { which: "none".to_owned(), one_in: 0, seed: 0, rule: none() },
+        transactions: TransactionPolicy { which: "none".to_owned(), one_in: 0, seed: 0, rule: none() },
         validity: None,
         measured: Value::Null,
         stages: Vec::new(),

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_from_strangers_are_harmless_and_narrow() {
+    fn hostile_cells_are_harmless_and_narrow() {
         let mut table = Table::new();
         table.row(vec!["\x1b[31m\u{202e}日本".into(), "1".into()]);
         let lines = drawn(&table, 40);

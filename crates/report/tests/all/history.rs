@@ -276,7 +276,7 @@ fn the_screen_is_a_screen() {
 }
 
 #[test]
-fn names_from_strangers_stay_text() {
+fn hostile_names_stay_text() {
     let nasty = "</script><script>alert(1)//\u{202e}\u{1b}[2J<img src=x>";
     let mut nights = three_weeks();
     for night in &mut nights {

@@ -37,7 +37,7 @@ fn embedded(page: &str) -> &str {
 }
 
 #[test]
-fn names_from_strangers_stay_text() {
+fn hostile_names_stay_text() {
     let page = crate::page(&busy());
     let markup = markup(&page);
     assert_eq!(page.matches("<script").count(), page.matches("</script>").count());

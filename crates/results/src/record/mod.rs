@@ -150,7 +150,7 @@ impl RecordTo {
             ended_ns: None,
             machine: this_machine(),
             clock: clock.to_owned(),
-            transactions: sample.told(),
+            transactions: sample.policy(),
             validity: None,
             measured: serde_json::to_value(measured)?,
             stages: Vec::new(),

@@ -5,7 +5,7 @@ use super::estimate::{Basis, Estimate, Known};
 use super::metric::Metric;
 use super::student;
 
-/// Runs a side from which on their scatter is used.
+/// Runs per side from which on their scatter is used.
 pub const FEWEST: usize = 3;
 
 /// Minimum uncertainty of a run's number at any length: one operation, or a cell of the histogram. `value` is the number, `seconds` the

@@ -52,7 +52,7 @@ impl Scope {
         named.min_by_key(place)
     }
 
-    /// The rows that have something in at least one of these: all together, then groups in the seed's order,
+    /// The rows that have something in at least one of these: all together, then groups in the order of Swartz (1997),
     /// operations, and procedures in the table's order.
     pub fn of(runs: &[&Intervals]) -> Vec<Scope> {
         let mut seen: Vec<Procedure> = runs

@@ -13,7 +13,7 @@ const MAX_CELLS: usize = 256;
 /// Maximum number of cells of the current second with separate paths; beyond twice as many, all other dimensions are summed too.
 const MAX_OPEN_CELLS: usize = 4_096;
 
-/// Strangers choose the names.
+/// Other people choose the names, so the hash has a random seed.
 type Seeded = foldhash::quality::RandomState;
 
 /// A combination of client, share, operation and path; `None` stands for others.

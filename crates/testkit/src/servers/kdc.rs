@@ -26,7 +26,7 @@ impl Kdc {
     /// The names that a server with [`Kdc::samba_settings`] has a key for: clients of Samba take no ticket for `localhost`.
     pub const SERVERS: [&str; 2] = ["localhost", "files.plimsoll.test"];
     /// A server that the realm knows, but whose key no program has.
-    pub const STRANGER: &str = "stranger.plimsoll.test";
+    pub const WITHOUT_KEYTAB: &str = "other.plimsoll.test";
 
     /// Makes the realm, starts krb5kdc and waits until it answers.
     ///
@@ -120,7 +120,7 @@ impl Kdc {
         let keytab = self.keytab();
         let user = format!("addprinc -pw \"{}\" {}", Samba::PASSWORD, Samba::USER);
         self.run("kadmin.local", &["-q", &user]);
-        for server in Self::SERVERS.into_iter().chain([Self::STRANGER]) {
+        for server in Self::SERVERS.into_iter().chain([Self::WITHOUT_KEYTAB]) {
             self.run("kadmin.local", &["-q", &format!("addprinc -randkey cifs/{server}")]);
             self.run("kadmin.local", &["-q", &format!("addprinc -randkey nfs/{server}")]);
         }

@@ -20,7 +20,7 @@ impl<'a> SmbString<'a> {
         self.complete && self.raw.is_empty()
     }
 
-    /// The text in the form that the header announced. It is a stranger's: escape it before it reaches a terminal.
+    /// The text in the form that the header announced. It is not trusted: escape it before it reaches a terminal.
     pub fn text(&self) -> Text<'a> {
         if self.unicode { Text::Utf16(Utf16Le(self.raw)) } else { Text::Oem(Latin(self.raw)) }
     }
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_of_strangers_do_not_break_us() {
+    fn invalid_characters_are_replaced() {
         let lone_surrogate = SmbString { raw: &[0x00, 0xd8, b'x', 0], unicode: true, complete: true };
         assert_eq!(lone_surrogate.text().to_string(), "\u{fffd}x");
         let oem = SmbString { raw: &[b'a', 0x84], unicode: false, complete: true };

@@ -140,7 +140,7 @@ pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, Data<'a>>, Malformed> {
     reply.answer(Command::Read, RESPONSE_SIZE, RESPONSE_END, |body| {
         let offset = body.u8(DATA_OFFSET, "DataOffset")?;
         let length = body.u32(DATA_LENGTH, "DataLength")?;
-        let kept = body.kept(offset.into(), length, RESPONSE_END, "Buffer")?;
+        let kept = body.stored_part(offset.into(), length, RESPONSE_END, "Buffer")?;
         Ok(Data { length, offset, remaining: body.u32(DATA_REMAINING, "DataRemaining")?, kept })
     })
 }

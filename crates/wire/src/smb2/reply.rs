@@ -355,13 +355,13 @@ impl<'a> Body<'a> {
         end: usize,
         field: &'static str,
     ) -> Result<&'a [u8], Malformed> {
-        let kept = self.kept(offset, length, end, field)?;
-        if kept.len() as u64 == u64::from(length) { Ok(kept) } else { Err(self.malformed(field, Why::Missing)) }
+        let stored = self.stored_part(offset, length, end, field)?;
+        if stored.len() as u64 == u64::from(length) { Ok(stored) } else { Err(self.malformed(field, Why::Missing)) }
     }
 
-    /// The same, for a part of which only the beginning may have been kept.
+    /// The same, for a part of which perhaps only the beginning was stored.
     #[inline]
-    pub(super) fn kept(
+    pub(super) fn stored_part(
         &self,
         offset: u32,
         length: u32,
@@ -377,7 +377,6 @@ impl<'a> Body<'a> {
         if from < end || to > self.length {
             return Err(place());
         }
-        let kept = self.bytes.get(from..to.min(self.bytes.len()));
-        Ok(kept.unwrap_or_default())
+        Ok(self.bytes.get(from..to.min(self.bytes.len())).unwrap_or_default())
     }
 }

@@ -81,7 +81,7 @@ impl Corrupted {
     }
 }
 
-fn strangers(ended: &Ended) -> u64 {
+fn unmatched(ended: &Ended) -> u64 {
     ended.stage()["generator"]["unmatched_responses"].as_u64().unwrap()
 }
 
@@ -100,22 +100,22 @@ fn by_cause(protocol: &str, senseless: &[u64], each: u64) {
     let corrupted = Corrupted::start(protocol);
     assert!(matches!(corrupted.drive("1", QUICK).code, Some(0 | 4)), "the files are made");
     let never = corrupted.run(TENTH, Fault::Never, "1", LONG);
-    assert_eq!((counts(&never, "timed out"), strangers(&never)), ((4, 4), 0));
+    assert_eq!((counts(&never, "timed out"), unmatched(&never)), ((4, 4), 0));
     let unanswered = never.rows().iter().filter(|row| row["outcome"] == "unanswered").count() as u64;
     assert_eq!((unanswered, never.stage()["unanswered"].as_u64()), (4 * each, Some(4 * each)));
     let late = corrupted.run(TENTH, Fault::Delayed(LATER), "1", LONG);
     assert_eq!(
-        (counts(&late, "timed out"), strangers(&late)),
+        (counts(&late, "timed out"), unmatched(&late)),
         ((4, 4), 4 * each),
-        "an answer that comes later is a stranger"
+        "an answer that comes later is unmatched"
     );
     let twice = corrupted.run(TENTH, Fault::Twice, "1", QUICK);
-    assert_eq!((counts(&twice, ""), strangers(&twice)), ((0, 0), 4 * each));
+    assert_eq!((counts(&twice, ""), unmatched(&twice)), ((0, 0), 4 * each));
     let overtaken = corrupted.run(TENTH, Fault::After(1), "1", LONG);
-    assert_eq!((counts(&overtaken, "timed out"), strangers(&overtaken)), ((4, 4), 4 * each));
+    assert_eq!((counts(&overtaken, "timed out"), unmatched(&overtaken)), ((4, 4), 4 * each));
     let out_of_order = corrupted.run(TENTH, Fault::After(2), "8", QUICK);
     assert_eq!(
-        (counts(&out_of_order, ""), strangers(&out_of_order)),
+        (counts(&out_of_order, ""), unmatched(&out_of_order)),
         ((0, 0), 0),
         "the order of answers is the server's"
     );

@@ -124,7 +124,7 @@ fn while_files_are_made_nothing_was_measured_and_the_report_says_so() {
     let workload = folder.path().join("large.toml");
     std::fs::write(&workload, LARGE).unwrap();
     for (remove, left) in [(false, 1), (true, 0)] {
-        let files = folder.folder(if remove { "removed" } else { "kept" });
+        let files = folder.folder(if remove { "removed" } else { "left" });
         let target = format!("file://{}", files.display());
         let mut arguments = vec![workload.to_str().unwrap(), "--target", &target];
         arguments.extend(remove.then_some("--remove-files"));

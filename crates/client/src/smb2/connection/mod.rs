@@ -1,13 +1,13 @@
 //! A connection: credits, calls that wait for answers, framing, signatures, encryption. It knows requests, and no operation.
 
 mod credits;
-mod kept;
 pub mod keys;
 mod outgoing;
 pub mod preauth;
 mod receiving;
 pub mod sealing;
 mod sending;
+mod sent_messages;
 mod session;
 pub mod signing;
 
@@ -16,9 +16,9 @@ use std::collections::VecDeque;
 use plimsoll_model::{FileIdentity, Symbol, Transaction};
 
 pub(super) use credits::Credits;
-pub(super) use kept::{Kept, KeptMessages};
 pub(super) use outgoing::{Data, Outgoing};
 pub(super) use sending::Protection;
+pub(super) use sent_messages::{SentMessage, SentMessages};
 pub(super) use session::Session;
 
 use super::jobs::JobId;
@@ -54,7 +54,7 @@ pub(super) struct Connection {
     /// The connection is being bound to a session; the binding verifies the signatures itself.
     pub(super) is_binding: bool,
     /// Messages to send again after the loss of this connection; `None` if no other connection would take over.
-    pub(super) kept: Option<KeptMessages>,
+    pub(super) sent_messages: Option<SentMessages>,
 }
 
 /// Limits of the server.
@@ -118,7 +118,7 @@ impl Connection {
             abandoned_ids: VecDeque::new(),
             unmatched_responses: 0,
             is_binding: false,
-            kept: None,
+            sent_messages: None,
         }
     }
 
@@ -205,7 +205,7 @@ impl Connection {
         calls.extend(self.pending_async.extract_if(.., |call| late(call)));
         for call in &calls {
             self.expect_late(call);
-            self.kept.as_mut().and_then(|kept| kept.ended(call.id));
+            self.sent_messages.as_mut().and_then(|sent| sent.ended(call.id));
         }
         calls
     }

@@ -54,8 +54,8 @@ impl Connection {
         self.protect(outgoing, &place, protection, out);
         let begins = out.end() - place.length;
         self.remember(outgoing, owner, first, now, begins..out.end());
-        if let Some(kept) = &mut self.kept {
-            kept.add(first, outgoing, owner.job, now);
+        if let Some(messages) = &mut self.sent_messages {
+            messages.add(first, outgoing, owner.job, now);
         }
         place.header
     }

@@ -78,7 +78,7 @@ impl SmbClient {
         let (access, options) = (call.access, call.options);
         let reopening = (caching == Caching::Durable && !self.connection.in_secondary_context()).then(|| {
             self.durable.get_or_insert_default();
-            self.connection.kept.get_or_insert_default();
+            self.connection.sent_messages.get_or_insert_default();
             Box::new(Reopening { path: path.into(), access, options, guid, lease: None, file: None })
         });
         Ok(Kind::Open { lease, readable, keeps, reopening, opened: None })

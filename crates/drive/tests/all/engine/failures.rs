@@ -245,7 +245,7 @@ fn a_client_that_keeps_its_operations_does_so_for_a_time() {
 }
 
 #[test]
-fn no_answer_in_time_is_unanswered_and_what_comes_later_is_a_stranger() {
+fn no_answer_in_time_is_unanswered_and_a_later_answer_is_unmatched() {
     let toys = Toys::new(&TURN);
     let late: fn(i64, u64) -> Vec<Reply> = |at, id| bytes(at + 120 * MS, message(id, 0, 0));
     let ran = over(&plan(1), &toys, |_| except(0, 2, late));
@@ -263,7 +263,7 @@ fn no_answer_in_time_is_unanswered_and_what_comes_later_is_a_stranger() {
 
 /// While other clients log off, answers to abandoned requests may come: they are expected, and their number is random.
 #[test]
-fn what_comes_after_the_end_of_the_drain_is_no_stranger() {
+fn an_answer_after_the_end_of_the_drain_is_not_unmatched() {
     let toys = Toys { log_on: true, ..Toys::new(&TURN) };
     let plan = Plan { connecting: 1, timeout_ns: 1_000_000 * MS as u64, ..plan(8) };
     let wait = |at: i64| match at - START {
@@ -277,7 +277,7 @@ fn what_comes_after_the_end_of_the_drain_is_no_stranger() {
 }
 
 #[test]
-fn a_duplicate_is_a_stranger() {
+fn a_duplicate_is_unmatched() {
     let toys = Toys::new(&TURN);
     let twice: fn(i64, u64) -> Vec<Reply> = |at, id| bytes(at, [message(id, 0, 0), message(id, 0, 0)].concat());
     let ran = over(&plan(1), &toys, |_| except(0, 2, twice));

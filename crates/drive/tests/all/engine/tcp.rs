@@ -53,7 +53,7 @@ fn milliseconds(warmup: u64, measured: u64) -> Phases {
 
 #[test]
 fn clients_on_several_threads_log_on_work_and_log_off() {
-    let mut toys = Toys::new(&[Do::Null, Do::Read(100), Do::ReadKept(200_000), Do::Read(2_000_000), Do::IterationOver]);
+    let mut toys = Toys::new(&[Do::Null, Do::Read(100), Do::ReadData(200_000), Do::Read(2_000_000), Do::IterationOver]);
     toys.address = Some(serve());
     toys.log_on = true;
     let mut plan = Plan::new(Load::Closed { clients: 6, think: Pause::None });

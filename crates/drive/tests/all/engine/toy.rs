@@ -276,7 +276,7 @@ impl Client for ToyClient {
 pub(crate) enum Do {
     Null,
     Read(u32),
-    ReadKept(u32),
+    ReadData(u32),
     /// The data is treated as wrong.
     ReadWrong(u32),
     /// Any result counts as this verdict.
@@ -333,7 +333,7 @@ impl Scenario for Script {
         let operation = match line {
             Do::Null | Do::Judged(_) => Operation::Null,
             Do::Read(length) | Do::ReadWrong(length) => Operation::Read { file, offset: 0, length, keep: false },
-            Do::ReadKept(length) => Operation::Read { file, offset: 0, length, keep: true },
+            Do::ReadData(length) => Operation::Read { file, offset: 0, length, keep: true },
             Do::Hold => Operation::Watch { path: "" },
             Do::Later => Operation::Lookup { path: "" },
             Do::Known => Operation::Close { file },

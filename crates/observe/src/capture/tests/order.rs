@@ -202,7 +202,7 @@ fn a_folder_is_its_captures_in_the_order_of_their_first_packets() {
     folder.file("notes.txt", b"no capture");
     std::fs::create_dir(folder.0.join("more.pcap")).unwrap();
     let inputs = |paths: &[PathBuf]| capture_files(paths).map(|files| files.iter().map(Input::of).collect::<Vec<_>>());
-    let (found, anomalies) = read(inputs(&[folder.0.clone()]).unwrap()).unwrap();
+    let (found, anomalies) = read(inputs(std::slice::from_ref(&folder.0)).unwrap()).unwrap();
     assert!(found == all, "{} packets", found.len());
     assert_eq!((anomalies.reordered_files, anomalies.empty_files), (0, 1));
     // Files and folders may be mixed, and standard input stays what it is.
@@ -212,6 +212,6 @@ fn a_folder_is_its_captures_in_the_order_of_their_first_packets() {
     assert!(error.contains("more.pcap: this folder contains neither captures nor a recording"), "{error}");
     // A file that cannot be read is not left out.
     folder.file("ring.pcap4.xz", b"\xfd7zXZ\0\0\0");
-    let error = read(inputs(&[folder.0.clone()]).unwrap()).unwrap_err().to_string();
+    let error = read(inputs(std::slice::from_ref(&folder.0)).unwrap()).unwrap_err().to_string();
     assert!(error.contains("ring.pcap4.xz") && error.contains("xz -d"), "{error}");
 }

@@ -164,7 +164,7 @@ const CLOSE: &[u16] = &[7, 0, 0];
 fn an_id_comes_round_again_after_losses_both_ways() {
     let mut bench = Bench::new();
     bench.asks(&request(5, command::CLOSE, CLOSE));
-    // Its answer is lost, and so is the next request with the same id; then comes the stranger's answer.
+    // Its answer is lost, and so is the next request with the same id; then comes the answer to that one.
     bench.link.holes = [1, 1];
     bench.sent[CLIENT] += 60;
     bench.says(&response(5, OK, command::CLOSE, &[]));
@@ -198,7 +198,7 @@ fn an_id_taken_again_leaves_the_old_request_unanswered() {
 }
 
 #[test]
-fn strangers_are_not_paired() {
+fn answers_to_other_requests_are_not_paired() {
     let wrong_tree = {
         let mut answer = response(5, OK, command::CLOSE, &[]);
         answer[24] = 2;
@@ -209,10 +209,10 @@ fn strangers_are_not_paired() {
         answer[28] = 2;
         answer
     };
-    for stranger in [response(5, OK, command::FLUSH, &[]), wrong_tree, wrong_user] {
+    for other in [response(5, OK, command::FLUSH, &[]), wrong_tree, wrong_user] {
         let mut bench = Bench::new();
         bench.asks(&request(5, command::CLOSE, CLOSE));
-        bench.says(&stranger);
+        bench.says(&other);
         assert_eq!((bench.rows().len(), bench.count(Anomaly::ResponseMismatch)), (0, 1));
         bench.says(&response(5, OK, command::CLOSE, &[]));
         assert_eq!(bench.rows(), [row("CLOSE", Outcome::Succeeded, 1, Some(3))]);

@@ -313,7 +313,7 @@ fn row_groups_tell_their_bounds_and_nulls() {
 }
 
 #[test]
-fn names_from_strangers_survive_unchanged() {
+fn hostile_names_survive_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let (parquet, csv) = (folder.path().join("t.parquet"), folder.path().join("t.csv"));
     let mut names = Names::default();

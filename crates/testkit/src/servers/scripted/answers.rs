@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_refused() {
+    fn unknown_calls_are_refused() {
         assert_eq!(answer(b"no call"), None);
         let status = |call: &[u8]| answer(call).map(|answer| answer.body);
         assert_eq!(status(&rpc::getattr(7, b"elsewhere")), Some(Body::Refused(BAD_HANDLE)));

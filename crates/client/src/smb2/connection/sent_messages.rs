@@ -9,7 +9,7 @@ use crate::smb2::jobs::JobId;
 
 /// A message that was sent and not answered in full.
 #[derive(Debug)]
-pub(in crate::smb2) struct Kept {
+pub(in crate::smb2) struct SentMessage {
     pub(in crate::smb2) outgoing: Outgoing,
     pub(in crate::smb2) job: JobId,
     /// When it was first to be sent, ns.
@@ -24,8 +24,8 @@ pub(in crate::smb2) struct Kept {
 
 /// The messages of a connection, in the order in which they were sent.
 #[derive(Debug, Default)]
-pub(in crate::smb2) struct KeptMessages {
-    messages: VecDeque<(u64, Option<Kept>)>,
+pub(in crate::smb2) struct SentMessages {
+    messages: VecDeque<(u64, Option<SentMessage>)>,
     /// Due time and earlier transmissions of the next message to be added.
     next: Option<(i64, u32)>,
     /// Memory of messages that are over, for the next ones.
@@ -37,7 +37,7 @@ const SPARE: usize = 8;
 /// Maximum length of such a message, bytes: a few requests.
 const SPARE_BYTES: usize = 512;
 
-impl KeptMessages {
+impl SentMessages {
     /// Sets the due time and the number of earlier transmissions of the next message.
     pub(in crate::smb2) fn continues(&mut self, since: i64, again: u32) {
         self.next = Some((since, again));
@@ -49,7 +49,7 @@ impl KeptMessages {
         let left = outgoing.members.len() as u32;
         let mut copy = self.spare.pop().unwrap_or_default();
         copy.clone_from(outgoing);
-        self.messages.push_back((first, Some(Kept { outgoing: copy, job, since, left, again, not_ready: 0 })));
+        self.messages.push_back((first, Some(SentMessage { outgoing: copy, job, since, left, again, not_ready: 0 })));
     }
 
     /// A message is over, and is not sent again: its memory is used for a later one.
@@ -61,13 +61,13 @@ impl KeptMessages {
     }
 
     /// A request has its last answer, or gets none: the message that it was in, where that is over now.
-    pub(in crate::smb2) fn ended(&mut self, id: u64) -> Option<Kept> {
+    pub(in crate::smb2) fn ended(&mut self, id: u64) -> Option<SentMessage> {
         // The IDs of a message are consecutive.
         let place = self.place(id)?;
         let (_, slot) = self.messages.get_mut(place)?;
-        let kept = slot.as_mut()?;
-        kept.left = kept.left.saturating_sub(1);
-        if kept.left > 0 {
+        let message = slot.as_mut()?;
+        message.left = message.left.saturating_sub(1);
+        if message.left > 0 {
             return None;
         }
         let whole = slot.take();
@@ -87,7 +87,7 @@ impl KeptMessages {
     }
 
     /// The message that a request is in.
-    pub(in crate::smb2) fn of(&self, id: u64) -> Option<&Kept> {
+    pub(in crate::smb2) fn of(&self, id: u64) -> Option<&SentMessage> {
         let place = self.place(id)?;
         self.messages.get(place)?.1.as_ref()
     }
@@ -95,14 +95,14 @@ impl KeptMessages {
     /// The server was not ready for a request.
     pub(in crate::smb2) fn not_ready(&mut self, id: u64) {
         let place = self.place(id);
-        let kept = place.and_then(|place| self.messages.get_mut(place)).and_then(|(_, kept)| kept.as_mut());
-        kept.into_iter().for_each(|kept| kept.not_ready += 1);
+        let message = place.and_then(|place| self.messages.get_mut(place)).and_then(|(_, message)| message.as_mut());
+        message.into_iter().for_each(|message| message.not_ready += 1);
     }
 
     /// Removes and returns all messages, with the IDs of their first requests.
-    pub(in crate::smb2) fn take(&mut self) -> Vec<(u64, Kept)> {
+    pub(in crate::smb2) fn take(&mut self) -> Vec<(u64, SentMessage)> {
         let taken = std::mem::take(&mut self.messages).into_iter();
-        taken.filter_map(|(first, kept)| Some((first, kept?))).collect()
+        taken.filter_map(|(first, message)| Some((first, message?))).collect()
     }
 }
 
@@ -114,44 +114,44 @@ mod tests {
 
     #[test]
     fn a_message_is_over_with_its_last_request() {
-        let mut kept = KeptMessages::default();
+        let mut messages = SentMessages::default();
         let mut outgoing = Outgoing::default();
         outgoing.add(RequestKind::Echo, &echo::Echo).unwrap();
-        kept.add(3, &outgoing, JobId::NONE, 10);
+        messages.add(3, &outgoing, JobId::NONE, 10);
         outgoing.add(RequestKind::Close, &close::Close { file: FileId::PREVIOUS, attributes: false }).unwrap();
-        kept.continues(5, 2);
-        kept.add(7, &outgoing, JobId::NONE, 11);
-        kept.add(9, &outgoing, JobId::NONE, 12);
-        assert!(kept.of(2).is_none() && kept.ended(2).is_none());
-        assert!(kept.ended(7).is_none(), "one of two");
-        let whole = kept.ended(8).unwrap();
+        messages.continues(5, 2);
+        messages.add(7, &outgoing, JobId::NONE, 11);
+        messages.add(9, &outgoing, JobId::NONE, 12);
+        assert!(messages.of(2).is_none() && messages.ended(2).is_none());
+        assert!(messages.ended(7).is_none(), "one of two");
+        let whole = messages.ended(8).unwrap();
         assert_eq!((whole.since, whole.again, whole.left), (5, 2, 0));
-        assert!(kept.ended(8).is_none() && kept.of(8).is_none(), "twice");
-        assert!(kept.ended(10).is_none(), "one of two, the other one first");
-        let left: Vec<_> = kept.take().iter().map(|(first, kept)| (*first, kept.since, kept.left)).collect();
+        assert!(messages.ended(8).is_none() && messages.of(8).is_none(), "twice");
+        assert!(messages.ended(10).is_none(), "one of two, the other one first");
+        let left: Vec<_> = messages.take().iter().map(|(first, message)| (*first, message.since, message.left)).collect();
         assert_eq!(left, [(3, 10, 1), (9, 12, 1)]);
-        assert!(kept.take().is_empty());
+        assert!(messages.take().is_empty());
     }
 
     #[test]
     fn memory_used_again_brings_nothing_of_the_message_before() {
-        let mut kept = KeptMessages::default();
+        let mut messages = SentMessages::default();
         let mut outgoing = Outgoing::default();
         outgoing.add(RequestKind::Echo, &echo::Echo).unwrap();
         let first = outgoing.bytes.clone();
         outgoing.add(RequestKind::Close, &close::Close { file: FileId::PREVIOUS, attributes: false }).unwrap();
-        kept.recycle(outgoing.clone());
+        messages.recycle(outgoing.clone());
         outgoing.clear();
         outgoing.add(RequestKind::Echo, &echo::Echo).unwrap();
-        kept.add(3, &outgoing, JobId::NONE, 10);
-        assert!(kept.spare.is_empty(), "it was used");
-        let [(_, copy)] = kept.take().try_into().unwrap();
+        messages.add(3, &outgoing, JobId::NONE, 10);
+        assert!(messages.spare.is_empty(), "it was used");
+        let [(_, copy)] = messages.take().try_into().unwrap();
         assert_eq!((&copy.outgoing.bytes, copy.outgoing.members.len(), copy.left), (&first, 1, 1));
-        (0..2 * SPARE).for_each(|_| kept.recycle(outgoing.clone()));
-        assert_eq!(kept.spare.len(), SPARE);
+        (0..2 * SPARE).for_each(|_| messages.recycle(outgoing.clone()));
+        assert_eq!(messages.spare.len(), SPARE);
         outgoing.bytes.resize(SPARE_BYTES + 1, 0);
-        kept.spare.truncate(1);
-        kept.recycle(outgoing);
-        assert_eq!(kept.spare.len(), 1, "it is too long");
+        messages.spare.truncate(1);
+        messages.recycle(outgoing);
+        assert_eq!(messages.spare.len(), 1, "it is too long");
     }
 }
