@@ -128,7 +128,8 @@ mod tests {
         assert_eq!((whole.since, whole.again, whole.left), (5, 2, 0));
         assert!(messages.ended(8).is_none() && messages.of(8).is_none(), "twice");
         assert!(messages.ended(10).is_none(), "one of two, the other one first");
-        let left: Vec<_> = messages.take().iter().map(|(first, message)| (*first, message.since, message.left)).collect();
+        let left: Vec<_> =
+            messages.take().iter().map(|(first, message)| (*first, message.since, message.left)).collect();
         assert_eq!(left, [(3, 10, 1), (9, 12, 1)]);
         assert!(messages.take().is_empty());
     }
