@@ -413,6 +413,6 @@ fn slow_requests_that_mostly_wait_for_the_server_have_no_transfer_rate() {
         let found = large_after(service_ms, 400).diagnosis().statements;
         let slow = found.iter().find(|one| one.rule == Rule::FewSlowRequests).unwrap();
         assert!(!slow.text.contains("Mbit/s"), "{}", slow.text);
-        assert_eq!(slow.text.contains("was service time"), is_service, "{}", slow.text);
+        assert_eq!(slow.text.contains("Service time was"), is_service, "{}", slow.text);
     }
 }
