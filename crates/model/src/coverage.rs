@@ -236,7 +236,7 @@ impl Coverage {
     /// Pairs of client and server that are kept in `delegations_partial`, at most.
     pub const PARTIAL_PAIRS: usize = 16_384;
     /// Sessions that are kept in `slots`, at most.
-    pub const SLOT_SESSIONS: usize = 1_024;
+    pub const SLOT_SESSIONS: usize = slots::SESSIONS_MAX;
     /// Connections that are kept in `unfinished`, at most.
     pub const UNFINISHED: usize = 1024;
     /// Pairs of client and server that are kept in `unopened`, at most.

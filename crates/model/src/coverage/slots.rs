@@ -4,6 +4,9 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+/// Sessions that are kept, at most.
+pub(super) const SESSIONS_MAX: usize = 1_024;
+
 /// A session with captured requests in its slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionSlots {
@@ -60,7 +63,7 @@ impl SessionSlots {
             let use_of_slots = (one.wait_ns, one.full_ns, one.requests);
             (std::cmp::Reverse(use_of_slots), one.client, one.server, one.id)
         });
-        let further = all.split_off(all.len().min(super::Coverage::SLOT_SESSIONS));
+        let further = all.split_off(all.len().min(SESSIONS_MAX));
         left_out.requests += further.iter().map(|one| one.requests).sum::<u64>();
     }
 
@@ -83,18 +86,17 @@ impl SessionSlots {
     }
 }
 
-impl super::Coverage {
-    /// Adds the sessions of another capture.
-    pub(super) fn add_slots(&mut self, other: &Self) {
-        for theirs in &other.slots {
-            match self.slots.iter_mut().find(|mine| mine.is_same_session(theirs)) {
-                Some(mine) => mine.add(theirs),
-                None => self.slots.push(*theirs),
-            }
+/// Adds the sessions of another capture.
+pub(super) fn add(mine: (&mut Vec<SessionSlots>, &mut SlotsLeftOut), other: (&[SessionSlots], SlotsLeftOut)) {
+    let (all, left_out) = mine;
+    for theirs in other.0 {
+        match all.iter_mut().find(|one| one.is_same_session(theirs)) {
+            Some(one) => one.add(theirs),
+            None => all.push(*theirs),
         }
-        self.slots_left_out.requests += other.slots_left_out.requests;
-        SessionSlots::limit(&mut self.slots, &mut self.slots_left_out);
     }
+    left_out.requests += other.1.requests;
+    SessionSlots::limit(all, left_out);
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ impl Coverage {
         self.lease_breaks.truncate(Self::LEASE_BREAKS);
         self.add_delegations(other);
         self.credits.add(&other.credits);
-        self.add_slots(other);
+        super::slots::add((&mut self.slots, &mut self.slots_left_out), (&other.slots, other.slots_left_out));
         self.unfinished.extend(other.unfinished.iter().copied());
         self.unfinished.sort_by_key(|one| (one.end_ns, one.client));
         self.unfinished.truncate(Self::UNFINISHED);

@@ -16,8 +16,8 @@ use plimsoll_stats::Intervals;
 
 use super::intervals::IntervalsFile;
 use super::manifest::SO_FAR;
+use super::names::partial_name;
 use super::tables::{self, Tables};
-use super::write::partial_name;
 use super::{Finished, FolderError, Manifest, Stage, packed};
 use crate::error::Cause;
 

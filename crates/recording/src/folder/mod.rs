@@ -23,6 +23,7 @@ mod checkpoint;
 mod error;
 mod intervals;
 mod manifest;
+mod names;
 mod packed;
 mod parts;
 mod progress;

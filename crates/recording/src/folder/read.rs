@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_model::{Coverage, Names};
 use plimsoll_stats::{Intervals, SpansReader, Statistics};
 
-use super::write::{PARTIAL, entries};
+use super::names::{PARTIAL, entries};
 use super::{FolderError, Manifest, Stage, intervals, manifest, packed, parts, progress};
 
 /// An existing recording. Its finished stages are complete, however the writing program ended.

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::checkpoint::CheckpointWriter;
 use super::manifest::{self, SO_FAR, sync_folder};
+use super::names::{PARTIAL, entries, name, partial_name};
 use super::{FolderError, Manifest, Progress, Stage, StageWriter};
 
 /// A recording being written, stage by stage.
@@ -153,24 +154,6 @@ impl RecordingWriter {
         (manifest.state, manifest.ended_ns, manifest.validity) = (state, Some(ended_ns), Some(validity));
         self.manifest.write(&self.folder)
     }
-}
-
-/// Suffix of a stage's folder until it is complete.
-pub(super) const PARTIAL: &str = ".partial";
-
-fn name(number: u32) -> String {
-    format!("stage-{number:04}")
-}
-
-/// The folder of a stage until it is complete.
-pub(super) fn partial_name(number: u32) -> String {
-    format!("{}{PARTIAL}", name(number))
-}
-
-pub(super) fn entries(folder: &Path) -> Result<impl Iterator<Item = PathBuf>, FolderError> {
-    let entries = fs::read_dir(folder).map_err(|source| FolderError::file(folder, source))?;
-    let paths: Result<Vec<PathBuf>, _> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
-    paths.map(Vec::into_iter).map_err(|source| FolderError::file(folder, source))
 }
 
 /// Removes only the files of a recording; the manifest first, so that an incomplete removal leaves no recording.
