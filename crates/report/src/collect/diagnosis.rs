@@ -115,6 +115,7 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     let periodic = periodic.filter(|one| after_pause.as_ref().is_none_or(|pause| 2.0 * pause.explains < one.explains));
     silence = silence.filter(|_| periodic.is_none());
     found.extend(after_pause.into_iter().chain(periodic));
+    let is_few = few.is_some();
     found.extend(few.filter(|_| !told).and_then(|few| few::sentence(evidence, &few)));
     let burst = times::burst(evidence).filter(|_| slow_interval.is_none() && silence.is_none());
     let when: Vec<Found> =
@@ -143,6 +144,10 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
         let is_explained = found.iter().any(|one| 2.0 * one.explains >= load.explains);
         found.extend((!is_explained).then_some(load));
     }
+    // The time of the requests of several operations has another cause if any explains half of it.
+    let several = few::several(evidence).filter(|_| !is_few);
+    let is_known = |several: &Found| found.iter().any(|one| 2.0 * one.explains >= several.explains);
+    found.extend(several.filter(|several| !is_known(several)));
     transfer::explain_client(evidence, &mut found);
     // The client that flushes does not explain why flushes are slow.
     let slow = found.iter().any(|one| one.statement.rule == Rule::SlowOperation);
@@ -157,6 +162,7 @@ fn beside_the_server(evidence: &Evidence<'_>, waited_s: f64) -> (Vec<Found>, boo
     let mut found: Vec<Found> = Vec::new();
     let refused_locks = locks::refused(evidence, waited_s);
     found.extend(errors::trouble(evidence, refused_locks.is_some()));
+    found.extend(errors::retries(evidence));
     found.extend(restart::restart(evidence, waited_s, &found));
     found.extend(errors::failures(findings));
     let is_all = findings.source.filters.is_empty();

@@ -28,7 +28,7 @@ pub use locks::{LockHolder, LockRefusals, LockWaits};
 pub use paths::{PathRow, Paths, sum_of};
 pub use pauses::AfterPause;
 use plimsoll_model::{Endpoint, Operation, Outcome, Symbol, Transaction};
-pub use refusals::{Refusal, RefusedPath};
+pub use refusals::{InARow, Refusal, RefusedPath};
 use serde::{Deserialize, Serialize};
 pub use stalls::{Long, LongOnes, Periodic};
 pub use statuses::{ErrorRow, Errors};
@@ -111,7 +111,8 @@ impl Tallies {
         if t.outcome.is_error() {
             self.errors.record(t, if is_waited_for { waited_ns } else { 0 });
         }
-        if let Some((status, pause_ns)) = self.repeats.record(t) {
+        let repeated = self.repeats.record(t);
+        if let Some((status, pause_ns)) = repeated {
             self.errors.repeated(t, status, pause_ns);
         }
         if !is_waited_for {
@@ -134,7 +135,8 @@ impl Tallies {
         } else if t.outcome.is_error() {
             let absent =
                 self.absent_at.get(number).map_or(0, |&count| count.min(self.absent.0[operation as usize].count));
-            self.refusals.record(t, place.key, (sum.count, absent), &self.paths);
+            let repeats = repeated.is_some_and(|(status, _)| Some(status) == t.status);
+            self.refusals.record(t, place.key, (sum.count, absent), &self.paths, repeats);
             if self.full.is_none() && full::is_full(t) {
                 self.full = Some(Full::of(t, &self.places));
             }

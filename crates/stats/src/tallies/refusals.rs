@@ -64,6 +64,40 @@ type PathKey = (IpAddr, Protocol, u32, Operation, Symbol, Symbol);
 struct PathRefusal {
     before: u64,
     count: u64,
+    /// The requests in a row that were refused last, and the longest such row.
+    last: InARow,
+    longest: InARow,
+}
+
+/// Requests in a row that were refused with the same status: the client asked again, and nothing else came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InARow {
+    /// How many.
+    pub count: u64,
+    /// When the first and the last were refused, ns.
+    pub span_ns: (i64, i64),
+}
+
+impl InARow {
+    fn first(at_ns: i64) -> Self {
+        Self { count: 1, span_ns: (at_ns, at_ns) }
+    }
+}
+
+impl PathRefusal {
+    /// Another refusal, of a request that `repeats` one that was refused with the same status.
+    fn again(&mut self, at_ns: i64, repeats: bool) {
+        self.count += 1;
+        if repeats {
+            self.last.count += 1;
+            self.last.span_ns.1 = self.last.span_ns.1.max(at_ns);
+        } else {
+            self.last = InARow::first(at_ns);
+        }
+        if self.last.count > self.longest.count {
+            self.longest = self.last;
+        }
+    }
 }
 
 /// Session requests of one account (logons, mounts): successes, and refusals since the last success.
@@ -95,6 +129,8 @@ pub struct RefusedPath {
     pub path: Symbol,
     /// How many.
     pub count: u64,
+    /// Of these, the longest row of requests without another answer between them.
+    pub in_a_row: InARow,
 }
 
 /// All rows.
@@ -109,9 +145,17 @@ pub(super) struct Refusals {
 }
 
 impl Refusals {
-    /// Takes a refusal at a place that has answered `answered` requests for the operation, at most `missing` of them with "no such name".
+    /// Takes a refusal at a place that has answered `answered` requests for the operation, at most `absent` of them with "no such name".
+    /// It `repeats` the same request of the client that was refused with the same status, and had no other answer since.
     #[cold]
-    pub(super) fn record(&mut self, t: &Transaction, place: PlaceKey, (answered, absent): (u64, u64), paths: &Paths) {
+    pub(super) fn record(
+        &mut self,
+        t: &Transaction,
+        place: PlaceKey,
+        (answered, absent): (u64, u64),
+        paths: &Paths,
+        repeats: bool,
+    ) {
         let Some(status) = t.status else { return };
         let (protocol, operation) = (t.procedure.row().protocol, t.procedure.row().operation);
         let first_ns = t.timeline.response_last.unwrap_or(i64::MAX);
@@ -137,12 +181,13 @@ impl Refusals {
         let is_same = |one: &PathKey| (one.0, one.3, one.4, one.5) == (key.0, key.3, key.4, key.5);
         let is_room = self.paths.len() < MAX_PATHS;
         match self.paths.get_mut(&key) {
-            Some(path) => path.count += 1,
+            Some(path) => path.again(first_ns, repeats),
             None if is_room => {
                 let refused: u64 =
                     self.paths.iter().filter(|(one, _)| is_same(one)).map(|(_, other)| other.count).sum();
                 let before = paths.of_client(t, operation).unwrap_or(0).saturating_sub(refused + absent);
-                self.paths.insert(key, PathRefusal { before, count: 1 });
+                let one = InARow::first(first_ns);
+                self.paths.insert(key, PathRefusal { before, count: 1, last: one, longest: one });
             }
             None => {}
         }
@@ -216,6 +261,7 @@ impl Refusals {
             share,
             path,
             count: refused.count,
+            in_a_row: refused.longest,
         });
         let mut all: Vec<RefusedPath> = own.chain(self.others.iter().copied()).collect();
         all.sort_by_key(|one| (one.client, one.share, one.path, one.operation as usize, one.status));
@@ -282,4 +328,8 @@ impl Refusals {
 crate::state::fields!("refusal", Refusal {
     place, protocol, status, operation, user, path, count, first_ns, before, later, same_path, answered,
 } if |row| Counter::all(&[row.count, row.before, row.later, row.same_path, row.answered]));
-crate::state::fields!("refusals of a path", RefusedPath { client, protocol, status, operation, share, path, count });
+crate::state::fields!("refusals in a row", InARow { count, span_ns } if |row| Counter::all(&[row.count]));
+crate::state::fields!(
+    "refusals of a path",
+    RefusedPath { client, protocol, status, operation, share, path, count, in_a_row }
+);

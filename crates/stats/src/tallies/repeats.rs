@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use plimsoll_model::{Procedure, StatusFamily, Symbol, Transaction};
+use plimsoll_model::{Operation, Procedure, StatusFamily, Symbol, Transaction};
 use serde::{Deserialize, Serialize};
 
 use StatusFamily::{Dos, Errno, Nfs, Nlm, Nt};
@@ -34,6 +34,18 @@ const AGAIN: [(StatusFamily, u32); 17] = [
     (Nfs, 10_010),      // DENIED
 ];
 
+/// Errors because a name exists already. A program that waits for the removal of a lock file asks again; others do not, so only
+/// [`MAX_TAKEN`] of them wait at a time.
+const TAKEN: [(StatusFamily, u32); 4] = [
+    (Nfs, 17),          // EXIST
+    (Nt, 0xC000_0035),  // OBJECT_NAME_COLLISION
+    (Dos, 0x0050_0001), // ERRfilexists
+    (Errno, 17),
+];
+
+/// Maximum number of errors that wait when another one of [`TAKEN`] is added.
+const MAX_TAKEN: usize = MAX_WAITING / 2;
+
 /// The same request: the same client asks the same server for the same.
 type Same = (IpAddr, IpAddr, Procedure, Symbol, Symbol);
 
@@ -59,8 +71,7 @@ impl Repeats {
             (pause_ns <= LATEST_NS).then_some((status, pause_ns))
         });
         if let Some((status, end_ns)) = t.status.zip(t.timeline.response_last)
-            && is_again(t, status)
-            && self.0.len() < MAX_WAITING
+            && self.0.len() < most_waiting(t, status)
         {
             self.0.insert(same, (status, end_ns));
         }
@@ -68,8 +79,15 @@ impl Repeats {
     }
 }
 
-fn is_again(t: &Transaction, status: u32) -> bool {
-    StatusFamily::of(t.procedure.row().protocol, status).is_some_and(|family| AGAIN.contains(&(family, status)))
+/// How many errors may wait for this one to be added.
+fn most_waiting(t: &Transaction, status: u32) -> usize {
+    let row = t.procedure.row();
+    match StatusFamily::of(row.protocol, status).map(|family| (family, status)) {
+        Some(one) if AGAIN.contains(&one) => MAX_WAITING,
+        // Programs make a directory again without need, and do not wait.
+        Some(one) if TAKEN.contains(&one) && row.operation != Operation::MakeDirectory => MAX_TAKEN,
+        _ => 0,
+    }
 }
 
 #[cfg(test)]
@@ -80,6 +98,22 @@ mod tests {
     use super::*;
 
     const MS: i64 = 1_000_000;
+
+    #[test]
+    fn a_name_that_exists_is_waited_for_and_a_directory_is_not() {
+        let (mut names, create, make_directory) =
+            (Names::default(), Procedure::of(Protocol::Nfs3, 8), Procedure::of(Protocol::Nfs3, 9));
+        let path = names.intern("it.lock");
+        for (procedure, expected) in [(create, Some((17, 99 * MS as u64))), (make_directory, None)] {
+            let mut repeats = Repeats::default();
+            let mut ask = |at_ms: i64| {
+                let mut t = transaction(procedure, at_ms * MS, MS);
+                (t.path, t.status, t.outcome) = (path, Some(17), Outcome::of_status(procedure, 17));
+                repeats.record(&t)
+            };
+            assert_eq!((ask(100), ask(200)), (None, expected));
+        }
+    }
 
     #[test]
     fn the_pause_before_the_same_request_counts() {

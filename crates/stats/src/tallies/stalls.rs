@@ -100,6 +100,11 @@ impl LongOnes {
         self.limit();
     }
 
+    /// Requests that took this long or longer are all noted, ns.
+    pub fn least_ns(&self) -> u64 {
+        self.threshold_ns
+    }
+
     /// The requests noted.
     pub fn noted(&self) -> &[Long] {
         &self.noted

@@ -1,6 +1,7 @@
 //! Answers that mean trouble.
 
 mod meanings;
+mod retries;
 mod subject;
 
 use std::net::IpAddr;
@@ -15,6 +16,7 @@ use crate::findings::{Findings, OperationRow, Rule};
 use crate::instant;
 use crate::text::duration;
 use meanings::{LOCKED, MEANINGS, Meaning, When};
+pub(super) use retries::retries;
 
 /// Minimum number of refusals, for statuses that are normal one at a time.
 const MANY: u64 = 20;

@@ -1,9 +1,10 @@
 //! Few requests that are a large part of all time waited.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use plimsoll_stats::tallies::PathRow;
+use plimsoll_model::Operation;
+use plimsoll_stats::tallies::{Long, PathRow};
 
 use super::super::counts::plural;
 use super::{Evidence, Found, Kind, NAMED, clients, percent};
@@ -20,6 +21,14 @@ const FEW_ALIKE: f64 = 0.5;
 
 /// Minimum time of the slowest request, s: users do not notice a shorter single request (R. B. Miller, 1968).
 const FEW_FELT_S: f64 = 0.1;
+
+/// Minimum number of slow requests of several operations.
+const SEVERAL_LEAST: usize = 5;
+/// Maximum fraction of slow requests of several operations among all requests.
+const SEVERAL_AMONG: f64 = 0.02;
+/// Minimum number of a client's slow requests, and maximum difference of its intervals from their median, for regular intervals.
+const REGULAR_LEAST: usize = 3;
+const REGULAR_NEAR: f64 = 0.2;
 
 /// A request is a transfer if sending and receiving take at least this fraction of its time.
 const TRANSFER: f64 = 0.75;
@@ -111,6 +120,75 @@ pub(super) fn sentence(evidence: &Evidence<'_>, few: &Few<'_>) -> Option<Found> 
         part = service_of(alike).or_else(|| transfer_of(evidence, alike)).unwrap_or_default(),
     );
     Some(Found::new(Kind::Symptom, Rule::FewSlowRequests, Some(share), text))
+}
+
+/// Few slow requests of several operations: their operation is not the reason.
+pub(super) fn several(evidence: &Evidence<'_>) -> Option<Found> {
+    let tallies = evidence.tallies?;
+    let (noted, waited_ns) = (tallies.long().noted(), evidence.waited_ns());
+    let most_ns = noted.iter().map(|one| one.waited_ns).max()? as f64;
+    let least_ns = FEW_ALIKE * most_ns;
+    let alike: Vec<&Long> = noted.iter().filter(|one| one.waited_ns as f64 >= least_ns).collect();
+    let sum_ns: f64 = alike.iter().map(|one| one.waited_ns as f64).sum();
+    let (share, all) = (sum_ns / waited_ns, tallies.sum(|_| true).total().count);
+    let mut operations: BTreeMap<Operation, u64> = BTreeMap::new();
+    alike.iter().for_each(|one| *operations.entry(one.operation).or_default() += 1);
+    let are_felt = most_ns >= FEW_FELT_S * 1e9 && sum_ns >= evidence.least_ns();
+    if !are_felt
+        || !(FEW_SHARE..=1.0).contains(&share)
+        || operations.len() < 2
+        || alike.len() < SEVERAL_LEAST
+        || alike.len() as f64 > SEVERAL_AMONG * all as f64
+        || least_ns < tallies.long().least_ns() as f64
+    {
+        return None;
+    }
+    let mut named: Vec<(Operation, u64)> = operations.into_iter().collect();
+    named.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let kinds = named.len();
+    let named: Vec<String> =
+        named.iter().take(NAMED).map(|(operation, count)| format!("{} {count}", operation.label())).collect();
+    let times = || alike.iter().map(|one| one.waited_ns as f64 / 1e9);
+    let begins = || alike.iter().map(|one| one.span_ns.0);
+    let text = format!(
+        "{count} requests of {kinds} operations ({named}) took {least} to {most}: {share} of all time waited. They came from {whose}: the \
+        first began at {first}, the last at {last}.{regular}",
+        count = alike.len(),
+        named = named.join(", "),
+        least = duration(times().fold(f64::INFINITY, f64::min)),
+        most = duration(times().fold(0.0, f64::max)),
+        share = percent(share),
+        whose = clients::named(evidence, &alike.iter().map(|one| one.client).collect()),
+        first = instant::second(begins().min()?),
+        last = instant::second(begins().max()?),
+        regular = regular(&alike).unwrap_or_default(),
+    );
+    let slow = alike.first()?.operation.label();
+    Some(Found::new(Kind::Symptom, Rule::FewSlowRequests, Some(share), text).look(slow, "client"))
+}
+
+/// The interval between the slow requests of each client, if there is one.
+fn regular(alike: &[&Long]) -> Option<String> {
+    let mut of_clients: BTreeMap<IpAddr, Vec<i64>> = BTreeMap::new();
+    alike.iter().for_each(|one| of_clients.entry(one.client).or_default().push(one.span_ns.0));
+    let mut intervals: Vec<u64> = Vec::new();
+    for begins in of_clients.values_mut() {
+        if begins.len() < REGULAR_LEAST {
+            return None;
+        }
+        begins.sort_unstable();
+        intervals.extend(begins.windows(2).map(|pair| pair[1].abs_diff(pair[0])));
+    }
+    intervals.sort_unstable();
+    let median_ns = *intervals.get(intervals.len() / 2)?;
+    let is_near = |ns: &u64| ns.abs_diff(median_ns) as f64 <= REGULAR_NEAR * median_ns as f64;
+    intervals.iter().all(is_near).then(|| {
+        format!(
+            " Each of these clients had one about every {interval}, whatever it asked for. Look for something that the server looks up \
+            again for each client or user when it has expired, e.g. a user's groups in a directory service.",
+            interval = duration(median_ns as f64 / 1e9)
+        )
+    })
 }
 
 /// Whether a request only takes as long as its data needs at a normal rate: the mean size of such requests for its file.

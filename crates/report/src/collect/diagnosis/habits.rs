@@ -1,6 +1,8 @@
 //! Avoidable requests of clients: missing names, flushes, small pieces, long directories, new connections.
 
-use plimsoll_model::Operation;
+use std::collections::HashMap;
+
+use plimsoll_model::{Operation, Symbol};
 use plimsoll_stats::Tallies;
 use plimsoll_stats::tallies::{Cell, Listing};
 
@@ -20,6 +22,13 @@ const ABSENT_PART: f64 = 0.5;
 const FLUSH_LEAST: u64 = 50;
 /// Minimum number of flushes per write.
 const FLUSH_PER_WRITE: f64 = 0.5;
+/// Minimum fraction of the flushes for files that are flushed again and again while they are open.
+const FLUSH_AGAIN: f64 = 0.5;
+/// Minimum number of notes of flushes of such a file.
+const FLUSH_NOTES: u32 = 4;
+/// With this number of requests that open, close or look at a file for each flush, the flush belongs to its close: clients flush a file
+/// that they wrote before they close it.
+const FLUSH_CLOSED: f64 = 0.5;
 /// Minimum number of small requests.
 const SMALL_LEAST: u64 = 1_000;
 /// Maximum mean size of small requests, bytes.
@@ -96,7 +105,8 @@ fn flushes(evidence: &Evidence<'_>, tallies: &Tallies) -> Option<Found> {
     let of = |operation: Operation| all.iter().find(|(one, _)| *one == operation).map(|(_, cell)| *cell);
     let (flush, write) = of(Operation::Flush).zip(of(Operation::Write))?;
     let share = share_of(evidence, flush.waited_ns)?;
-    if flush.count < FLUSH_LEAST || write.count == 0 || (flush.count as f64) < FLUSH_PER_WRITE * write.count as f64 {
+    let are_many = flush.count >= FLUSH_LEAST && flush.count as f64 >= FLUSH_PER_WRITE * write.count as f64;
+    if !are_many || write.count == 0 || !are_of_open_files(tallies) {
         return None;
     }
     let text = format!(
@@ -109,6 +119,29 @@ fn flushes(evidence: &Evidence<'_>, tallies: &Tallies) -> Option<Found> {
         share = percent(share),
     );
     Some(found(Rule::Flushes, share, text, (Operation::Flush.label(), "path")))
+}
+
+/// Whether most flushes are for files that are flushed several times while they are open.
+fn are_of_open_files(tallies: &Tallies) -> bool {
+    #[derive(Default)]
+    struct File {
+        notes: u32,
+        flushes: u64,
+        others: u64,
+    }
+    let mut files: HashMap<(Symbol, Symbol), File> = HashMap::new();
+    for row in tallies.paths().rows() {
+        let file = files.entry((row.share, row.path)).or_default();
+        match row.operation {
+            Operation::Flush => (file.notes, file.flushes) = (row.notes[0], row.cell.count),
+            Operation::Read | Operation::Write => {}
+            _ => file.others += row.cell.count,
+        }
+    }
+    let is_open = |file: &&File| file.notes >= FLUSH_NOTES && (file.others as f64) < FLUSH_CLOSED * file.flushes as f64;
+    let again: u64 = files.values().filter(is_open).map(|file| file.flushes).sum();
+    let all: u64 = files.values().map(|file| file.flushes).sum();
+    all > 0 && again as f64 >= FLUSH_AGAIN * all as f64
 }
 
 /// Sequential reads or writes of few bytes, each of them fast.

@@ -1,5 +1,7 @@
 //! When clients waited.
 
+mod loader;
+
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -128,13 +130,14 @@ pub(super) fn load(evidence: &Evidence<'_>) -> Option<Found> {
     }
     let text = format!(
         "Requests take longer under load: with {many:.0} requests outstanding on average ({rate} responses per second), {operation} \
-        took {mean}; with {few} requests outstanding ({few_rate} responses per second), {operation} took {few_mean}.",
+        took {mean}; with {few} requests outstanding ({few_rate} responses per second), {operation} took {few_mean}.{whose}",
         rate = thousands(most.round() as u64),
         operation = busy.excess.operation.label(),
         mean = duration(busy.excess.mean_ns / 1e9),
         few = on_average(few),
         few_rate = thousands(least.round() as u64),
         few_mean = duration(busy.excess.others_ns / 1e9),
+        whose = loader::of(evidence).unwrap_or_default(),
     );
     let share = busy.excess.whole_ns / evidence.waited_ns();
     let explains = busy.excess.ns() / evidence.waited_ns();

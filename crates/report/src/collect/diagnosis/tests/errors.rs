@@ -104,6 +104,44 @@ fn conflicts_are_said_where_clients_wait_for_them() {
     );
 }
 
+/// Two clients ask for a lock file again and again, `tries` times each; then the `second` request is answered with success, if any. They
+/// make `others` files between.
+fn locked(procedure: Procedure, tries: usize, success_at: usize, others: usize) -> Traffic {
+    let mut traffic = healthy();
+    for i in 0..tries {
+        for client in [1, 2] {
+            traffic.changed(procedure, client, DATA, "inbox.lock", MS, |t| {
+                let status = if i == success_at { 0 } else { 17 };
+                (t.status, t.outcome) = (Some(status), Outcome::of_status(procedure, status));
+            });
+            (0..others).for_each(|other| traffic.request(procedure, client, DATA, &format!("n{i}.{other}"), MS));
+        }
+        traffic.pause(80 * MS);
+    }
+    traffic
+}
+
+#[test]
+fn a_lock_file_that_nobody_removes_comes_first() {
+    let create = Procedure::of(Protocol::Nfs3, 8);
+    let text = locked(create, 100, usize::MAX, 0).first(Rule::ErrorStatuses);
+    assert!(
+        text.starts_with(
+            "Clients ask again and again for a new file of a name that exists already: 200 create requests for inbox.lock on share \\\\server1\\data got 0x11, from 2023-11-14 22:13:2"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("Client 10.0.0.1 sent 100, client 10.0.0.2 sent 100, one every 82.0 ms on average."),
+        "{text}"
+    );
+    assert!(text.contains("Probably this is a lock file that nobody removes"), "{text}");
+    let is_said = |traffic: &Traffic| traffic.rules().contains(&Rule::ErrorStatuses);
+    assert!(!is_said(&locked(create, 100, 50, 0)), "it was removed after 4 s");
+    assert!(!is_said(&locked(create, 100, usize::MAX, 2)), "programs carry on");
+    assert!(!is_said(&locked(Procedure::of(Protocol::Nfs3, 9), 100, usize::MAX, 0)), "a directory");
+}
+
 #[test]
 fn refusals_are_said_where_they_are_a_storm() {
     let mut traffic = healthy();

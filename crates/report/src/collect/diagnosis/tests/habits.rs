@@ -55,6 +55,23 @@ fn a_flush_for_each_write_is_said_and_one_for_many_is_not() {
     assert_eq!(said(&written(4), Rule::Flushes), None);
 }
 
+#[test]
+fn a_flush_that_belongs_to_the_close_of_a_file_is_no_habit() {
+    let (write, flush) = (Procedure::of(Protocol::Nfs3, 7), Procedure::of(Protocol::Nfs3, 21));
+    // Each file is written once, or written anew again and again.
+    for files in [300, 20] {
+        let mut traffic = Traffic::new();
+        work(&mut traffic, 200);
+        for i in 0..300 {
+            let path = format!("new{}", i % files);
+            traffic.request(Procedure::of(Protocol::Nfs3, 8), 1, DATA, &path, MS);
+            traffic.request(write, 1, DATA, &path, MS);
+            traffic.request(flush, 1, DATA, &path, 9 * MS);
+        }
+        assert_eq!(said(&traffic, Rule::Flushes), None, "{files} files");
+    }
+}
+
 /// 3,000 sequential reads of `bytes` bytes from `files` files.
 fn pieces(bytes: u64, files: usize) -> Traffic {
     let mut traffic = Traffic::new();

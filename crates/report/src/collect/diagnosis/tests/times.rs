@@ -357,6 +357,32 @@ fn times_that_grow_with_the_load_are_said_with_both_loads() {
 }
 
 #[test]
+fn few_slow_requests_of_several_operations_are_said_with_their_interval() {
+    let slow = |kinds: &[Procedure]| {
+        let mut traffic = Traffic::new();
+        for i in 0..3_000_usize {
+            // Each client waits once in 1,000 requests, the others not at the same time.
+            let client = (i % 3) as u8;
+            let is_slow = i % 1_000 == 100 * usize::from(client) + i % 3 + 30;
+            let took_ns = if is_slow && i % 3 == usize::from(client) { 1_500 * MS } else { MS / 10 };
+            traffic.request(kinds[i / 1_000 % kinds.len()], client, DATA, &format!("f{}", i % 90), took_ns);
+            traffic.pause(10 * MS);
+        }
+        traffic
+    };
+    let several = [open(), read()];
+    let text = slow(&several).first(Rule::FewSlowRequests);
+    assert!(text.starts_with("9 requests of 2 operations (open 6, read 3) took 1.50 s to 1.50 s: "), "{text}");
+    assert!(
+        text.contains(
+            "They came from all 3 clients (10.0.0.0, 10.0.0.1, 10.0.0.2): the first began at 2023-11-14 22:13:"
+        ),
+        "{text}"
+    );
+    assert!(text.contains(" Each of these clients had one about every 1"), "{text}");
+}
+
+#[test]
 fn a_server_that_serves_one_at_a_time_from_the_beginning_is_busy() {
     // Six clients begin at once; each asks again when it is answered.
     let busy = served(|i| (i + 1).min(6), |_| 7 * MS);
