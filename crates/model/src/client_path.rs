@@ -26,6 +26,8 @@ pub struct ClientPath {
     pub data_segments: [u64; 2],
     /// Of these, retransmissions.
     pub resent_segments: [u64; 2],
+    /// Segments that came after later ones, sooner than a round trip: too soon to be retransmissions.
+    pub reordered_segments: [u64; 2],
     /// How long windows of 0 kept the sender waiting, ns.
     pub zero_window_ns: [u64; 2],
     /// How long full windows did, ns.
@@ -55,6 +57,7 @@ impl ClientPath {
             paces: Default::default(),
             data_segments: [0; 2],
             resent_segments: [0; 2],
+            reordered_segments: [0; 2],
             zero_window_ns: [0; 2],
             small_window_ns: [0; 2],
             stuck: Default::default(),

@@ -3,6 +3,7 @@
 mod delegations;
 mod lease_breaks;
 mod network;
+mod resets;
 mod slots;
 mod sum;
 mod unexplained_drops;
@@ -17,6 +18,7 @@ use crate::{Anomalies, ClientPath, Endpoint};
 pub use delegations::{Delegations, DelegationsLeftOut, PartialPairs};
 pub use lease_breaks::{CachingRight, LeaseBreaks};
 pub use network::{MostResent, Network, Resent, SmallWindow};
+pub use resets::Resets;
 pub use slots::{SessionSlots, SlotsLeftOut};
 pub use unfinished::{Unfinished, WaitEnd};
 pub use unopened::Unopened;
@@ -173,6 +175,8 @@ pub struct Coverage {
     pub without_path: u64,
     /// Servers that restarted, in the order of the first closed connection; at most [`Coverage::RESTARTS`].
     pub restarts: Vec<Restart>,
+    /// Connections that were reset while in use, by client and server, those with most resets first; at most [`Coverage::RESETS`].
+    pub resets: Vec<Resets>,
     /// Names that hosts asked DNS servers for and waited, in the order of the first question; at most [`Coverage::LOOKUPS`].
     pub name_lookups: Vec<crate::NameLookup>,
     /// The DNS servers, at most as many.
@@ -229,6 +233,8 @@ impl Coverage {
     pub const LOOKUPS: usize = 1024;
     /// Restarts that are kept, at most.
     pub const RESTARTS: usize = 16;
+    /// Pairs of client and server that are kept in `resets`, at most.
+    pub const RESETS: usize = 64;
     /// Kinds of breaks that are kept in `lease_breaks`, at most.
     pub const LEASE_BREAKS: usize = 256;
     /// Pairs of client and server that are kept in `delegations`, at most.

@@ -40,7 +40,7 @@ pub use asked::{Asked, Disposition, FileAccess, FileIdentity};
 pub use client_path::{ClientPath, Pace, RoundTrip, Stuck};
 pub use coverage::{
     Breaks, CachingRight, ClockGranularity, Coverage, Credits, Delegations, DelegationsLeftOut, LeaseBreaks, Missing,
-    MostResent, Network, OneSided, PacketCounts, PartialPairs, Resent, Restart, SessionSlots, ShareMissing,
+    MostResent, Network, OneSided, PacketCounts, PartialPairs, Resent, Resets, Restart, SessionSlots, ShareMissing,
     SlotsLeftOut, SmallWindow, Unfinished, Unopened, Unseen, WaitEnd,
 };
 pub use encrypted::{Encrypted, Waited};

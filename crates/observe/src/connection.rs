@@ -260,7 +260,7 @@ impl Connection {
     /// One end closes the connection, or breaks it off.
     #[cold]
     fn one_end_closed(&mut self, is_reset: bool, direction: usize, now_ns: i64) {
-        self.watch.ends(direction, now_ns);
+        self.watch.ends(is_reset, direction, now_ns);
         if is_reset || self.tcp_flows[1 - direction].finished {
             self.closed_ns.get_or_insert(now_ns);
         }
@@ -287,6 +287,8 @@ impl Connection {
             let end = self.tcp_flows[direction].next().unwrap_or_default();
             self.acknowledgements[direction].forget(end);
         }
+        let lacks = self.tcp_flows[direction].is_holding();
+        self.watch.overtaken(fresh.out_of_order, lacks, direction, now_ns);
         let needed = fresh.retransmitted.saturating_sub(fresh.unneeded);
         if needed > 0 {
             let end = segment.seq.wrapping_add(segment.wire_len);

@@ -305,6 +305,7 @@ impl<S: Sink> Observer<S> {
         let timed = first_ns <= last_ns;
         let (client_paths, without_path) = account.client_paths.finish();
         let (name_lookups, name_servers) = self.name_lookups.finish(&account.lives.begins());
+        let resets = account.lives.resets();
         let restarts = account.lives.restarts();
         let coverage = Coverage {
             packets: self.packets,
@@ -315,6 +316,7 @@ impl<S: Sink> Observer<S> {
             network: account.network,
             client_paths,
             restarts,
+            resets,
             name_lookups,
             name_servers,
             without_path,

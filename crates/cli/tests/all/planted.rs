@@ -15,7 +15,7 @@ use serde_json::Value;
 /// Rules that name no cause: they describe the waiting, or say that nothing stands out.
 const DESCRIBING: [&str; 3] = ["operation", "service_time", "nothing"];
 /// Bytes of all captures together, so that a clone stays small.
-const MOST_BYTES: u64 = 2_500_000;
+const MOST_BYTES: u64 = 3_300_000;
 /// Minimum numbers of planted causes and of healthy captures.
 const LEAST: (usize, usize) = (10, 3);
 

@@ -64,6 +64,8 @@ pub struct Network {
     pub data_segments: [u64; 2],
     /// Of these, retransmissions of bytes that were captured before and had not been acknowledged.
     pub resent_segments: [u64; 2],
+    /// Segments that came after later ones, sooner than a round trip: too soon to be retransmissions.
+    pub reordered_segments: [u64; 2],
     /// How long before them the first copies were sent, at least, ns. No time of a connection's direction counts twice.
     pub resent_wait_ns: [u64; 2],
     /// The client that has most of these retransmissions, if one has.
@@ -138,6 +140,7 @@ impl Network {
         sum(&mut self.delayed_ack_ns, other.delayed_ack_ns);
         sum(&mut self.data_segments, other.data_segments);
         sum(&mut self.resent_segments, other.resent_segments);
+        sum(&mut self.reordered_segments, other.reordered_segments);
         sum(&mut self.resent_wait_ns, other.resent_wait_ns);
         self.most_resent.add(&other.most_resent);
         self.handshakes += other.handshakes;

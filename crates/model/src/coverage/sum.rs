@@ -25,6 +25,9 @@ impl Coverage {
         self.without_path += other.without_path;
         self.restarts.extend(other.restarts.iter().copied());
         self.restarts.truncate(Self::RESTARTS);
+        self.resets.extend(other.resets.iter().copied());
+        self.resets.sort_by_key(|one| (std::cmp::Reverse(one.count), one.client, one.server));
+        self.resets.truncate(Self::RESETS);
         self.name_lookups.extend(other.name_lookups.iter().copied());
         self.name_lookups.truncate(Self::LOOKUPS);
         other.name_servers.iter().for_each(|server| add_server(&mut self.name_servers, server));
@@ -176,6 +179,7 @@ impl ClientPath {
             self.paces[way].add(&other.paces[way]);
             self.data_segments[way] += other.data_segments[way];
             self.resent_segments[way] += other.resent_segments[way];
+            self.reordered_segments[way] += other.reordered_segments[way];
             self.zero_window_ns[way] = self.zero_window_ns[way].saturating_add(other.zero_window_ns[way]);
             self.small_window_ns[way] = self.small_window_ns[way].saturating_add(other.small_window_ns[way]);
             self.stuck[way].add(&other.stuck[way]);

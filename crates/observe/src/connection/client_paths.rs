@@ -96,6 +96,7 @@ impl ClientPaths {
             classes.for_each(|(sum, &count)| *sum = sum.saturating_add(u32::from(count)));
             path.data_segments[at] += network.data_segments[at];
             path.resent_segments[at] += network.resent_segments[at];
+            path.reordered_segments[at] += network.reordered_segments[at];
             path.zero_window_ns[at] = path.zero_window_ns[at].saturating_add(network.zero_window_ns[at]);
             path.small_window_ns[at] = path.small_window_ns[at].saturating_add(network.small_window_ns[at]);
             path.stuck[at].add(&stuck[at].stuck);

@@ -1,9 +1,9 @@
 //! Opening and closing times of connections: a server that closes all of them at once restarts.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
-use plimsoll_model::{Coverage, Endpoint, Restart};
+use plimsoll_model::{Coverage, Endpoint, Resets, Restart};
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of remembered connections: 400 KiB. Beyond it, whether a connection outlived the rest is unknown.
@@ -12,6 +12,13 @@ const LIVES_MAX: usize = 4_096;
 const TOGETHER_NS: i64 = 10_000_000_000;
 /// Data this long after the last close show that a connection continues, ns.
 const GOES_ON_NS: i64 = 1_000_000_000;
+
+/// A program that connects for one short job may end each connection with a reset: those that lasted for less do not count, ns.
+const LASTED_NS: i64 = 1_000_000_000;
+/// A connection is in use if it had data this long before its end, ns.
+const IN_USE_NS: i64 = 2_000_000_000;
+/// A client that needs its connection connects again within this time, ns.
+const BACK_NS: i64 = 10_000_000_000;
 
 /// A connection of a client to a server.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -24,6 +31,18 @@ pub(crate) struct Life {
     pub(super) last_ns: Option<i64>,
     /// The server closed it, and before the client did.
     pub(super) closed_ns: Option<i64>,
+    /// It ended with a reset, not with a FIN: whether that has the client's address, and when.
+    pub(super) reset: Option<(bool, i64)>,
+}
+
+impl Life {
+    /// When the reset came, if the connection had lasted and was in use.
+    fn reset_ns(&self) -> Option<i64> {
+        let (_, reset_ns) = self.reset?;
+        let lasted = |begin_ns: i64| reset_ns.saturating_sub(begin_ns) >= LASTED_NS;
+        let is_used = |last_ns: i64| reset_ns.saturating_sub(last_ns) <= IN_USE_NS;
+        (self.begin_ns.is_some_and(lasted) && self.last_ns.is_some_and(is_used)).then_some(reset_ns)
+    }
 }
 
 /// The opening and closing times of all connections.
@@ -47,6 +66,27 @@ impl Lives {
         self.all.iter().filter_map(|life| Some((life.client, life.begin_ns?))).collect()
     }
 
+    /// Clients whose connections were reset while they were in use, and which connected again; those with most first.
+    pub(crate) fn resets(&self) -> Vec<Resets> {
+        if self.beyond > 0 {
+            return Vec::new();
+        }
+        let mut clients: BTreeMap<(Endpoint, IpAddr), Vec<&Life>> = BTreeMap::new();
+        self.all.iter().for_each(|life| clients.entry((life.server, life.client)).or_default().push(life));
+        let mut all: Vec<Resets> =
+            clients.iter().filter_map(|(&(server, client), lives)| of_client(server, client, lives)).collect();
+        let mut servers: BTreeMap<Endpoint, u64> = BTreeMap::new();
+        clients.keys().for_each(|(server, _)| *servers.entry(*server).or_default() += 1);
+        let mut reset: BTreeMap<Endpoint, u64> = BTreeMap::new();
+        all.iter().for_each(|one| *reset.entry(one.server).or_default() += 1);
+        for one in &mut all {
+            (one.others, one.others_reset) = (servers[&one.server] - 1, reset[&one.server] - 1);
+        }
+        all.sort_by_key(|one| (std::cmp::Reverse(one.count), one.client, one.server));
+        all.truncate(Coverage::RESETS);
+        all
+    }
+
     /// Servers that restarted.
     pub(crate) fn restarts(self) -> Vec<Restart> {
         if self.beyond > 0 {
@@ -59,6 +99,28 @@ impl Lives {
         restarts.truncate(Coverage::RESTARTS);
         restarts
     }
+}
+
+/// The resets of a client's connections to a server, without those of other clients.
+fn of_client(server: Endpoint, client: IpAddr, lives: &[&Life]) -> Option<Resets> {
+    let back = |life: &&Life| {
+        let reset_ns = life.reset_ns()?;
+        let begins = lives.iter().filter_map(|other| other.begin_ns).filter(|&begin_ns| begin_ns > reset_ns);
+        let next_ns = begins.min().filter(|next_ns| next_ns.saturating_sub(reset_ns) <= BACK_NS)?;
+        Some((reset_ns, next_ns.abs_diff(reset_ns), life.reset?.0))
+    };
+    let resets: Vec<(i64, u64, bool)> = lives.iter().filter_map(back).collect();
+    let times = || resets.iter().map(|(reset_ns, ..)| *reset_ns);
+    Some(Resets {
+        server,
+        client,
+        count: resets.len() as u64,
+        from_client: resets.iter().filter(|(.., from_client)| *from_client).count() as u64,
+        span_ns: (times().min()?, times().max()?),
+        back_after_ns: resets.iter().map(|(_, after_ns, _)| *after_ns).max()?,
+        others: 0,
+        others_reset: 0,
+    })
 }
 
 fn of_server(lives: &[Life]) -> Vec<Restart> {
@@ -125,6 +187,7 @@ mod tests {
                 begin_ns: Some(begin_ms * MS),
                 last_ns: Some(last_ms * MS),
                 closed_ns: closed_ms.map(|ms| ms * MS),
+                reset: None,
             });
         }
         all.restarts()
@@ -153,5 +216,45 @@ mod tests {
     fn a_connection_that_is_closed_in_the_instant_of_its_begin_or_before_it_is_none_of_a_restart() {
         assert_eq!(restarts(&[(1, 5_000, 5_000, Some(5_000)), (1, 7_000, 9_000, None)]), []);
         assert_eq!(restarts(&[(1, 5_000, 5_000, Some(4_000)), (2, 10, 9_000, None)]), []);
+    }
+
+    /// Resets of connections of clients, from an instant to the last data and the reset, ms.
+    fn resets(lives: &[(u8, i64, i64, Option<i64>)]) -> Vec<Resets> {
+        let mut all = Lives::default();
+        for &(client, begin_ms, last_ms, reset_ms) in lives {
+            all.add(Life {
+                server: Endpoint { ip: [10, 0, 1, 1].into(), port: 445 },
+                client: [10, 0, 0, client].into(),
+                begin_ns: Some(begin_ms * MS),
+                last_ns: Some(last_ms * MS),
+                closed_ns: None,
+                reset: reset_ms.map(|ms| (true, ms * MS)),
+            });
+        }
+        all.resets()
+    }
+
+    #[test]
+    fn connections_that_are_reset_in_use_and_made_again_are_counted_by_client() {
+        let lives = [
+            (1, 0, 6_990, Some(7_000)),
+            (1, 7_020, 13_990, Some(14_000)),
+            (1, 14_090, 20_000, None),
+            (2, 0, 20_000, None),
+            (3, 0, 20_000, Some(20_000)),
+        ];
+        let found = resets(&lives);
+        assert_eq!(found.len(), 1, "nobody needs the third client's connection");
+        let one = found[0];
+        assert_eq!((one.client, one.count, one.from_client), ([10, 0, 0, 1].into(), 2, 2));
+        assert_eq!((one.span_ns, one.back_after_ns), ((7_000 * MS, 14_000 * MS), 90 * MS as u64));
+        assert_eq!((one.others, one.others_reset), (2, 0));
+    }
+
+    #[test]
+    fn idle_and_short_connections_are_not_reset_in_use() {
+        assert_eq!(resets(&[(1, 0, 100, Some(900)), (1, 1_000, 2_000, None)]), [], "short");
+        assert_eq!(resets(&[(1, 0, 5_000, Some(9_000)), (1, 9_100, 9_900, None)]), [], "idle");
+        assert_eq!(resets(&[(1, 0, 5_000, Some(5_100)), (1, 30_000, 39_900, None)]), [], "much later");
     }
 }

@@ -43,6 +43,8 @@ pub(super) struct Watch {
     repeated: Option<Box<[Repeated; 2]>>,
     /// Delays before retransmissions are counted up to this time, so that no time counts twice.
     resent_until_ns: [i64; 2],
+    /// Later data came, and earlier data are still missing: since when.
+    hole_since_ns: [Option<i64>; 2],
     /// The SYN: its direction and time; its answer's time.
     syn: Option<(usize, i64)>,
     answered_ns: Option<i64>,
@@ -54,6 +56,8 @@ pub(super) struct Watch {
     late_since_ns: Option<i64>,
     /// The end that closed the connection first, and when.
     closed_by: Option<(usize, i64)>,
+    /// It closed it with a reset.
+    is_reset: bool,
     /// Time until the answer to the SYN, and from there to the client's next segment, ns: the round trips from the capture to the server
     /// and to the client.
     handshake_ns: Option<(u64, u64)>,
@@ -184,6 +188,22 @@ impl Watch {
         *until_ns = now_ns.max(*until_ns);
     }
 
+    /// Notes `late` segments that came after later ones. A segment that comes sooner than a round trip after them is no retransmission:
+    /// its sender could not know yet that one was missing. `lacks`: earlier data are still missing.
+    pub(super) fn overtaken(&mut self, late: u64, lacks: bool, direction: usize, now_ns: i64) {
+        let since_ns = &mut self.hole_since_ns[direction];
+        if let Some((passed_ns, (to_server_ns, to_client_ns))) =
+            since_ns.map(|since_ns| now_ns.saturating_sub(since_ns)).zip(self.handshake_ns).filter(|_| late > 0)
+        {
+            let from_client = self.syn.is_some_and(|(asked, _)| asked == direction);
+            let to_sender_ns = if from_client { to_client_ns } else { to_server_ns };
+            if u64::try_from(passed_ns).is_ok_and(|passed_ns| passed_ns < to_sender_ns) {
+                self.found.get_or_insert_default().reordered_segments[direction] += late;
+            }
+        }
+        *since_ns = if lacks { since_ns.or(Some(now_ns)) } else { None };
+    }
+
     /// Takes a segment from the receiver of the retransmitted data.
     fn answered(&mut self, segment: &Segment<'_>, direction: usize) {
         if let Some(repeated) = &mut self.repeated {
@@ -279,8 +299,10 @@ impl Watch {
 
     /// An end closes the connection.
     #[cold]
-    pub(super) fn ends(&mut self, direction: usize, now_ns: i64) {
-        self.closed_by.get_or_insert((direction, now_ns));
+    pub(super) fn ends(&mut self, is_reset: bool, direction: usize, now_ns: i64) {
+        if self.closed_by.is_none() {
+            (self.closed_by, self.is_reset) = (Some((direction, now_ns)), is_reset);
+        }
     }
 
     /// When the connection began, was used and was closed.
@@ -291,6 +313,7 @@ impl Watch {
             begin_ns: self.syn.map(|(_, syn_ns)| syn_ns),
             last_ns: self.last_data_ns.iter().flatten().max().copied(),
             closed_ns: self.closed_by.filter(|(direction, _)| *direction != client).map(|(_, closed_ns)| closed_ns),
+            reset: self.closed_by.filter(|_| self.is_reset).map(|(direction, ns)| (direction == client, ns)),
         }
     }
 
@@ -358,6 +381,7 @@ impl Watch {
             delayed_ack_ns: turn(found.delayed_ack_ns),
             data_segments: segments,
             resent_segments: turn(found.resent_segments),
+            reordered_segments: turn(found.reordered_segments),
             resent_wait_ns: turn(found.resent_wait_ns),
             most_resent: MostResent::of(ip, found.resent_segments.iter().sum()),
             handshakes: u64::from(self.handshake_ns.is_some()),

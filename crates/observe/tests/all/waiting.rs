@@ -152,6 +152,30 @@ fn retransmitted(at: usize, again_ns: i64, acknowledged: bool) -> Coverage {
     coverage(&traffic)
 }
 
+/// A write of four segments over a round trip of 20 ms, captured beside the server; the second segment comes last, `late_ns` after the
+/// third.
+fn overtaken(late_ns: i64) -> Coverage {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    let [syn, answer, ack] = tcp.handshake();
+    traffic.all([&syn, &answer]);
+    traffic.time_ns += 20 * MS;
+    traffic.tcp(&ack);
+    let segments = tcp.split(Side::Client, &nbss(&smb2::write(1, smb2::file(1), &[7; 4_000]).bytes()), MSS);
+    traffic.all([&segments[0], &segments[2]]);
+    traffic.time_ns += late_ns;
+    traffic.tcp(&segments[1]);
+    traffic.all(&segments[3..]);
+    coverage(&traffic)
+}
+
+#[test]
+fn a_segment_that_comes_after_a_later_one_within_a_round_trip_was_overtaken() {
+    let quick = overtaken(9 * MS);
+    assert_eq!((quick.network.reordered_segments, quick.network.resent_segments), ([1, 0], [0, 0]));
+    assert_eq!(quick.client_paths[0].reordered_segments, [1, 0]);
+    assert_eq!(overtaken(21 * MS).network.reordered_segments, [0, 0], "it may have been sent again");
+}
+
 #[test]
 fn segments_lost_behind_the_capture_delay_by_a_round_trip_or_a_timeout() {
     let quick = retransmitted(0, MS, false).network;

@@ -23,6 +23,7 @@ mod next;
 mod operations;
 mod paths;
 mod places;
+mod resets;
 mod restart;
 mod rhythm;
 mod set_up;
@@ -165,6 +166,8 @@ fn beside_the_server(evidence: &Evidence<'_>, waited_s: f64) -> (Vec<Found>, boo
     found.extend(errors::retries(evidence));
     found.extend(restart::restart(evidence, waited_s, &found));
     found.extend(errors::failures(findings));
+    found.extend(resets::resets(evidence));
+    found.extend(resets::refused_versions(evidence));
     let is_all = findings.source.filters.is_empty();
     // Waits for retransmitted bytes are known only for all traffic.
     let resent = transfer::retransmission(findings, waited_s).filter(|_| is_all);

@@ -7,8 +7,8 @@ use plimsoll_model::{
     Anomalies, Anomaly, Asked, Breaks, CachingRight, ClientPath, ClockGranularity, Coverage, Credits, Delegations,
     DelegationsLeftOut, Disposition, Encrypted, Endpoint, FileAccess, FileIdentity, Frames, LeaseBreaks, Missing,
     MostResent, NameLookup, NameServer, Network, OneSided, Outcome, Pace, PacketCounts, PartialPairs, Procedure,
-    Protocol, Resent, Restart, RoundTrip, RpcTls, RpcTlsConnection, SessionSlots, SlotsLeftOut, SmallWindow, Stuck,
-    Symbol, Timeline, Transaction, Unfinished, Unopened, Unseen, Vantage, WaitEnd, Waited,
+    Protocol, Resent, Resets, Restart, RoundTrip, RpcTls, RpcTlsConnection, SessionSlots, SlotsLeftOut, SmallWindow,
+    Stuck, Symbol, Timeline, Transaction, Unfinished, Unopened, Unseen, Vantage, WaitEnd, Waited,
 };
 
 use super::{Counter, Reader, State, StateError, Writer, fields};
@@ -269,6 +269,7 @@ fields!(
         delayed_ack_ns,
         data_segments,
         resent_segments,
+        reordered_segments,
         resent_wait_ns,
         most_resent,
         handshakes,
@@ -291,6 +292,7 @@ fields!(
         paces,
         data_segments,
         resent_segments,
+        reordered_segments,
         zero_window_ns,
         small_window_ns,
         stuck,
@@ -408,6 +410,12 @@ fields!("connection with RPC over TLS", RpcTlsConnection { client, server, recor
 fields!("RPC over TLS", RpcTls { connections, records, bytes, requests, named });
 fields!("resent", Resent { operations, wait_ns, brief_operations, brief_wait_ns, unknown });
 fields!(
+    "resets",
+    Resets { server, client, count, from_client, span_ns, back_after_ns, others, others_reset } if |resets| {
+        Counter::all(&[resets.count, resets.from_client, resets.back_after_ns, resets.others, resets.others_reset])
+    }
+);
+fields!(
     "coverage",
     Coverage {
         packets,
@@ -419,6 +427,7 @@ fields!(
         client_paths,
         without_path,
         restarts,
+        resets,
         name_lookups,
         name_servers,
         breaks,

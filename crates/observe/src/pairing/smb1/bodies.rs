@@ -19,6 +19,9 @@ use super::ids::{Ids, Opened};
 use super::row::{Binding, Row};
 use crate::pairing::{Answer, ConnectionContext, Output, Pending};
 
+/// The dialect in the answer of a server that accepts none of those that the client offers (MS-CIFS 2.2.4.52.2).
+const NO_DIALECT: u16 = 0xffff;
+
 /// Ids that commands of a chain pass to later ones before the answer assigns them.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Context {
@@ -89,6 +92,10 @@ pub(super) fn note_response(
 ) {
     let carries_data = row.pending.procedure.row().carries_data;
     answer.payload = read::data_length(command).filter(|_| carries_data).map(u64::from);
+    if row.command == command::NEGOTIATE && command.u16(0) == Some(NO_DIALECT) && answer.outcome == Outcome::Succeeded {
+        // The status is that of a success.
+        answer.outcome = Outcome::Refused;
+    }
     if answer.outcome != Outcome::Succeeded {
         return;
     }

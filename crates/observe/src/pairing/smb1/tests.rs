@@ -394,6 +394,17 @@ fn the_first_of_several_echoes_is_the_pair() {
 }
 
 #[test]
+fn a_negotiation_without_a_dialect_is_refused() {
+    let mut bench = Bench::new();
+    for (id, dialect) in [(5, 0_u16), (6, 0xffff)] {
+        bench.asks(&request(id, command::NEGOTIATE, &[]));
+        bench.says(&response(id, OK, command::NEGOTIATE, &[dialect]));
+    }
+    let outcomes: Vec<Outcome> = bench.rows().iter().map(|row| row.1).collect();
+    assert_eq!(outcomes, [Outcome::Succeeded, Outcome::Refused]);
+}
+
+#[test]
 fn a_negotiation_answered_in_smb2_is_a_pair() {
     let mut bench = Bench::new();
     bench.asks(&request(5, command::NEGOTIATE, &[]));

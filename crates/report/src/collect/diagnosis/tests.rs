@@ -11,6 +11,7 @@ mod name_service;
 mod network;
 mod operations;
 mod places;
+mod resets;
 mod restart;
 mod rhythm;
 mod set_up;

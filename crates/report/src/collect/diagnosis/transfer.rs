@@ -1,5 +1,6 @@
 //! Delays by transfers and retransmissions, and the parts of the waiting.
 
+use plimsoll_model::ClientPath;
 use plimsoll_stats::Waiting;
 
 use super::super::counts::plural;
@@ -14,6 +15,8 @@ const RESENT_SHARE: f64 = 0.05;
 const LOST_PART: f64 = 0.01;
 /// Minimum number of these retransmissions.
 const LOST_LEAST: u64 = 10;
+/// Minimum fraction of segments that came after later ones, on a path that changes the order of packets.
+const REORDERED_PART: f64 = 0.005;
 /// The delays before them are at least this fraction of all time waited or of the elapsed time.
 const LOST_DELAY: f64 = 0.1;
 /// A client waits for sending and receiving if its service time is at most this part of its waiting.
@@ -63,9 +66,9 @@ pub(super) fn lost_behind(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
         return None;
     }
     let text = format!(
-        "TCP retransmitted {segments}: packets were lost after the capture point.{client} The delays between \
+        "{cause}{client} The delays between \
         the original segments and their retransmissions add up to at least {delays}, which is {share}.",
-        segments = lossy.iter().map(|&at| segments(evidence, at)).collect::<Vec<_>>().join(" and "),
+        cause = cause(evidence, &lossy.iter().map(|&at| segments(evidence, at)).collect::<Vec<_>>().join(" and ")),
         client = most_resent(evidence),
         delays = duration(delays_s),
         share = if share <= 1.0 {
@@ -76,6 +79,28 @@ pub(super) fn lost_behind(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
     );
     let said = (share <= 1.0).then_some(share);
     Some(Found::new(Kind::Mechanism, Rule::Retransmission, said, text).explaining(share.min(1.0)).inferred())
+}
+
+/// Packets that overtake each other look like losses to TCP.
+fn cause(evidence: &Evidence<'_>, segments: &str) -> String {
+    let most = evidence.coverage.network.most_resent.client;
+    let paths = evidence.coverage.client_paths.iter().filter(|path| most.is_none_or(|client| path.client == client));
+    let sum = |of: fn(&ClientPath) -> [u64; 2], at: usize| paths.clone().map(|path| of(path)[at]).sum::<u64>();
+    let is_reordered = |&at: &usize| {
+        let (late, all) = (sum(|path| path.reordered_segments, at), sum(|path| path.data_segments, at));
+        late >= LOST_LEAST && is_part(late, all, REORDERED_PART)
+    };
+    let late: Vec<usize> = (0..2).filter(is_reordered).collect();
+    if late.is_empty() {
+        return format!("TCP retransmitted {segments}: packets were lost after the capture point.");
+    }
+    let late = late.into_iter().map(|at| sum(|path| path.reordered_segments, at)).sum();
+    let on = most.map_or_else(String::new, |client| format!(" on the path of client {client}"));
+    format!(
+        "Packets{on} arrive out of order: {late} came after later ones, too soon for retransmissions. TCP takes such packets for lost: it \
+        retransmitted {segments}. Check whether the path uses several links or routes at the same time.",
+        late = plural(late, "captured segment"),
+    )
 }
 
 /// `92 segments of responses (3.1 %)`.

@@ -324,6 +324,16 @@ fn segments_lost_behind_the_capture_are_said() {
         text.contains("Most of these segments belong to client 10.0.0.2 (1.5 % of the segments on its connections)."),
         "{text}"
     );
+    path.reordered_segments = [12, 0];
+    lossy.coverage.client_paths[1] = path;
+    let text = lossy.first(Rule::Retransmission);
+    assert!(
+        text.starts_with(
+            "Packets on the path of client 10.0.0.2 arrive out of order: 12 captured segments came after later ones, too soon for \
+             retransmissions. TCP takes such packets for lost: it retransmitted 100 segments of responses (2.0 %). Check whether"
+        ),
+        "{text}"
+    );
     path.data_segments[1] = 10_000;
     lossy.coverage.client_paths[1] = path;
     assert!(!lossy.rules().contains(&Rule::Retransmission), "1 in 111 of its own");

@@ -2,7 +2,7 @@
 
 use super::built::{MS, Traffic, open, read};
 use crate::findings::Rule;
-use plimsoll_model::Procedure;
+use plimsoll_model::{Procedure, Protocol};
 
 const DATA: &str = r"\\server1\data";
 
@@ -358,21 +358,20 @@ fn times_that_grow_with_the_load_are_said_with_both_loads() {
 
 #[test]
 fn few_slow_requests_of_several_operations_are_said_with_their_interval() {
-    let slow = |kinds: &[Procedure]| {
-        let mut traffic = Traffic::new();
-        for i in 0..3_000_usize {
-            // Each client waits once in 1,000 requests, the others not at the same time.
-            let client = (i % 3) as u8;
-            let is_slow = i % 1_000 == 100 * usize::from(client) + i % 3 + 30;
-            let took_ns = if is_slow && i % 3 == usize::from(client) { 1_500 * MS } else { MS / 10 };
-            traffic.request(kinds[i / 1_000 % kinds.len()], client, DATA, &format!("f{}", i % 90), took_ns);
-            traffic.pause(10 * MS);
-        }
-        traffic
-    };
-    let several = [open(), read()];
-    let text = slow(&several).first(Rule::FewSlowRequests);
-    assert!(text.starts_with("9 requests of 2 operations (open 6, read 3) took 1.50 s to 1.50 s: "), "{text}");
+    let mut traffic = Traffic::new();
+    let kinds = [Procedure::of(Protocol::Nfs3, 19), read(), open()];
+    for i in 0..2_997_usize {
+        // Of each client one request in 333 is slow, and not at the same time as that of another client.
+        let is_slow = [30, 130, 230].contains(&(i % 999));
+        let (procedure, took_ns) = if is_slow { (kinds[i / 999], 1_500 * MS) } else { (kinds[1 + i % 2], MS / 10) };
+        traffic.request(procedure, (i % 3) as u8, DATA, &format!("f{}", i % 90), took_ns);
+        traffic.pause(10 * MS);
+    }
+    let text = traffic.first(Rule::FewSlowRequests);
+    assert!(
+        text.starts_with("9 requests of 3 operations (read 3, open 3, fsinfo 3) took 1.50 s to 1.50 s: "),
+        "{text}"
+    );
     assert!(
         text.contains(
             "They came from all 3 clients (10.0.0.0, 10.0.0.1, 10.0.0.2): the first began at 2023-11-14 22:13:"
