@@ -278,9 +278,7 @@ fn read_of(read: &ReadText, on: Subject) -> Result<Transfer, String> {
         (None, false) => Amount::Count(1),
     };
     if !(1..=DEEPEST_AHEAD).contains(&read.every) || read.every > 1 && read.at != At::Sequential {
-        return Err(format!(
-            "\"every\": expected 1 to {DEEPEST_AHEAD}, and at = \"sequential\" if \"every\" is above 1"
-        ));
+        return Err(format!("\"every\" must be 1 to {DEEPEST_AHEAD}; a value above 1 also needs at = \"sequential\""));
     }
     let goes_on = goes_on(on, read.at, amount, read.from_start)?;
     Ok(Transfer { every: read.every, goes_on, ..transfer(read.size, read.at, amount, false)? })

@@ -554,7 +554,7 @@ fn slots_read_one_file_together() {
     assert_eq!(places, (0..11).map(|block| block * 4096).collect::<Vec<_>>());
     for wrong in ["0", "1025"] {
         let error = Workload::find_with("sequential-read", &[ahead(wrong), size.clone()]).unwrap_err();
-        assert!(error.to_string().contains("\"every\": expected 1 to 1024"), "{error}");
+        assert!(error.to_string().contains("\"every\" must be 1 to 1024"), "{error}");
     }
 }
 

@@ -180,8 +180,8 @@ fn what_needs_smb_or_a_connection_alone_says_so() {
     };
     refused(&["--target", "embedded:nfs"], "uses the SMB-only step `");
     refused(&["--target", "file:///tmp"], "uses the SMB-only step `");
-    refused(&["--target", "embedded:smb", "--depth", "2"], "a separate connection");
-    refused(&["--target", "embedded:smb", "--clients-per-connection", "2"], "a separate connection");
+    refused(&["--target", "embedded:smb", "--depth", "2"], "use one connection per client");
+    refused(&["--target", "embedded:smb", "--clients-per-connection", "2"], "use one connection per client");
 }
 
 /// Iterations of 300 ms, one due every 100 ms: on any machine every one is late. A user's first one is late because it takes too long,

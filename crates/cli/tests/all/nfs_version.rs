@@ -73,7 +73,7 @@ fn a_refusal_does_not_lead_to_a_lower_version() {
         Err(reason) => return println!("SKIPPED: {reason}"),
     };
     let of = |path: &str| format!("nfs://{}{path}", ganesha.address());
-    fails(&of("/nowhere"), "may be different in NFS 4 and NFS 3: for the path of NFS 3 add ?version=3", &[]);
+    fails(&of("/nowhere"), "if this is the NFS 3 path, add ?version=3 to the target", &[]);
     // Its server hides an export from callers that it refuses.
     fails(&of(Export::Privileged.path()), "NFS4ERR_NOENT", &[]);
     // A server without TLS: nothing is called without it.

@@ -94,7 +94,7 @@ fn targets_of_different_kinds_are_refused() {
     for other in ["embedded:nfs", "file:///tmp"] {
         let run = ["run", "null", "--target", "embedded:smb", "--target", other];
         let (code, said) = plimsoll(scratch.path(), &run);
-        assert!(code == Some(2) && said.contains("must be servers of one protocol"), "{code:?} {said}");
+        assert!(code == Some(2) && said.contains("must be servers with the same protocol"), "{code:?} {said}");
     }
     let run = ["run", "null", "--target", "embedded:smb", "--target", "embedded:smb", "--duration", "200ms"];
     let (code, said) = plimsoll(scratch.path(), &[&run[..], &["--warmup", "0s", "--json", "run.json"]].concat());

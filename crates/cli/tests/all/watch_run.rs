@@ -199,7 +199,7 @@ fn flags_that_mean_nothing_are_refused() {
     for (arguments, says) in [
         (&["--watch", "--quiet"][..], "--quiet"),
         (&["--listen", "127.0.0.1:0"], "--browser"),
-        (&["--allow-remote"], "--metrics or --browser only"),
+        (&["--allow-remote"], "requires --metrics or --browser"),
         (&["--browser", "--listen", "0.0.0.0:0"], "--allow-remote"),
     ] {
         let ended = output(&mut plimsoll("embedded:nfs", arguments));

@@ -64,8 +64,8 @@ fn cells(one: &ClientRow, mark: &'static str) -> Vec<Cell> {
 
 fn notes<'a>(stages: impl Iterator<Item = &'a Stage> + Clone) -> Vec<Note> {
     let mut notes = vec![Note::quiet(
-        "/ mean: the column before it, divided by the mean of all clients of the level. Operations: successful operations. Errors: failed \
-        operations.",
+        "Column \"/ mean\": the client's value in the column to its left, divided by the mean of this value over all clients of the level. \
+        Operations: successful operations. Errors: failed operations.",
     )];
     if stages.clone().any(unattributable) {
         notes.push(Note::of(Weight::Caution, format!("* {UNATTRIBUTABLE}")));

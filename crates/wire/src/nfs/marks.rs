@@ -84,7 +84,7 @@ pub(super) fn walk(layout: Layout, cursor: &mut Cursor<'_>, marks: &mut Marks<'_
                     walk(inner, cursor, marks)?;
                 }
             }
-            Field::TargetSlot => cursor.skip(4)?,
+            Field::TargetSlot => take(cursor, 4, Mark::Number, marks)?,
             Field::Session | Field::Delegation => take(cursor, 16, Mark::Number, marks)?,
             Field::Delegating(arms) => choice(arms, Otherwise::Unknown, cursor, marks)?,
             Field::Choice(arms, otherwise) => choice(arms, otherwise, cursor, marks)?,

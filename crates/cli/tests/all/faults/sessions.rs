@@ -151,14 +151,14 @@ fn a_restart_of_ganesha_is_survived_with_reclaim() {
     let (stated, wire) = (stated.parse::<f64>().unwrap(), outage_on_the_wire(&ended));
     // The fact is rounded to 10 ms.
     assert!((stated - wire).abs() <= 0.005 + 0.01, "{recovered}; on the wire: {wire} s");
-    assert!(number(&fact(&ended, "recovered sessions: "), " after the server") >= 3);
+    assert!(number(&fact(&ended, "recovered sessions: "), " restored after the server") >= 3);
 }
 
 /// The client ID is lost with the state, and each file is claimed by its owner.
 #[test]
 fn a_restart_of_ganesha_is_survived_with_reclaim_without_sessions() {
     let Some(ended) = restarted_with_grace("4.0", &[]) else { return };
-    assert!(number(&fact(&ended, "recovered sessions: "), " after the server") >= 3);
+    assert!(number(&fact(&ended, "recovered sessions: "), " restored after the server") >= 3);
     assert!(succeeded(&ended, "SETCLIENTID_CONFIRM") >= 6 && succeeded(&ended, "SEQUENCE") == 0);
 }
 
@@ -166,7 +166,7 @@ fn a_restart_of_ganesha_is_survived_with_reclaim_without_sessions() {
 #[test]
 fn a_restart_of_ganesha_is_survived_by_several_connections() {
     let Some(ended) = restarted_with_grace("4.1", &["--connections", "4"]) else { return };
-    let sessions = number(&fact(&ended, "recovered sessions: "), " after the server");
+    let sessions = number(&fact(&ended, "recovered sessions: "), " restored after the server");
     let bound = number(&fact(&ended, "recovered connections: "), " joined");
     assert!(sessions >= 3 && bound >= 9, "{sessions} sessions, {bound} bound");
 }

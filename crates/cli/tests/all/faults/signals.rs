@@ -71,7 +71,7 @@ fn the_second_waits_for_nothing_and_loses_nothing() {
     assert!(ended.stage()["count"].as_u64().unwrap() > 0);
     // Neither are its own files and its lease waited for.
     let facts = ended.report["run"]["facts"].to_string();
-    assert!(facts.contains("(the server does not answer); it expires"), "{facts}");
+    assert!(facts.contains("(the server does not answer); the lease expires"), "{facts}");
     recorded(&ended.folder);
 }
 

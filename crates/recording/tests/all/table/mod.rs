@@ -266,7 +266,7 @@ fn what_is_no_table_is_an_error_that_says_why() {
     };
     for (from, to, why) in [
         ("protocol,", "protocoll,", "no column protocol"),
-        ("SMB2,CREATE", "SMB2,CREATED", "row 1: column procedure: expected a procedure"),
+        ("SMB2,CREATE", "SMB2,CREATED", "row 1: column procedure: expected the name of a procedure"),
         ("192.0.2.7:49152", "192.0.2.7", "row 1: column client: expected address:port"),
         ("unanswered", "forgotten", "row 2: column outcome: expected an outcome"),
         (",65536,", ",-1,", "row 1: column payload_bytes"),

@@ -330,7 +330,7 @@ fn segments_lost_behind_the_capture_are_said() {
     assert!(
         text.starts_with(
             "Packets on the path of client 10.0.0.2 arrive out of order: 12 captured segments came after later ones, too soon for \
-             retransmissions. TCP takes such packets for lost: it retransmitted 100 segments of responses (2.0 %). Check whether"
+             retransmissions. TCP takes such packets for lost: it retransmitted 100 segments of responses (0.2 %). Check whether"
         ),
         "{text}"
     );
