@@ -247,7 +247,8 @@ impl Rpc {
                 // Datagrams bring other programs: no version 4 of NFS (RFC 8881 2.9.1).
                 if !link.datagrams && (link.holes[asked] > 0 || link.from_start || link.begins_late) {
                     output.delegations.partial_between(link.ends.map(|end| end.ip));
-                    let session = reply.results().and_then(compound::session_of);
+                    // An anonymised response does not name its session: it is that of the connection's calls.
+                    let session = reply.results().and_then(compound::session_of).or(self.session);
                     session.into_iter().for_each(|session| output.slots.lost(session));
                 }
                 if link.datagrams {
