@@ -2,13 +2,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use plimsoll_wire::nfs::v4::read_plus::Segment;
 use plimsoll_wire::nfs::v4::{Done, Reply};
 use plimsoll_wire::xdr::Malformed;
 
 /// Operations that a client sends.
-const OPERATIONS: [u32; 32] = [
+const OPERATIONS: [u32; 38] = [
     3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 18, 20, 22, 24, 25, 26, 27, 28, 29, 30, 34, 35, 36, 38, 42, 43, 44, 53,
-    57, 58,
+    57, 58, 59, 60, 62, 68, 69, 71,
 ];
 
 fn read(asked: &[u8], bytes: &[u8], dropped: usize) -> Result<(), Malformed> {
@@ -22,6 +23,18 @@ fn read(asked: &[u8], bytes: &[u8], dropped: usize) -> Result<(), Malformed> {
             Done::Page(page) => {
                 // A second reading must end at the same entry.
                 assert_eq!(page.entries().last().map(|entry| entry.cookie), page.cookie);
+            }
+            Done::Contents(contents) => {
+                for (offset, count) in [(0, 1 << 20), (100, 100), (u64::MAX - 9, 9)] {
+                    let mut pieces = 0;
+                    let read = contents.read(offset, count, |piece| {
+                        pieces += match piece {
+                            Segment::Data { bytes, .. } => bytes.len() as u64,
+                            Segment::Hole { length, .. } => length,
+                        };
+                    });
+                    assert!(read.is_err() || read == Ok(pieces as u32) && pieces <= count.into());
+                }
             }
             _ => {}
         }

@@ -424,6 +424,11 @@ fn operation<'a>(which: u8, file: Option<FileKey>) -> Option<Operation<'a>> {
         12 => Operation::Rename { from: "from", to: "d/to" },
         13 => Operation::Link { from: "from", to: "to" },
         14 => Operation::Symlink { path: "link", text: "text" },
+        // In place of kinds that SMB alone has.
+        17 => Operation::Copy { from: file?, to: file?, length: 1 << 20 },
+        18 => Operation::ReadPlus { file: file?, offset: 7, length: 100_000, keep: true },
+        19 => Operation::SeekData { file: file?, offset: 7 },
+        20 => Operation::Allocate { file: file?, offset: 0, length: 1 << 40 },
         _ => {
             let kind = OperationKind::ALL[usize::from(which - 15) % OperationKind::ALL.len()];
             return kind.on("d/some", file);

@@ -281,8 +281,21 @@ operations! {
         /// Copies a range by READ and WRITE, on every target. [`Reply::Written`]: fewer bytes where the source ends. Of ranges that
         /// overlap the result depends on their order, as with any copy.
         CopyRange { from: FileKey, from_offset: u64, to: FileKey, to_offset: u64, length: u32 },
-        /// Copies within the server (SMB FSCTL_SRV_COPYCHUNK).
+        /// Copies the beginning of a file to another one within the server (SMB FSCTL_SRV_COPYCHUNK, NFS 4.2 COPY, copy_file_range).
+        /// [`Reply::Written`]: fewer bytes where the source ends.
         Copy { from: FileKey, to: FileKey, length: u32 },
+        /// The same, but both files share the data (NFS 4.2 CLONE); 0: the whole file.
+        Clone { from: FileKey, to: FileKey, length: u64 },
+        /// Reserves space for a range (NFS 4.2 ALLOCATE). A file that ends before grows.
+        Allocate { file: FileKey, offset: u64, length: u64 },
+        /// Makes a hole of a range (NFS 4.2 DEALLOCATE).
+        Deallocate { file: FileKey, offset: u64, length: u64 },
+        /// The next data from an offset on (NFS 4.2 SEEK). [`Reply::Found`].
+        SeekData { file: FileKey, offset: u64 },
+        /// The next hole from an offset on; the end of the file is one. [`Reply::Found`].
+        SeekHole { file: FileKey, offset: u64 },
+        /// Reads as [`Operation::Read`] does; holes come without their zeros (NFS 4.2 READ_PLUS). [`Reply::Read`] counts them.
+        ReadPlus { file: FileKey, offset: u64, length: u32, keep: bool },
     }
 }
 
@@ -321,6 +334,8 @@ pub enum Reply {
     Read { bytes: u32 },
     /// This number of bytes was written.
     Written { bytes: u32 },
+    /// Data or a hole begins at this offset; `None` where the file ends before.
+    Found { offset: Option<u64> },
     /// Attributes.
     Attributes { size: u64, directory: bool },
     /// Number of names, without `.` and `..`.

@@ -1,7 +1,7 @@
 //! Whether a workload can be done on a target at all: said before anything is sent.
 
 use plimsoll_client::reserved;
-use plimsoll_client::target::{NfsTarget, Target};
+use plimsoll_client::target::{NfsTarget, NfsVersion, Target};
 use plimsoll_workload::Workload;
 
 use super::level_spec::LevelSpec;
@@ -16,6 +16,7 @@ pub(super) fn check(workload: &Workload, target: &Target, level_specs: &[LevelSp
         let name = workload.name();
         return Err(Usage(format!("workload {name} uses the SMB-only step `{step}`; give an smb:// target")));
     }
+    check_version(workload, target)?;
     let alone =
         level_specs.iter().all(|level_spec| level_spec.plan.depth == 1 && level_spec.plan.clients_per_connection == 1);
     if workload.wants_its_connection_alone() && !alone {
@@ -47,4 +48,28 @@ pub(super) fn check(workload: &Workload, target: &Target, level_specs: &[LevelSp
         )));
     }
     Ok(())
+}
+
+/// Operations that NFS has from version 4.2 on.
+fn check_version(workload: &Workload, target: &Target) -> Result<(), Usage> {
+    let name = workload.name();
+    let older = match target {
+        Target::Nfs(NfsTarget { version, .. }) => version.filter(|version| *version != NfsVersion::V42),
+        _ => {
+            return workload.nfs_4_2_alone().map_or(Ok(()), |step| {
+                Err(Usage(format!(
+                    "workload {name} uses the step `{step}`, which only NFS 4.2 has; give an nfs:// target"
+                )))
+            });
+        }
+    };
+    let step = workload.nfs_4_2_alone().or(workload.copies().then_some("copy"));
+    match (older, step) {
+        (Some(version), Some(step)) => Err(Usage(format!(
+            "workload {name} uses the step `{step}`, which NFS has only from version 4.2 on, but the target has version {}; give a target with \
+             version=4.2, whose server supports this version",
+            version.name()
+        ))),
+        _ => Ok(()),
+    }
 }

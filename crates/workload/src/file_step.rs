@@ -44,7 +44,29 @@ pub(super) enum FileStep {
         /// Length of the range; at least 1B.
         length: Size,
     },
+    /// Reserves space for a range of the file (NFS 4.2 ALLOCATE only). A file that ends before the end of the range grows.
+    Allocate(RangeText),
+    /// Makes a hole of a range of the file (NFS 4.2 DEALLOCATE only); the file keeps its size.
+    Deallocate(RangeText),
+    /// Searches the next data from an offset on (NFS 4.2 SEEK only).
+    SeekData(Size),
+    /// Searches the next hole from an offset on (NFS 4.2 SEEK only).
+    SeekHole(Size),
 }
+
+/// Range of a file.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Range")]
+pub(super) struct RangeText {
+    /// Start of the range, in bytes from the start of the file.
+    offset: Size,
+    /// Length of the range; at least 1B.
+    length: Size,
+}
+
+/// NFS4ERR_NXIO: the offset of a search is behind the end of the file, or no data follows.
+const NXIO: u32 = 6;
 
 /// Property of the file system to query.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
@@ -81,29 +103,47 @@ pub(super) struct FileAfter {
 
 impl FileStep {
     /// The words of all steps.
-    pub(super) const WORDS: [&str; 4] = ["truncate", "volume", "ioctl", "copy-range"];
+    pub(super) const WORDS: [&str; 8] =
+        ["truncate", "volume", "ioctl", "copy-range", "allocate", "deallocate", "seek-data", "seek-hole"];
 
     /// Its word, where SMB alone has the operation.
     pub(super) fn smb_alone(self) -> Option<&'static str> {
         match self {
             FileStep::Volume(_) => Some("volume"),
             FileStep::Ioctl(_) => Some("ioctl"),
-            FileStep::Truncate(_) | FileStep::CopyRange { .. } => None,
+            _ => None,
+        }
+    }
+
+    /// Its word, where only NFS 4.2 has the operation.
+    pub(super) fn nfs_4_2_alone(self) -> Option<&'static str> {
+        match self {
+            FileStep::Allocate(_) => Some("allocate"),
+            FileStep::Deallocate(_) => Some("deallocate"),
+            FileStep::SeekData(_) => Some("seek-data"),
+            FileStep::SeekHole(_) => Some("seek-hole"),
+            _ => None,
         }
     }
 
     /// Whether it changes the file, which is not allowed for files of the set.
     pub(super) fn changes_the_file(self) -> bool {
-        matches!(self, FileStep::Truncate(_) | FileStep::CopyRange { .. })
+        use FileStep::{Allocate, CopyRange, Deallocate, Truncate};
+        matches!(self, Truncate(_) | CopyRange { .. } | Allocate(_) | Deallocate(_))
     }
 
     /// The step with scaled sizes, or the error in it.
     pub(super) fn compile(self, scale: Scale) -> Result<Self, String> {
+        let scaled = |size: Size| Size(scale.of(size.0));
         match self {
             FileStep::Truncate(size) if size.0 > LARGEST_OWN => {
                 Err(format!("\"truncate\": the limit is {}", Size(LARGEST_OWN)))
             }
-            FileStep::Truncate(size) => Ok(FileStep::Truncate(Size(scale.of(size.0)))),
+            FileStep::Truncate(size) => Ok(FileStep::Truncate(scaled(size))),
+            FileStep::Allocate(range) => Ok(FileStep::Allocate(range.compile(scaled)?)),
+            FileStep::Deallocate(range) => Ok(FileStep::Deallocate(range.compile(scaled)?)),
+            FileStep::SeekData(offset) => Ok(FileStep::SeekData(scaled(offset))),
+            FileStep::SeekHole(offset) => Ok(FileStep::SeekHole(scaled(offset))),
             FileStep::CopyRange { from, to, length } => {
                 let most = u64::from(u32::MAX);
                 if !(1..=most).contains(&length.0) || from.0.max(to.0) > LARGEST_OWN - length.0 {
@@ -116,7 +156,6 @@ impl FileStep {
                 if from.0 < to.0 + length.0 && to.0 < from.0 + length.0 {
                     return Err("the ranges overlap: move one of them".to_owned());
                 }
-                let scaled = |size: Size| Size(scale.of(size.0));
                 Ok(FileStep::CopyRange { from: scaled(from), to: scaled(to), length: scaled(length) })
             }
             FileStep::Volume(_) | FileStep::Ioctl(_) => Ok(self),
@@ -134,6 +173,14 @@ impl FileStep {
                 let length = u32::try_from(length.0).unwrap_or(u32::MAX);
                 Operation::CopyRange { from: file, from_offset: from.0, to: file, to_offset: to.0, length }
             }
+            FileStep::Allocate(RangeText { offset, length }) => {
+                Operation::Allocate { file, offset: offset.0, length: length.0 }
+            }
+            FileStep::Deallocate(RangeText { offset, length }) => {
+                Operation::Deallocate { file, offset: offset.0, length: length.0 }
+            }
+            FileStep::SeekData(Size(offset)) => Operation::SeekData { file, offset },
+            FileStep::SeekHole(Size(offset)) => Operation::SeekHole { file, offset },
         }
     }
 
@@ -148,12 +195,38 @@ impl FileStep {
                 let end = if copied > 0 { to.0 + copied } else { 0 };
                 (copied == expected).then_some(FileAfter { size: size.max(end), known: copied == 0 })?
             }
-            (FileStep::CopyRange { .. }, _) => return None,
+            (FileStep::Allocate(range), Reply::Nothing) => {
+                let end = range.offset.0 + range.length.0;
+                FileAfter { size: size.max(end), known: end <= size }
+            }
+            (FileStep::Deallocate(range), Reply::Nothing) => FileAfter { size, known: range.offset.0 >= size },
+            (FileStep::SeekData(Size(from)) | FileStep::SeekHole(Size(from)), Reply::Found { offset })
+                if offset.is_none_or(|offset| offset >= from) =>
+            {
+                FileAfter { size, known: true }
+            }
+            _ => return None,
         })
     }
 
     /// Whether a failure is one that the script counts on.
     pub(super) fn expects(self, failure: &Failure) -> bool {
-        matches!(self, FileStep::Ioctl(_)) && failure.status.is_some_and(|status| LACKING.contains(&status))
+        let Some(status) = failure.status else { return false };
+        match self {
+            FileStep::Ioctl(_) => LACKING.contains(&status),
+            FileStep::SeekData(_) | FileStep::SeekHole(_) => status == NXIO,
+            _ => false,
+        }
+    }
+}
+
+impl RangeText {
+    /// The range with scaled sizes, or the error in it.
+    fn compile(self, scaled: impl Fn(Size) -> Size) -> Result<Self, String> {
+        let most = Size(LARGEST_OWN);
+        if !(1..=LARGEST_OWN).contains(&self.length.0) || self.offset.0 > LARGEST_OWN {
+            return Err(format!("expected a length of 1B to {most}, and an offset of at most {most}"));
+        }
+        Ok(Self { offset: scaled(self.offset), length: scaled(self.length) })
     }
 }

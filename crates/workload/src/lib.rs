@@ -191,6 +191,18 @@ impl Workload {
         self.work.iterations.iter().find_map(program::IterationKind::smb_alone)
     }
 
+    /// The first step that only NFS 4.2 has; other targets cannot run this workload.
+    #[must_use]
+    pub fn nfs_4_2_alone(&self) -> Option<&str> {
+        self.work.iterations.iter().find_map(program::IterationKind::nfs_4_2_alone)
+    }
+
+    /// Whether the server copies files: SMB does, NFS from version 4.2 on.
+    #[must_use]
+    pub fn copies(&self) -> bool {
+        self.work.iterations.iter().any(program::IterationKind::copies)
+    }
+
     /// Whether an iteration changes the share or the session of its connection, which then must not be shared.
     #[must_use]
     pub fn wants_its_connection_alone(&self) -> bool {
@@ -200,7 +212,8 @@ impl Workload {
     /// Whether slots make files or directories for themselves, which are left behind where they are stopped.
     #[must_use]
     pub fn makes_its_own(&self) -> bool {
-        self.work.replay.is_some() || self.work.iterations.iter().any(|iteration| iteration.on == text::Subject::Own)
+        let makes = |kind: &program::IterationKind| kind.on == text::Subject::Own || kind.copies();
+        self.work.replay.is_some() || self.work.iterations.iter().any(makes)
     }
 
     /// Where the server is to take the data that clients read from.

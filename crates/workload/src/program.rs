@@ -67,6 +67,8 @@ pub(super) struct Transfer {
     pub(super) goes_on: bool,
     /// Written data is durable when the answer comes.
     pub(super) stable: bool,
+    /// By READ_PLUS.
+    pub(super) plus: bool,
 }
 
 /// How much is transferred.
@@ -151,8 +153,12 @@ impl IterationKind {
 
     /// Whether its last word on the file is not to close it.
     fn leaves_open(&self) -> bool {
-        let touches =
-            |op: &&ScriptStep| matches!(op, Op(Kind::Open | Kind::Close) | ScriptStep::Read(_) | ScriptStep::Write(_));
+        let touches = |op: &&ScriptStep| {
+            matches!(
+                op,
+                Op(Kind::Open | Kind::Close | Kind::Copy | Kind::Clone) | ScriptStep::Read(_) | ScriptStep::Write(_)
+            )
+        };
         self.steps.iter().rev().find(touches).is_some_and(|op| !matches!(op, Op(Kind::Close)))
     }
 
@@ -169,6 +175,21 @@ impl IterationKind {
             Op(Kind::LogOn) => Some("log-on"),
             _ => None,
         })
+    }
+
+    /// The first step that only NFS 4.2 has.
+    pub(super) fn nfs_4_2_alone(&self) -> Option<&'static str> {
+        self.steps.iter().find_map(|op| match op {
+            ScriptStep::OnFile(step) => step.nfs_4_2_alone(),
+            ScriptStep::Read(Transfer { plus: true, .. }) => Some("read with plus = true"),
+            Op(Kind::Clone) => Some("clone"),
+            _ => None,
+        })
+    }
+
+    /// Whether the server copies files.
+    pub(super) fn copies(&self) -> bool {
+        self.steps.iter().any(|op| matches!(op, Op(Kind::Copy | Kind::Clone)))
     }
 
     /// Whether it opens files of the set to write to them.
@@ -256,7 +277,7 @@ fn script_step(step: &StepText, on: Subject, scale: Scale, texts: &mut Texts) ->
 /// An operation that is written as a word alone.
 pub(super) fn word(kind: Kind) -> Result<ScriptStep, String> {
     match kind {
-        Kind::Open | Kind::Rename | Kind::Setattr | Kind::Find => Ok(Op(kind)),
+        Kind::Open | Kind::Rename | Kind::Setattr | Kind::Find | Kind::Copy | Kind::Clone => Ok(Op(kind)),
         Kind::Watch => Err("unknown step (docs/workload-reference.md lists all)".to_owned()),
         kind if !kind.has_arguments() => Ok(Op(kind)),
         Kind::Read | Kind::Write => Err(SAY_MORE.to_owned()),
@@ -281,7 +302,8 @@ fn read_of(read: &ReadText, on: Subject) -> Result<Transfer, String> {
         return Err(format!("\"every\" must be 1 to {DEEPEST_AHEAD}; a value above 1 also needs at = \"sequential\""));
     }
     let goes_on = goes_on(on, read.at, amount, read.from_start)?;
-    Ok(Transfer { every: read.every, goes_on, ..transfer(read.size, read.at, amount, false)? })
+    let (every, plus) = (read.every, read.plus);
+    Ok(Transfer { every, goes_on, plus, ..transfer(read.size, read.at, amount, false)? })
 }
 
 fn write_of(write: &WriteText, on: Subject, totals: &mut Vec<Sizes>) -> Result<Transfer, String> {
@@ -331,7 +353,7 @@ fn transfer(size: Size, at: At, amount: Amount, stable: bool) -> Result<Transfer
         return Err("\"whole\" and \"total\" need at = \"sequential\"".to_owned());
     }
     let size = u32::try_from(size.0).map_err(|error| error.to_string())?;
-    Ok(Transfer { size, at, amount, every: 1, goes_on: false, stable })
+    Ok(Transfer { size, at, amount, every: 1, goes_on: false, stable, plus: false })
 }
 
 /// Objects that the iteration has created so far.
@@ -379,7 +401,10 @@ impl State {
             (Subject::Link, Op(Kind::Lookup | Kind::Readlink)) => Ok(()),
             (Subject::Link, _) => Err("on = \"link\" allows only \"lookup\" and \"readlink\""),
             (Subject::File, Op(Kind::Setattr)) => Ok(()),
-            (Subject::File, Op(Kind::Open | Kind::Close) | ScriptStep::Read(_) | ScriptStep::Write(_)) => {
+            (
+                Subject::File,
+                Op(Kind::Open | Kind::Close | Kind::Copy | Kind::Clone) | ScriptStep::Read(_) | ScriptStep::Write(_),
+            ) => {
                 self.open = !matches!(op, Op(Kind::Close));
                 Ok(())
             }
@@ -446,7 +471,7 @@ impl State {
             ScriptStep::Read(_)
             | ScriptStep::Write(_)
             | ScriptStep::OnFile(_)
-            | Op(Kind::Flush | Kind::GetattrOpen) => {
+            | Op(Kind::Flush | Kind::GetattrOpen | Kind::Copy | Kind::Clone) => {
                 needs(
                     self.open,
                     "the iteration's own file is not open at this step: add \"create\" or \"open\" before this step",

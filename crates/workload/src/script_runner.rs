@@ -1,5 +1,7 @@
 //! Runs the script of one slot: iteration by iteration, step by step.
 
+mod copy_of_file;
+mod copy_step;
 mod draw;
 mod iteration;
 mod next_action;
@@ -16,6 +18,7 @@ use std::sync::Arc;
 
 use plimsoll_client::operation::{Done, OperationKind, Reply};
 
+use self::copy_of_file::CopyOfFile;
 use self::iteration::{Iteration, Remaining};
 use self::next_action::NextAction;
 use self::positions::Positions;
@@ -164,6 +167,7 @@ impl ScriptRunner {
             }
             OperationKind::Open => self.opened().err(),
             OperationKind::Close => self.next_close(),
+            OperationKind::Copy | OperationKind::Clone => self.next_copy(kind == OperationKind::Clone),
             kind if kind.is_on_an_open_file() => {
                 Some(self.opened().map_or_else(|first| first, |file| NextAction::Operation(kind, Some(file))))
             }
@@ -199,6 +203,9 @@ impl ScriptRunner {
                 let after = step.after(iteration.own.size(), reply).ok_or(WrongData)?;
                 iteration.own.changed(after);
                 self.advance();
+            }
+            (NextAction::CreateCopy | NextAction::Copy { .. } | NextAction::RemoveCopy, _) => {
+                return self.on_copy(asked, reply);
             }
             (NextAction::Probe, Reply::Opened { file: key, .. }) => {
                 // It shall not be there.
@@ -271,6 +278,7 @@ impl ScriptRunner {
         if let Some(iteration) = &mut self.iteration {
             iteration.abandoned = true;
             match asked {
+                NextAction::RemoveCopy => iteration.copy = CopyOfFile::None,
                 NextAction::Operation(OperationKind::Remove | OperationKind::Rmdir, _) => iteration.own.removed(),
                 NextAction::Operation(OperationKind::DisconnectShare, _) => iteration.connected = false,
                 NextAction::Operation(OperationKind::LogOff, _) => iteration.logged_on = false,
@@ -282,7 +290,7 @@ impl ScriptRunner {
     /// The remaining cleanup of an abandoned iteration; each action is tried once.
     fn clean_up(&mut self) -> NextAction {
         let Some(iteration) = &mut self.iteration else { return NextAction::IterationOver };
-        if let Some(next) = iteration.own.clean_up() {
+        if let Some(next) = iteration.copy.clean_up().or_else(|| iteration.own.clean_up()) {
             return next;
         }
         // It may be the open file that is of no use any more.
@@ -346,6 +354,7 @@ impl Scenario for ScriptRunner {
         self.open.forget_all();
         if let Some(iteration) = &mut self.iteration {
             iteration.own.lost();
+            iteration.copy.lost();
             (iteration.folder, iteration.connected, iteration.logged_on) = (None, false, false);
             iteration.abandoned = true;
         }

@@ -186,7 +186,7 @@ impl Model {
                 self.handles[file.0 as usize] = None;
                 Ok(Reply::Nothing)
             }
-            Operation::Read { file, offset, length, keep } => {
+            Operation::Read { file, offset, length, keep } | Operation::ReadPlus { file, offset, length, keep } => {
                 let bytes = self.bytes(file, false)?;
                 let start = bytes.len().min(offset as usize);
                 let found = &bytes[start..bytes.len().min(start + length as usize)];
@@ -223,6 +223,8 @@ impl Model {
                 bytes.zip(&piece).for_each(|(byte, copied)| *byte = *copied);
                 Ok(Reply::Written { bytes: piece.len() as u32 })
             }
+            Operation::Copy { from, to, length } => self.copy(from, to, length.into()),
+            Operation::Clone { from, to, length } => self.copy(from, to, length).map(|_| Reply::Nothing),
             Operation::GetattrOpen { file } => {
                 Ok(Reply::Attributes { size: self.bytes(file, false)?.len() as u64, directory: false })
             }
@@ -241,7 +243,53 @@ impl Model {
             }
             Operation::Fsinfo => Ok(Reply::Space { total: 1, free: 1 }),
             Operation::Null => Ok(Reply::Nothing),
+            Operation::Allocate { .. }
+            | Operation::Deallocate { .. }
+            | Operation::SeekData { .. }
+            | Operation::SeekHole { .. } => self.sparse(operation),
             _ => self.names(operation),
+        }
+    }
+
+    fn copy(&mut self, from: FileKey, to: FileKey, length: u64) -> Answer {
+        if self.handle(from)?.0 == self.handle(to)?.0 || length == 0 {
+            return Err("copies within a file, or nothing");
+        }
+        let piece: Vec<u8> = self.bytes(from, false)?.iter().take(length as usize).copied().collect();
+        let bytes = self.bytes(to, true)?;
+        bytes.resize(bytes.len().max(piece.len()), 0);
+        bytes[..piece.len()].copy_from_slice(&piece);
+        Ok(Reply::Written { bytes: piece.len() as u32 })
+    }
+
+    /// A hole is a byte of zero.
+    fn sparse(&mut self, operation: &Operation<'_>) -> Answer {
+        let next = |bytes: &[u8], offset: u64, hole: bool| {
+            let found = bytes.iter().skip(offset as usize).position(|byte| (*byte == 0) == hole);
+            found.map(|found| offset + found as u64)
+        };
+        match *operation {
+            Operation::Allocate { file, offset, length } => {
+                let bytes = self.bytes(file, true)?;
+                bytes.resize(bytes.len().max((offset + length) as usize), 0);
+                Ok(Reply::Nothing)
+            }
+            Operation::Deallocate { file, offset, length } => {
+                self.bytes(file, true)?
+                    .iter_mut()
+                    .skip(offset as usize)
+                    .take(length as usize)
+                    .for_each(|byte| *byte = 0);
+                Ok(Reply::Nothing)
+            }
+            Operation::SeekData { file, offset } => {
+                Ok(Reply::Found { offset: next(self.bytes(file, false)?, offset, false) })
+            }
+            Operation::SeekHole { file, offset } => {
+                let bytes = self.bytes(file, false)?;
+                Ok(Reply::Found { offset: Some(next(bytes, offset, true).unwrap_or(bytes.len() as u64)) })
+            }
+            _ => Err("not supported"),
         }
     }
 }

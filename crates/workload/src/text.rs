@@ -365,6 +365,9 @@ pub(super) struct ReadText {
     #[serde(default = "one")]
     #[schemars(example = 1)]
     pub(super) every: u32,
+    /// Read with READ_PLUS, whose response has no data for holes (NFS 4.2 only).
+    #[serde(default)]
+    pub(super) plus: bool,
 }
 
 /// How a file is written.

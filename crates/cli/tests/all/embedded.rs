@@ -221,10 +221,57 @@ fn every_action_on_the_embedded_nfs_server_in_version_4() {
         assert_eq!(client.act(&Operation::Link { from: "soft", to: "hard" }), FINE);
         assert_eq!(client.act(&Operation::Readlink { path: "hard" }), Ok(Reply::Text("many".to_owned())));
         locks(&mut client, &mut connect(&*reached));
+        if minor == 2 {
+            added_by_4_2(&mut client, &Arc::new(Content::new(1)));
+        }
         // The servers of both versions have the same files.
         let mut of_3 = connect(&*reached_by(&server.target(), &ConnectOptions::default()));
         assert_eq!(of_3.act(&Operation::Readlink { path: "hard" }), Ok(Reply::Text("many".to_owned())));
         assert_eq!(client.leave(), FINE);
+    }
+}
+
+/// A copy in several requests, a clone, and a file with holes.
+fn added_by_4_2(client: &mut Driven, content: &Arc<Content>) {
+    let one = open(client, "one", Disposition::CreateNew, Caching::None);
+    let length = 20 << 20;
+    let write = Operation::Write { file: one, offset: 0, length, content, key: 3 };
+    assert_eq!(client.act(&write), Ok(Reply::Written { bytes: length }));
+    let two = open(client, "two", Disposition::CreateNew, Caching::None);
+    assert_eq!(client.act(&Operation::Copy { from: one, to: two, length }), Ok(Reply::Written { bytes: length }));
+    let copies = client.seen.transactions.iter().filter(|row| row.counted && row.procedure.name() == "COPY");
+    assert_eq!(copies.map(|row| row.payload_bytes).collect::<Vec<_>>(), [None; 2], "no data crosses the wire");
+    assert!(content.matches(3, 0, &read_back(client, two, length)));
+    let three = open(client, "three", Disposition::CreateNew, Caching::None);
+    assert_eq!(client.act(&Operation::Clone { from: one, to: three, length: 0 }), FINE);
+    assert!(content.matches(3, 0, &read_back(client, three, length)));
+    let page = 64 << 10;
+    assert_eq!(client.act(&Operation::Deallocate { file: three, offset: page, length: 10 * page }), FINE);
+    let found = |offset| Ok(Reply::Found { offset });
+    assert_eq!(client.act(&Operation::SeekHole { file: three, offset: 5 }), found(Some(page)));
+    assert_eq!(client.act(&Operation::SeekData { file: three, offset: page }), found(Some(11 * page)));
+    assert_eq!(client.act(&Operation::SeekHole { file: three, offset: 12 * page }), found(Some(length.into())));
+    client.seen.data.clear();
+    let read = Operation::ReadPlus { file: three, offset: 0, length, keep: true };
+    assert_eq!(client.act(&read), Ok(Reply::Read { bytes: length }));
+    let mut bytes = Vec::new();
+    for (_, offset, piece) in client.seen.data.drain(..) {
+        assert_eq!(offset, bytes.len() as u64);
+        bytes.extend(piece);
+    }
+    let (hole, data) = (page as usize..11 * page as usize, bytes.split_off(11 * page as usize));
+    assert!(bytes[hole].iter().all(|&byte| byte == 0));
+    assert!(content.matches(3, 0, &bytes[..page as usize]) && content.matches(3, 11 * page, &data));
+    let carried = client.seen.transactions.iter().filter(|row| row.counted && row.procedure.name() == "READ_PLUS");
+    assert_eq!(carried.filter_map(|row| row.payload_bytes).sum::<u64>(), u64::from(length) - 10 * page);
+    assert_eq!(client.act(&Operation::Allocate { file: two, offset: 0, length: 21 << 20 }), FINE);
+    assert_eq!(
+        client.act(&Operation::GetattrOpen { file: two }),
+        Ok(Reply::Attributes { size: 21 << 20, directory: false })
+    );
+    for (file, path) in [(one, "one"), (two, "two"), (three, "three")] {
+        assert_eq!(client.act(&Operation::Close { file }), FINE);
+        assert_eq!(client.act(&Operation::Remove { path }), FINE);
     }
 }
 

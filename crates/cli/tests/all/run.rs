@@ -221,6 +221,7 @@ fn every_workload_on_samba() {
     for demanded in ["--signing", "--encryption"] {
         run("mixed", &target, &[demanded]);
     }
+    run(&server_copies(&Scratch::new("copies"), false), &target, &[]);
     for workload in ["mixed", "metadata"] {
         beside_tcpdump(workload, &target, samba.address());
     }
@@ -342,6 +343,58 @@ fn every_workload_on_the_embedded_nfs_server_in_version_4() {
     let narrow = run("random-read", "embedded:nfs?version=4.1&slots=2", &["--depth", "8"]);
     let facts = narrow["run"]["facts"].to_string();
     assert!(facts.contains("2 slots per session") && facts.contains("waits for a slot: "), "{facts}");
+}
+
+/// Copies on the server; with `added` also the other operations that NFS has from 4.2 on.
+fn server_copies(scratch: &Scratch, added: bool) -> String {
+    let files = "[files]\ncount = 20\ndirectories = 2\ndepth = 1\nsize = \"96KiB\"\n";
+    let iteration = |name: &str, on: &str, steps: &str| {
+        format!("[[iterations]]\nname = \"{name}\"\non = \"{on}\"\nsteps = [{steps}]\n")
+    };
+    let ranges = if added {
+        r#""clone", { allocate = { offset = "1MiB", length = "1MiB" } }, { deallocate = { offset = "128KiB", length = "512KiB" } },
+        { seek-hole = "5B" }, { seek-data = "200KiB" }, { read = { size = "512KiB", whole = true, plus = true } },"#
+    } else {
+        ""
+    };
+    let own =
+        format!(r#""create", {{ write = {{ size = "64KiB", count = 16 }} }}, "copy", {ranges} "close", "remove""#);
+    let iterations = [iteration("set", "file", "\"copy\""), iteration("own", "own", &own)].concat();
+    let path = scratch.path().join(if added { "added.toml" } else { "copies.toml" });
+    std::fs::write(
+        &path,
+        format!("name = \"copies\"\ndescription = \"\"\n{files}[script]\nverify = \"100%\"\n{iterations}"),
+    )
+    .unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn operations_of_nfs_4_2_are_on_the_wire_as_the_client_says() {
+    let _alone = alone();
+    let scratch = Scratch::new("added");
+    let (copies, added) = (server_copies(&scratch, false), server_copies(&scratch, true));
+    let server = Embedded::start(Kind::Nfs, Options::default()).unwrap();
+    let target = server.target_of_4(2, None);
+    beside_the_tap(&added, &target, server.address().port());
+    let report = run(&added, &target, &[]);
+    let names: Vec<_> =
+        report["operations"].as_array().unwrap().iter().map(|row| row["procedure"].as_str().unwrap()).collect();
+    for name in ["COPY", "CLONE", "ALLOCATE", "DEALLOCATE", "SEEK", "READ_PLUS"] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+    // A server of NFS 3 to 4.1 is not asked; SMB and mounted paths have the copy alone.
+    let directory = format!("file://{}", scratch.folder("set").display());
+    run(&copies, &directory, &[]);
+    for (workload, target, says) in [
+        (&added, "embedded:nfs?version=4.1", "only from version 4.2 on, but the target has version 4.1"),
+        (&copies, "embedded:nfs", "step `copy`, which NFS has only from version 4.2 on, but the target has version 3"),
+        (&added, directory.as_str(), "step `clone`, which only NFS 4.2 has; give an nfs:// target"),
+    ] {
+        let output = plimsoll(&["run", workload, "--target", target, "--duration", "100ms"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(says), "{said}");
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ use plimsoll_wire::nfs::v4::names::{Link, Lookup, Remove, Rename};
 use plimsoll_wire::nfs::v4::open::{self, Claim, How, Open};
 use plimsoll_wire::nfs::v4::putfh::PutHandle;
 use plimsoll_wire::nfs::v4::read::Read;
+use plimsoll_wire::nfs::v4::read_plus::ReadPlus;
 use plimsoll_wire::nfs::v4::readdir::ReadDir;
 use plimsoll_wire::nfs::v4::sequence::Sequence;
 use plimsoll_wire::nfs::v4::write::{Commit, Write};
@@ -211,6 +212,8 @@ impl Calling<'_> {
             Goal::Lock { .. } | Goal::Unlock { .. } => self.lock(job),
             Goal::Read { .. } | Goal::Write { .. } => self.transfer(job),
             Goal::Open(_) => self.open(job),
+            Goal::Copy(_) => self.copy(job),
+            Goal::OnRange { .. } => self.on_range(job),
             _ => self.act_on_path(job),
         }
     }
@@ -409,12 +412,17 @@ impl Calling<'_> {
         // If the file was closed in the meantime, read the rest with the anonymous state ID.
         let state = self.client.state_of(file);
         match &mut job.goal {
-            Goal::Read { transfer, keep, .. } => {
+            Goal::Read { transfer, keep, plus, .. } => {
                 let Some((offset, count)) = transfer.take(agreed.read) else { return false };
                 let files = [Some(self.identity(&transfer.handle)), None];
                 let moved = Moved { files, offset, count, keep: *keep, data: None };
-                self.send_about(shapes::READ_DATA, path, intended, moved, |compound| {
-                    compound.add(&PutHandle(&transfer.handle)).add(&Read { state, offset, count });
+                let (shape, plus) = if *plus { (shapes::READ_PLUS, true) } else { (shapes::READ_DATA, false) };
+                self.send_about(shape, path, intended, moved, |compound| {
+                    compound.add(&PutHandle(&transfer.handle));
+                    match plus {
+                        true => compound.add(&ReadPlus { state, offset, count }),
+                        false => compound.add(&Read { state, offset, count }),
+                    };
                 })
             }
             Goal::Write { transfer, content, key, stable, .. } => {

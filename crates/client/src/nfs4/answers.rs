@@ -199,6 +199,12 @@ impl Nfs4Client {
                 Done::Link(text) => found.link = Some(text),
                 Done::Written(written) => found.written = Some(written),
                 Done::Tested(statuses) => found.tested = Some(statuses),
+                Done::Copied(copied) => found.copied = Some(copied),
+                Done::Found(one) => found.found = Some(one),
+                Done::Contents(contents) => {
+                    results.payload = Some(contents.data.into());
+                    found.contents = Some(contents);
+                }
                 Done::Bound(bound) => found.bound = Some(bound),
                 Done::Client(client) => found.client = Some(client),
                 Done::Unconfirmed(unconfirmed) => found.unconfirmed = Some(unconfirmed),

@@ -93,7 +93,7 @@ impl Nfs4Client {
                 opening(kind, disposition, self.wanting(share(Access::ReadWrite), disposition))?
             }
             Operation::Read { file, offset, length, keep } => {
-                Goal::Read { file, transfer: Transfer::new(open(file)?.handle, offset, length)?, keep }
+                Goal::Read { file, transfer: Transfer::new(open(file)?.handle, offset, length)?, keep, plus: false }
             }
             Operation::Write { file, offset, length, content, key }
             | Operation::WriteThrough { file, offset, length, content, key } => {
@@ -122,7 +122,7 @@ impl Nfs4Client {
                 open(file)?.lock?;
                 Goal::Unlock { file, range: (offset, length) }
             }
-            _ => return on_a_path(operation),
+            _ => return on_a_path(operation).or_else(|| self.goal_of_minor_2(operation)),
         })
     }
 

@@ -2,11 +2,14 @@
 
 use plimsoll_wire::nfs::v4::bind::Bound;
 use plimsoll_wire::nfs::v4::client_id::Unconfirmed;
+use plimsoll_wire::nfs::v4::copy::Copied;
 use plimsoll_wire::nfs::v4::create_session::Session;
 use plimsoll_wire::nfs::v4::exchange_id::Client;
 use plimsoll_wire::nfs::v4::open::Opened;
 use plimsoll_wire::nfs::v4::read::Data;
+use plimsoll_wire::nfs::v4::read_plus::Contents;
 use plimsoll_wire::nfs::v4::readdir::Page;
+use plimsoll_wire::nfs::v4::sparse;
 use plimsoll_wire::nfs::v4::test_state::Statuses;
 use plimsoll_wire::nfs::v4::write::Written;
 use plimsoll_wire::nfs::v4::{Attributes, FileHandle, StateId};
@@ -30,6 +33,10 @@ pub(super) struct Found<'a> {
     pub(super) session: Option<Session>,
     pub(super) bound: Option<Bound>,
     pub(super) tested: Option<Statuses<'a>>,
+    pub(super) copied: Option<Copied>,
+    pub(super) contents: Option<Contents<'a>>,
+    /// Of SEEK.
+    pub(super) found: Option<sparse::Found>,
 }
 
 impl Found<'_> {

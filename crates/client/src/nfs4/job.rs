@@ -119,6 +119,8 @@ pub(super) enum Goal {
         file: FileKey,
         transfer: Transfer,
         keep: bool,
+        /// By READ_PLUS.
+        plus: bool,
     },
     Write {
         file: FileKey,
@@ -148,6 +150,42 @@ pub(super) enum Goal {
         file: FileKey,
         range: (u64, u64),
     },
+    /// Copies or clones a file on the server.
+    Copy(Box<Copying>),
+    /// Offset and length; a search has no length.
+    OnRange {
+        file: FileKey,
+        handle: FileHandle,
+        range: (u64, u64),
+        what: OnRange,
+    },
+}
+
+/// A copy on the server.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Copying {
+    pub(super) from: (FileKey, FileHandle),
+    pub(super) to: (FileKey, FileHandle),
+    /// Bytes that were copied.
+    pub(super) done: u64,
+    pub(super) length: u64,
+    pub(super) clones: bool,
+}
+
+impl Copying {
+    /// Bytes that are not copied yet.
+    pub(super) fn left(&self) -> u64 {
+        self.length.saturating_sub(self.done)
+    }
+}
+
+/// An operation of 4.2 on a range of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OnRange {
+    Allocate,
+    Deallocate,
+    SeekData,
+    SeekHole,
 }
 
 /// Stages of setting up a session.
@@ -236,9 +274,12 @@ impl Job {
         let of_goal = match &self.goal {
             Goal::GetAttributesOf(handle) | Goal::Set(handle, ..) | Goal::Flush(_, handle, _) => Some(handle),
             Goal::Read { transfer, .. } | Goal::Write { transfer, .. } => Some(&transfer.handle),
+            Goal::OnRange { handle, .. } => Some(handle),
+            Goal::Copy(copying) => Some(&copying.from.1),
             _ => None,
         };
-        self.walks.iter().flatten().map(|walk| &walk.handle).chain(of_goal)
+        let second = if let Goal::Copy(copying) = &self.goal { Some(&copying.to.1) } else { None };
+        self.walks.iter().flatten().map(|walk| &walk.handle).chain(of_goal).chain(second)
     }
 
     /// Whether it has a request to send, if a slot is free.

@@ -52,6 +52,7 @@ mod file;
 mod found;
 mod job;
 mod join;
+mod minor_2;
 mod options;
 mod owners;
 mod parted;

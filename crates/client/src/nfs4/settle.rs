@@ -4,6 +4,7 @@ use plimsoll_model::Outcome;
 use plimsoll_wire::nfs::v3::write::Stable;
 use plimsoll_wire::nfs::v4::create_session::Session as Created;
 use plimsoll_wire::nfs::v4::open::{self, Opened};
+use plimsoll_wire::nfs::v4::read_plus::Segment;
 use plimsoll_wire::nfs::v4::readdir::Page;
 use plimsoll_wire::nfs::v4::{FileHandle, StateId};
 use plimsoll_wire::xdr::Malformed;
@@ -20,7 +21,7 @@ use super::uncommitted::Piece;
 use crate::calls::Call;
 use crate::client::Events;
 use crate::nfs::{Facts, MOST, durability, never_sent};
-use crate::operation::{Cause, Disposition, Failure, Reply};
+use crate::operation::{Cause, Disposition, Failure, Reply, Tag};
 
 impl Nfs4Client {
     /// Applies the results of a successful compound.
@@ -73,6 +74,7 @@ impl Nfs4Client {
             Goal::Close { lost: true, .. } => job.fail(never_sent(None, Cause::LostWrites)),
             Goal::List { .. } => job.listed(found.page.ok_or(Malformed)?, events)?,
             Goal::Read { .. } => job.read(call, found, events)?,
+            Goal::Copy(_) | Goal::OnRange { .. } => self.settle_minor_2(job, found)?,
             Goal::Write { .. } => self.written(call, job, found)?,
             Goal::Rewrite { .. } => self.rewritten(call, job, found)?,
             Goal::Test(_) => self.tested(job, found)?,
@@ -413,27 +415,53 @@ impl File {
     }
 }
 
+/// Passes data on, and the zeros of a hole.
+fn pass_on(piece: Segment<'_>, tag: Tag, events: &mut dyn Events) {
+    const ZEROS: [u8; 4_096] = [0; 4_096];
+    match piece {
+        Segment::Data { offset, bytes } => events.data(tag, offset, bytes),
+        Segment::Hole { offset, length } => {
+            // A piece ends within the range that was asked for.
+            for at in (offset..offset.saturating_add(length)).step_by(ZEROS.len()) {
+                let left = offset.saturating_add(length) - at;
+                let zeros = usize::try_from(left).unwrap_or(ZEROS.len()).min(ZEROS.len());
+                events.data(tag, at, &ZEROS[..zeros]);
+            }
+        }
+    }
+}
+
 impl Job {
-    /// Handles the response to a READ.
+    /// Handles the response to a READ, or a READ_PLUS, whose holes count as their zeros.
     fn read(
         &mut self,
         call: &Call<RequestContext>,
         found: &Found<'_>,
         events: &mut dyn Events,
     ) -> Result<(), Malformed> {
-        let Goal::Read { transfer, keep, .. } = &mut self.goal else { return Err(Malformed) };
+        let Goal::Read { transfer, keep, plus, .. } = &mut self.goal else { return Err(Malformed) };
         let RequestContext { offset, count, .. } = call.what;
-        let data = found.data.filter(|data| data.count <= count).ok_or(Malformed)?;
-        // A server may return fewer bytes than it has; only its EOF flag marks the end of the file.
-        transfer.moved(offset, count, data.count, data.eof);
-        if *keep {
-            if data.kept.len() != data.count as usize {
+        let tag = self.tag.filter(|_| *keep);
+        let (bytes, eof) = if *plus {
+            let contents = found.contents.ok_or(Malformed)?;
+            // Wrong contents are not passed on in part.
+            let bytes = contents.read(offset, count, |_| {})?;
+            if let Some(tag) = tag {
+                contents.read(offset, count, |piece| pass_on(piece, tag, events))?;
+            }
+            (bytes, contents.eof)
+        } else {
+            let data = found.data.filter(|data| data.count <= count).ok_or(Malformed)?;
+            if *keep && data.kept.len() != data.count as usize {
                 return Err(Malformed);
             }
-            if let Some(tag) = self.tag {
+            if let Some(tag) = tag {
                 events.data(tag, offset, data.kept);
             }
-        }
+            (data.count, data.eof)
+        };
+        // A server may return fewer bytes than it has; only its EOF flag marks the end of the file.
+        transfer.moved(offset, count, bytes, eof);
         if self.pending <= 1 && transfer.is_over() {
             self.reply = Some(Reply::Read { bytes: transfer.bytes() });
         }

@@ -76,6 +76,13 @@ pub(super) const RENAME_NAME: Shape = &[SEQUENCE, PUTFH, SAVEFH, PUTFH, RENAME];
 pub(super) const LINK_NAME: Shape = &[SEQUENCE, PUTFH, SAVEFH, PUTFH, LINK];
 pub(super) const LOCK_RANGE: Shape = &[SEQUENCE, PUTFH, LOCK];
 pub(super) const UNLOCK_RANGE: Shape = &[SEQUENCE, PUTFH, LOCKU];
+/// From 4.2 on: COPY, CLONE, ALLOCATE, DEALLOCATE, SEEK and READ_PLUS.
+pub(super) const COPY_FILE: Shape = &[SEQUENCE, PUTFH, SAVEFH, PUTFH, 60];
+pub(super) const CLONE_FILE: Shape = &[SEQUENCE, PUTFH, SAVEFH, PUTFH, 71];
+pub(super) const ALLOCATE_RANGE: Shape = &[SEQUENCE, PUTFH, 59];
+pub(super) const DEALLOCATE_RANGE: Shape = &[SEQUENCE, PUTFH, 62];
+pub(super) const SEEK_IN_FILE: Shape = &[SEQUENCE, PUTFH, 69];
+pub(super) const READ_PLUS: Shape = &[SEQUENCE, PUTFH, 68];
 
 /// Bytes of the results of [`READ_DATA`] before the data: status, tag and count; SEQUENCE; PUTFH; READ's eof and length.
 pub(super) const BEFORE_DATA: usize = 12 + SEQUENCE_RESULT + 8 + 16;
@@ -135,6 +142,12 @@ mod tests {
             (MAKE, "CREATE"),
             (RENAME_NAME, "RENAME"),
             (LINK_NAME, "LINK"),
+            (COPY_FILE, "COPY"),
+            (CLONE_FILE, "CLONE"),
+            (ALLOCATE_RANGE, "ALLOCATE"),
+            (DEALLOCATE_RANGE, "DEALLOCATE"),
+            (SEEK_IN_FILE, "SEEK"),
+            (READ_PLUS, "READ_PLUS"),
             (RENEWAL, "SEQUENCE"),
             (RECLAIM_COMPLETE, "RECLAIM_COMPLETE"),
             (SET_CLIENT_ID, "SETCLIENTID"),

@@ -31,12 +31,17 @@ impl Uncommitted {
     pub(super) fn add(&mut self, piece: Piece) {
         // Data that were read from another file are not stored, so such writes cannot be repeated.
         if self.pieces.len() >= MOST || piece.key == Content::HELD {
-            self.incomplete = true;
-            self.pieces.clear();
+            self.add_unknown();
         }
         if !self.incomplete {
             self.pieces.push(piece);
         }
+    }
+
+    /// Adds data that the server has copied by itself, which cannot be repeated.
+    pub(super) fn add_unknown(&mut self) {
+        self.incomplete = true;
+        self.pieces.clear();
     }
 
     /// Removes and returns all writes, in reverse order; empty if some are missing.
@@ -67,6 +72,9 @@ mod tests {
         file.add(piece(0, 1));
         file.add(piece(1, Content::HELD));
         assert!(file.take().is_empty(), "a copy of another file");
+        file.add(piece(0, 1));
+        file.add_unknown();
+        assert!(file.take().is_empty(), "a copy by the server");
         file.add(piece(5, 1));
         assert_eq!(file.take().len(), 1);
     }

@@ -209,3 +209,34 @@ fn connects_again(ganesha: &Ganesha, name: &str, minor: u32) {
     assert!(names.iter().filter(|name| *name == identified).count() == 2, "{names:?}");
     assert_eq!(first.act(&Operation::Unlock { file: key, offset: 0, length: 10 }), FINE);
 }
+
+/// What docs/nfs-versions.md says of Ganesha 4.3. Its READ_PLUS is defective, so it is not asked for it.
+#[test]
+fn operations_of_4_2() {
+    let Some(ganesha) = ganesha() else { return };
+    if !ganesha.version().contains("4.3") {
+        return println!("SKIPPED: needs Ganesha 4.3, this is {}", ganesha.version());
+    }
+    let mut client = open(&ganesha, &options("/data", 2, 64), "4.2");
+    let (content, length, page) = (Arc::new(Content::new(3)), 1 << 20, 64 << 10);
+    let (one, two) =
+        (file(&mut client, "holes", Disposition::CreateNew), file(&mut client, "copied", Disposition::CreateNew));
+    let write = Operation::Write { file: one, offset: 0, length, content: &content, key: 9 };
+    assert_eq!(client.act(&write), Ok(Reply::Written { bytes: length }));
+    assert_eq!(client.act(&Operation::Flush { file: one }), FINE);
+    for copy in [Operation::Copy { from: one, to: two, length }, Operation::Clone { from: one, to: two, length: 0 }] {
+        let failure = client.act(&copy).unwrap_err();
+        // NFS4ERR_NOTSUPP.
+        assert_eq!((failure.cause, failure.status), (Cause::Status, Some(10_004)), "{copy:?}");
+    }
+    assert_eq!(client.act(&Operation::Allocate { file: two, offset: 0, length: 2 << 20 }), FINE);
+    let longer = Ok(Reply::Attributes { size: 2 << 20, directory: false });
+    assert_eq!(client.act(&Operation::GetattrOpen { file: two }), longer);
+    assert_eq!(client.act(&Operation::Deallocate { file: one, offset: 4 * page, length: 4 * page }), FINE);
+    let found = |offset| Ok(Reply::Found { offset });
+    assert_eq!(client.act(&Operation::SeekHole { file: one, offset: 5 }), found(Some(4 * page)));
+    assert_eq!(client.act(&Operation::SeekData { file: one, offset: 5 * page }), found(Some(8 * page)));
+    assert_eq!(client.act(&Operation::SeekHole { file: one, offset: 9 * page }), found(Some(length.into())));
+    let hole = read_back(&mut client, one, length);
+    assert!(hole[4 * page as usize..8 * page as usize].iter().all(|&byte| byte == 0));
+}

@@ -47,6 +47,11 @@ impl Share {
         self.bytes
     }
 
+    /// Bytes of the whole budget.
+    pub(crate) fn limit(&self) -> u64 {
+        self.budget.limit
+    }
+
     pub(crate) fn grow(&mut self, bytes: u64) -> Result<(), Trouble> {
         let fits = |used: u64| used.checked_add(bytes).filter(|sum| *sum <= self.budget.limit);
         let taken = self.budget.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);

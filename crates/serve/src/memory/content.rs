@@ -106,6 +106,55 @@ impl Content {
         Ok(())
     }
 
+    /// Takes the memory that writes to the range will need, and extends a shorter file.
+    pub(crate) fn allocate(&mut self, offset: u64, length: u64) -> Result<(), Trouble> {
+        let end = offset.checked_add(length).filter(|end| *end <= LONGEST).ok_or(Trouble::TooLarge)?;
+        // It does not fit, and counting so many pages would take long.
+        if length > self.share.limit() {
+            return Err(Trouble::NoSpace);
+        }
+        self.share.grow(self.missing(offset, end))?;
+        for number in offset / PAGE..end.div_ceil(PAGE) {
+            let page = self.pages.entry(number).or_default();
+            let wanted = room_for(within((end - number * PAGE).min(PAGE)));
+            page.resize(page.len().max(wanted), 0);
+        }
+        self.size = self.size.max(end);
+        Ok(())
+    }
+
+    /// Makes a hole; the size stays.
+    pub(crate) fn deallocate(&mut self, offset: u64, length: u64) {
+        let end = offset.saturating_add(length);
+        // Pages that are within the hole as a whole.
+        let whole = offset.div_ceil(PAGE)..end / PAGE;
+        let gone: Vec<u64> = self.pages.range(whole.start..whole.end.max(whole.start)).map(|(at, _)| *at).collect();
+        let freed: usize = gone.iter().filter_map(|at| self.pages.remove(at)).map(|page| page.len()).sum();
+        self.share.shrink(freed as u64);
+        // The first page, and the last one.
+        for number in [offset / PAGE, end / PAGE] {
+            let start = number * PAGE;
+            let Some(page) = self.pages.get_mut(&number) else { continue };
+            let stop = within(end.saturating_sub(start)).min(page.len());
+            page.get_mut(within(offset.saturating_sub(start))..stop).unwrap_or_default().fill(0);
+        }
+    }
+
+    /// Where the next data begins from an offset on, and where the hole after it; `None` if there is only a hole up to the end.
+    pub(crate) fn next_data(&self, offset: u64) -> Option<(u64, u64)> {
+        let mut found: Option<(u64, u64)> = None;
+        for (number, page) in self.pages.range(offset / PAGE..) {
+            let (start, stop) = (number * PAGE, (number * PAGE + page.len() as u64).min(self.size));
+            match &mut found {
+                _ if stop <= offset || start >= stop => {}
+                None => found = Some((start.max(offset), stop)),
+                Some((_, end)) if *end == start => *end = stop,
+                Some(_) => break,
+            }
+        }
+        found
+    }
+
     /// Bytes of memory that a write from `offset` to `end` will add.
     fn missing(&self, offset: u64, end: u64) -> u64 {
         let mut have = self.pages.range(offset / PAGE..end.div_ceil(PAGE)).peekable();
@@ -175,6 +224,58 @@ mod tests {
             assert_eq!(content.used(), budget.limit() - budget.free());
             assert_eq!(content.used(), content.pages.values().map(|page| page.len() as u64).sum::<u64>());
         }
+    }
+
+    /// Allocates and makes holes at random: data is where it was written, and zeros are everywhere else.
+    #[test]
+    fn holes_come_and_go() {
+        let (budget, mut content) = content(64 << 20);
+        let mut plain = vec![0; within(6 * PAGE)];
+        content.set_size(6 * PAGE).unwrap();
+        let mut state = 9_u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for round in 0..300_u64 {
+            let (offset, length) = (random(5 * PAGE), random(PAGE + PAGE / 2));
+            let range = within(offset)..within((offset + length).min(6 * PAGE));
+            match random(3) {
+                0 => {
+                    content.write(offset, &vec![1; range.len()]).unwrap();
+                    plain[range].fill(1);
+                }
+                1 => {
+                    content.deallocate(offset, length);
+                    plain[range].fill(0);
+                }
+                _ => content.allocate(offset, range.len() as u64).unwrap(),
+            }
+            assert!(content.read(0, 6 * PAGE as u32).0 == plain, "round {round}");
+            assert_eq!(content.used(), budget.limit() - budget.free());
+            let (mut at, mut data) = (0, vec![false; plain.len()]);
+            while let Some((start, stop)) = content.next_data(at) {
+                assert!(start >= at && stop > start && stop <= 6 * PAGE, "round {round}: {start} to {stop}");
+                data[within(start)..within(stop)].fill(true);
+                at = stop;
+            }
+            assert!(plain.iter().zip(&data).all(|(byte, data)| *byte == 0 || *data), "round {round}: data in a hole");
+        }
+        assert_eq!(content.size(), 6 * PAGE);
+        content.deallocate(0, u64::MAX);
+        assert_eq!((content.used(), content.size(), content.next_data(0)), (0, 6 * PAGE, None));
+    }
+
+    #[test]
+    fn space_is_taken_before_it_is_written() {
+        let (budget, mut content) = content(3 * PAGE);
+        content.allocate(10, 2 * PAGE - 10).unwrap();
+        assert_eq!((content.size(), content.used(), budget.free()), (2 * PAGE, 2 * PAGE, PAGE));
+        assert_eq!(content.next_data(0), Some((0, 2 * PAGE)), "allocated zeros are data");
+        assert_eq!(content.allocate(0, 4 * PAGE), Err(Trouble::NoSpace));
+        assert_eq!(content.allocate(0, LONGEST), Err(Trouble::NoSpace));
+        assert_eq!(content.allocate(1, LONGEST), Err(Trouble::TooLarge));
+        assert_eq!((content.size(), content.used()), (2 * PAGE, 2 * PAGE), "nothing has changed");
     }
 
     #[test]

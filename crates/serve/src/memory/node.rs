@@ -114,6 +114,31 @@ impl Node {
         Ok(())
     }
 
+    /// Takes the memory that writes to the range will need.
+    pub(crate) fn allocate(&self, offset: u64, length: u64) -> Result<(), Trouble> {
+        let mut inner = self.change();
+        inner.content()?.allocate(offset, length)?;
+        inner.attributes.written();
+        Ok(())
+    }
+
+    /// Makes a hole.
+    pub(crate) fn deallocate(&self, offset: u64, length: u64) -> Result<(), Trouble> {
+        let mut inner = self.change();
+        inner.content()?.deallocate(offset, length);
+        inner.attributes.written();
+        Ok(())
+    }
+
+    /// Where the next data begins and ends from an offset on, if there is any, and the size of the file at that instant.
+    pub(crate) fn next_data(&self, offset: u64) -> Result<(Option<(u64, u64)>, u64), Trouble> {
+        match &self.look().body {
+            Body::File(content) => Ok((content.next_data(offset), content.size())),
+            Body::Directory(_) => Err(Trouble::IsADirectory),
+            Body::Link(_) => Err(Trouble::WrongKind),
+        }
+    }
+
     /// Changes attributes, and the size of a file: all changes, or none.
     pub(crate) fn set(&self, change: &Change) -> Result<(), Trouble> {
         let mut inner = self.change();

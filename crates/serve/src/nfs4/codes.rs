@@ -26,6 +26,26 @@ pub(super) fn needs_no_session(code: u32) -> bool {
 pub(super) fn changes(code: u32) -> bool {
     matches!(
         code,
-        4 | 6 | 8 | 11 | 12 | 14 | 18 | 21 | 28 | 29 | SETATTR | 38 | EXCHANGE_ID | CREATE_SESSION | 44 | 45 | 57 | 58
+        4 | 6
+            | 8
+            | 11
+            | 12
+            | 14
+            | 18
+            | 21
+            | 28
+            | 29
+            | SETATTR
+            | 38
+            | EXCHANGE_ID
+            | CREATE_SESSION
+            | 44
+            | 45
+            | 57
+            | 58
+            | 59
+            | 60
+            | 62
+            | 71
     )
 }

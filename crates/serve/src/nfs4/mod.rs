@@ -1,7 +1,7 @@
 //! The NFSv4.1 server, on the memory file system.
 //!
 //! Minor versions 1 and 2: sessions with a reply cache, opens with share reservations, byte-range locks. Of the optional operations of 4.2
-//! there is none. Read delegations, for clients that ask for them and can be called over their connection; no layouts. Callers are not authenticated, as in version 3.
+//! ALLOCATE, CLONE, COPY on this server, DEALLOCATE, READ_PLUS and SEEK. Read delegations, for clients that ask for them and can be called over their connection; no layouts. Callers are not authenticated, as in version 3.
 //!
 //! All tables are bounded ([`clients`], [`opens`]). A client that does not renew its lease loses its state when another client needs it.
 //! Delegations are in `opens/delegations.rs`, and the calls to clients in `back_channel.rs`.
@@ -28,6 +28,7 @@ mod rpc;
 mod server;
 mod session;
 mod set_attributes;
+mod sparse;
 mod state_checks;
 mod status;
 #[cfg(test)]

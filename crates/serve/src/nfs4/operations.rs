@@ -55,7 +55,14 @@ impl Compound<'_, '_> {
             55 => self.test_states(),
             57 => self.destroy_client(),
             58 => self.reclaim_complete(),
-            // Delegations of directories, layouts, named attributes, the back channel of 4.0, operations of 4.0, and the optional ones of 4.2.
+            59 => self.allocate(),
+            60 => self.copy(),
+            62 => self.deallocate(),
+            68 => self.read_plus(),
+            69 => self.seek(),
+            71 => self.clone_range(),
+            // Delegations of directories, layouts, named attributes, the back channel of 4.0, operations of 4.0, and other optional ones of
+            // 4.2.
             _ => Err(Status::NOTSUPP),
         }
     }

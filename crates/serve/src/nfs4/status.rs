@@ -25,6 +25,7 @@ macro_rules! statuses {
 statuses! {
     OK = 0;
     NOENT = 2;
+    NXIO = 6;
     EXIST = 17;
     NOTDIR = 20;
     ISDIR = 21;
@@ -80,6 +81,7 @@ statuses! {
     NOT_ONLY_OP = 10_081;
     WRONG_TYPE = 10_083;
     DELEG_REVOKED = 10_087;
+    UNION_NOTSUPP = 10_090;
 }
 
 impl From<Malformed> for Status {

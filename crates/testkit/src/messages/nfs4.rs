@@ -22,7 +22,8 @@ pub struct Asked {
     pub session: Option<[u8; 16]>,
     /// Everything that it says, without the head of the call.
     pub arguments: Vec<u8>,
-    /// Bytes of READ and WRITE.
+    /// Offset and bytes of READ, WRITE and their like.
+    offset: u64,
     count: u32,
     /// An OPEN that asks for a read delegation.
     wants: bool,
@@ -62,7 +63,7 @@ impl Asked {
     #[must_use]
     pub fn new(xid: u32, procedure: u32, arguments: &[u8]) -> Self {
         let (mut operations, mut slot, mut session, mut count) = (Vec::new(), None, None, 0);
-        let mut wants = false;
+        let (mut wants, mut offset) = (false, 0);
         if procedure == 1 {
             let compound = CompoundCall::new(arguments);
             let mut members = compound.operations();
@@ -71,11 +72,12 @@ impl Asked {
                 slot = slot.or(member.facts.slot.map(|slot| (slot.slot, slot.sequence)));
                 wants |= member.facts.access.is_some_and(|access| access & 0x0100 != 0);
                 session = session.or(member.facts.slot.and_then(|slot| slot.session.try_into().ok()));
+                offset = member.facts.offset.unwrap_or(offset);
                 count = member.facts.payload.or(member.facts.count.map(|count| count as u32)).unwrap_or(count);
             }
             assert_eq!(members.stopped(), None, "a compound that an observer cannot read");
         }
-        Self { xid, operations, slot, session, arguments: arguments.to_vec(), count, wants }
+        Self { xid, operations, slot, session, arguments: arguments.to_vec(), offset, count, wants }
     }
 
     /// The same call, whose OPEN gets a delegation without asking for one.
@@ -118,6 +120,9 @@ impl Asked {
                 // Whose lock is in the way: offset, length, kind, client, owner.
                 results.put_fixed(&[0; 28]);
                 results.put_opaque(b"other");
+            } else if (code, status) == (60, 10_094) {
+                // How the server can copy: consecutive, synchronous.
+                results.put_u64(1 << 32 | 1);
             }
         }
         results
@@ -205,6 +210,34 @@ impl Asked {
                 out.put_fixed(&self.arguments[52..56]);
                 let count = u32::from_be_bytes([52, 53, 54, 55].map(|at| self.arguments[at]));
                 (0..count).for_each(|_| out.put_u32(0));
+            }
+            _ => self.result_of_minor_2(code, out),
+        }
+    }
+
+    fn result_of_minor_2(&self, code: u32, out: &mut Vec<u8>) {
+        match code {
+            // A copy that is complete, and not durable.
+            60 => {
+                out.put_u32(0);
+                out.put_u64(self.count.into());
+                out.put_u32(0);
+                out.put_u64(1);
+                out.put_u64(1 << 32 | 1);
+            }
+            // Data, and a hole behind it.
+            68 => {
+                let data = self.count / 2;
+                [0, 2, 0].iter().for_each(|&word| out.put_u32(word));
+                out.put_u64(self.offset);
+                out.put_opaque(&vec![7; data as usize]);
+                out.put_u32(1);
+                out.put_u64(self.offset + u64::from(data));
+                out.put_u64((self.count - data).into());
+            }
+            69 => {
+                out.put_u32(0);
+                out.put_u64(self.offset + 10);
             }
             _ => {}
         }

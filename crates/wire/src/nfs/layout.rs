@@ -74,6 +74,8 @@ pub(crate) enum Field {
     Access,
     /// File data: only its length is wanted.
     Payload,
+    /// `read_plus_content<>`: file data and holes. The length of all data is wanted, or none.
+    Segments,
     /// A boolean (or a pointer's) and, if true, the layout.
     Optional(Layout),
     /// A count and that many times the layout, which is never empty.
@@ -134,6 +136,7 @@ pub(crate) fn walk<'a>(layout: Layout, cursor: &mut Cursor<'a>, facts: &mut Fact
                 choice(arms, Otherwise::Unknown, cursor, facts)?;
             }
             Field::Payload => payload(cursor, facts)?,
+            Field::Segments => segments(cursor, facts)?,
             Field::Creating(arms) => creating(arms, cursor, facts)?,
             Field::Opening(inner) => opening(inner, cursor, facts)?,
             Field::Size => facts.size = Some(cursor.u64()?),
@@ -164,15 +167,38 @@ pub(crate) fn walk<'a>(layout: Layout, cursor: &mut Cursor<'a>, facts: &mut Fact
     Some(())
 }
 
-/// Adds the length up: a READ_PLUS result has several pieces.
 #[inline]
 fn payload<'a>(cursor: &mut Cursor<'a>, facts: &mut Facts<'a>) -> Option<()> {
     let mut ahead = *cursor;
-    let length = ahead.u32();
-    if let Some(length) = length {
-        facts.payload = Some(facts.payload.unwrap_or(0).saturating_add(length));
-    }
+    facts.payload = ahead.u32();
     cursor.opaque().map(|_| ())
+}
+
+/// A part of the data would be taken for all of it, so the length is noted when that of the last segment is known.
+#[cold]
+fn segments<'a>(cursor: &mut Cursor<'a>, facts: &mut Facts<'a>) -> Option<()> {
+    let (count, mut sum) = (cursor.u32()?, 0_u32);
+    for left in (0..count).rev() {
+        let kind = cursor.u32()?;
+        cursor.skip(8)?;
+        let mut ahead = *cursor;
+        match kind {
+            0 => sum = sum.saturating_add(ahead.u32()?),
+            1 => ahead.skip(8)?,
+            _ => return None,
+        }
+        if left == 0 {
+            facts.payload = Some(sum);
+        }
+        match kind {
+            0 => cursor.opaque().map(|_| ())?,
+            _ => *cursor = ahead,
+        }
+    }
+    if count == 0 {
+        facts.payload = Some(0);
+    }
+    Some(())
 }
 
 fn creating<'a>(arms: &[(u32, Layout)], cursor: &mut Cursor<'a>, facts: &mut Facts<'a>) -> Option<()> {

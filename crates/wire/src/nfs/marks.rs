@@ -52,6 +52,7 @@ pub(super) fn walk(layout: Layout, cursor: &mut Cursor<'_>, marks: &mut Marks<'_
         match *field {
             Field::Skip(bytes) => cursor.skip(bytes)?,
             Field::Opaque | Field::Payload => opaque(cursor, None, marks)?,
+            Field::Segments => segments(cursor, marks)?,
             Field::Bitmap => bitmap(cursor, marks).map(|_| ())?,
             Field::Handle | Field::ToHandle => opaque(cursor, Some(Mark::Id), marks)?,
             Field::Handle32 | Field::ToHandle32 => take(cursor, 32, Mark::Id, marks)?,
@@ -122,6 +123,20 @@ pub(crate) fn opaque(cursor: &mut Cursor<'_>, mark: Option<Mark>, marks: &mut Ma
     let bytes = cursor.opaque()?;
     if let Some(mark) = mark {
         marks.part(bytes, mark);
+    }
+    Some(())
+}
+
+/// Data and holes of a READ_PLUS: kinds and lengths of data are marked.
+fn segments(cursor: &mut Cursor<'_>, marks: &mut Marks<'_>) -> Option<()> {
+    for _ in 0..number(cursor, marks)? {
+        let kind = number(cursor, marks)?;
+        cursor.skip(8)?;
+        match kind {
+            0 => opaque(cursor, None, marks)?,
+            1 => cursor.skip(8)?,
+            _ => return None,
+        }
     }
     Some(())
 }

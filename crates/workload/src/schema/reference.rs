@@ -40,7 +40,8 @@ const TABLES: [(&str, &str); 5] = [
 const STEPS: [(&str, &str); 3] = [("Read", "read"), ("Write", "write"), ("Repeat", "repeat")];
 /// Values that stand in several places.
 const VALUES: [&str; 10] = ["Size", "Time", "Fraction", "Sizes", "Think", "Pick", "At", "Sharing", "Order", "Caching"];
-const MORE_VALUES: [&str; 7] = ["LogNormal", "Weighted", "Arrivals", "Subject", "Volume", "Control", "DataSource"];
+const MORE_VALUES: [&str; 8] =
+    ["LogNormal", "Weighted", "Arrivals", "Subject", "Range", "Volume", "Control", "DataSource"];
 
 pub(super) fn markdown(schema: &Value) -> String {
     let mut page = HEAD.to_owned();

@@ -3,6 +3,7 @@
 use rand::Rng as _;
 
 use super::ScriptRunner;
+use super::copy_of_file::CopyOfFile;
 use super::iteration::Iteration;
 use super::own_file::OwnFile;
 use crate::fileset::Directory;
@@ -53,6 +54,7 @@ impl ScriptRunner {
             step: 0,
             left: None,
             own: OwnFile::default(),
+            copy: CopyOfFile::default(),
             folder: None,
             connected: false,
             logged_on: false,

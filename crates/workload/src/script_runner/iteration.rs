@@ -2,6 +2,7 @@
 
 use plimsoll_client::operation::FileKey;
 
+use super::copy_of_file::CopyOfFile;
 use super::own_file::OwnFile;
 use super::positions::Sequence;
 use crate::fileset::Directory;
@@ -21,6 +22,8 @@ pub(super) struct Iteration {
     /// The rest of the current step's transfer.
     pub(super) left: Option<Remaining>,
     pub(super) own: OwnFile,
+    /// The file that a step copies to.
+    pub(super) copy: CopyOfFile,
     /// The directory, where the iteration has opened it.
     pub(super) folder: Option<FileKey>,
     /// It has connected to the share, it has logged on.

@@ -23,6 +23,7 @@ pub(super) enum NextAction {
         length: u32,
         expected: u32,
         keep: bool,
+        plus: bool,
     },
     Write {
         file: FileKey,
@@ -36,6 +37,15 @@ pub(super) enum NextAction {
     /// Asks for a name that shall not be there; it stands in `new_path`.
     Probe,
     OnFile(FileKey, FileStep),
+    /// Makes the file that a copy goes to, copies to it, and removes it.
+    CreateCopy,
+    Copy {
+        from: FileKey,
+        to: FileKey,
+        length: u64,
+        clones: bool,
+    },
+    RemoveCopy,
     Think(u64),
     IterationOver,
 }
@@ -55,6 +65,9 @@ impl NextAction {
         matches!(
             self,
             NextAction::Probe
+                | NextAction::CreateCopy
+                | NextAction::Copy { .. }
+                | NextAction::RemoveCopy
                 | NextAction::Operation(Fsinfo | Null | ConnectShare | DisconnectShare | LogOn | LogOff, _)
         )
     }

@@ -38,7 +38,7 @@ impl ScriptRunner {
     }
 
     /// A name that is unique in this run. (Only one run at a time uses a set.)
-    fn own_path(&self, prefix: &str, renames: u32) -> Option<String> {
+    pub(super) fn own_path(&self, prefix: &str, renames: u32) -> Option<String> {
         let mut path = String::with_capacity(self.path.len() + 48);
         self.files.directory_path(self.iteration.as_ref()?.directory, &mut path);
         let (seed, client_index, slot) = (self.seed >> 32, self.client_index, self.slot);

@@ -40,6 +40,9 @@ impl ScriptRunner {
                 Operation::OpenEntry { path, kind, disposition, delete_on_close: false }
             }
             NextAction::Close(file) => Operation::Close { file },
+            NextAction::Read { file, offset, length, keep, plus: true, .. } => {
+                Operation::ReadPlus { file, offset, length, keep }
+            }
             NextAction::Read { file, offset, length, keep, .. } => Operation::Read { file, offset, length, keep },
             NextAction::Write { file, key, offset, length, stable } => {
                 let content = self.files.content();
@@ -54,9 +57,18 @@ impl ScriptRunner {
                 Operation::Open { path: &self.new_path, access, disposition, caching: Caching::None }
             }
             NextAction::OnFile(file, step) => step.operation(file),
+            NextAction::CreateCopy => self.own_file(&self.new_path, Disposition::CreateOrTruncate),
+            NextAction::Copy { from, to, length, clones: true } => Operation::Clone { from, to, length },
+            NextAction::Copy { from, to, length, .. } => {
+                // It is no longer than LONGEST.
+                Operation::Copy { from, to, length: u32::try_from(length).unwrap_or(u32::MAX) }
+            }
+            NextAction::RemoveCopy => Operation::Remove { path: &self.new_path },
         };
         let symbol = match (&self.iteration, asked) {
             (_, asked) if asked.is_about_no_subject() => Symbol::NONE,
+            // A copy of the file; the file itself has an action of its own.
+            (Some(iteration), NextAction::Close(_)) if iteration.on == Subject::File => Symbol::NONE,
             (Some(iteration), _) if iteration.on == Subject::File => self.files.symbol(iteration.file),
             (Some(iteration), _) if iteration.on == Subject::Link => self.files.link_symbol(iteration.file),
             (Some(iteration), _) if iteration.on == Subject::Directory => {

@@ -20,7 +20,8 @@ impl ScriptRunner {
         let keep = self.work.verify > 0.0 && self.rng.random::<f64>() < self.work.verify;
         let keep = keep && !self.iteration.as_ref().is_some_and(|iteration| iteration.own.has_holes());
         let expected = size.saturating_sub(offset).min(u64::from(transfer.size)) as u32;
-        Some(NextAction::Read { file, key: self.content_key(), offset, length: transfer.size, expected, keep })
+        let (key, length, plus) = (self.content_key(), transfer.size, transfer.plus);
+        Some(NextAction::Read { file, key, offset, length, expected, keep, plus })
     }
 
     pub(super) fn next_write(&mut self, transfer: &Transfer) -> Option<NextAction> {

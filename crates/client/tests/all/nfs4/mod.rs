@@ -2,6 +2,7 @@
 
 mod delegations;
 mod hostile;
+mod minor_2;
 mod play;
 mod recall_any;
 mod recovery;

@@ -18,6 +18,7 @@ const TIMEOUT: i64 = 40_000_000_000;
 pub(crate) struct Seen {
     pub(crate) rows: Vec<Transaction>,
     pub(crate) done: Vec<Done>,
+    pub(crate) data: Vec<(u64, Vec<u8>)>,
 }
 
 impl Events for Seen {
@@ -29,7 +30,9 @@ impl Events for Seen {
         self.done.push(done);
     }
 
-    fn data(&mut self, _: Tag, _: u64, _: &[u8]) {}
+    fn data(&mut self, _: Tag, offset: u64, piece: &[u8]) {
+        self.data.push((offset, piece.to_vec()));
+    }
 
     fn entry(&mut self, _: Tag, _: &str) {}
 }

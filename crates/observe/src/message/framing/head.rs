@@ -1,11 +1,18 @@
 //! How much of a message is kept.
 
+use plimsoll_wire::nfs::v4::CompoundReply;
+use plimsoll_wire::rpc::{Protection, Reply};
+
 use super::super::signature::MESSAGE_MAX;
 
 /// Bytes kept of a message: more than any header with its names needs.
 const HEAD_MAX: usize = 4_096;
 /// Bytes kept of an SMB2 compound, whose later members lie behind the payload of earlier ones.
 const COMPOUND_MAX: usize = 2 << 20;
+/// Bytes kept of an NFS 4.2 answer to READ_PLUS, whose later segments lie behind the data of earlier ones.
+const SEGMENTS_MAX: usize = 2 << 20;
+/// READ_PLUS.
+const OP_READ_PLUS: u32 = 68;
 /// Bytes kept, where messages are decrypted, of those that lead to a session: more than a logon's token has room for.
 const LOGON_MAX: usize = 128 << 10;
 
@@ -15,8 +22,19 @@ pub(super) fn bytes_kept(head: &[u8], decrypts: bool) -> usize {
         [0xfd, b'S', b'M', b'B', ..] if decrypts => MESSAGE_MAX as usize,
         _ if is_compound(head) => COMPOUND_MAX,
         [0xfe, b'S', b'M', b'B', ..] if decrypts && may_be_logon(head) => LOGON_MAX,
+        _ if has_segments(head) => SEGMENTS_MAX,
         _ => HEAD_MAX,
     }
+}
+
+/// An RPC reply with the results of a READ_PLUS. (Those of other programs are hardly taken for it, and are only kept longer.)
+fn has_segments(head: &[u8]) -> bool {
+    // The second word of a reply.
+    if head.get(4..8) != Some(&[0, 0, 0, 1]) {
+        return false;
+    }
+    let results = Reply::new(head).and_then(|reply| reply.results_under(Protection::None));
+    results.is_some_and(|results| CompoundReply::new(results).operations().any(|result| result.code == OP_READ_PLUS))
 }
 
 /// An SMB2 header that says that another member follows.
@@ -28,4 +46,31 @@ fn is_compound(head: &[u8]) -> bool {
 /// An SMB2 header of NEGOTIATE or SESSION_SETUP, or one too short to tell.
 fn may_be_logon(head: &[u8]) -> bool {
     head.get(12..14).is_none_or(|command| matches!(command, [0 | 1, 0]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The beginning of a reply with the result of SEQUENCE, PUTFH and this operation.
+    fn reply(operation: u8) -> Vec<u8> {
+        let sequence = [vec![0, 0, 0, 53], vec![0; 4 + 36]].concat();
+        let words = |words: &[u8]| words.iter().flat_map(|&word| [0, 0, 0, word]).collect::<Vec<u8>>();
+        // Xid, reply, accepted, no verifier, success; status, tag, three results.
+        let head = words(&[9, 1, 0, 0, 0, 0, 0, 0, 3]);
+        [head, sequence, words(&[22, 0, operation, 0, 1, 2, 0, 0, 7])].concat()
+    }
+
+    #[test]
+    fn answers_with_segments_are_kept_longer() {
+        assert_eq!(bytes_kept(&reply(68), false), SEGMENTS_MAX);
+        assert_eq!(bytes_kept(&reply(68)[..94], false), SEGMENTS_MAX, "as soon as its number is there");
+        assert_eq!(bytes_kept(&reply(25), false), HEAD_MAX, "READ has its length before its data");
+        let mut call = reply(68);
+        call[7] = 0;
+        assert_eq!(
+            (bytes_kept(&call, false), bytes_kept(&reply(68)[..90], false), bytes_kept(&[], false)),
+            (HEAD_MAX, HEAD_MAX, HEAD_MAX)
+        );
+    }
 }

@@ -5,6 +5,7 @@ mod delegations;
 mod files;
 mod limits;
 mod sessions;
+mod sparse;
 
 use std::sync::Arc;
 

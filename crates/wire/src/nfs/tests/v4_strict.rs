@@ -6,6 +6,7 @@ use crate::nfs::v4::access::{ALL_RIGHTS, Access, Granted};
 use crate::nfs::v4::bind::{BindConnection, Bound};
 use crate::nfs::v4::client_id::{ConfirmOpen, Renew, SetClientId, Unconfirmed};
 use crate::nfs::v4::close::{Close, FreeState, ReturnDelegation};
+use crate::nfs::v4::copy::{CloneRange, Copied, CopyRange};
 use crate::nfs::v4::create::{Create, Kind};
 use crate::nfs::v4::create_session::{Channel, CreateSession, Session};
 use crate::nfs::v4::exchange_id::{Client, ExchangeId};
@@ -15,9 +16,11 @@ use crate::nfs::v4::names::{Link, Lookup, Remove, Rename};
 use crate::nfs::v4::open::{Claim, Delegation, How, NO_DELEGATION, Open, Opened};
 use crate::nfs::v4::putfh::PutHandle;
 use crate::nfs::v4::read::{Data, Read};
+use crate::nfs::v4::read_plus::{ReadPlus, Segment};
 use crate::nfs::v4::readdir::ReadDir;
 use crate::nfs::v4::sequence::{Sequence, SequenceReply};
 use crate::nfs::v4::session_end::{DestroyClient, DestroySession, ReclaimComplete};
+use crate::nfs::v4::sparse::{Allocate, Deallocate, Found, Seek};
 use crate::nfs::v4::write::{Commit, Write, Written};
 use crate::nfs::v4::{
     Attributes, Compound, CompoundCall, CompoundReply, Done, FileHandle, GetHandle, Mask, PutRoot, ReadLink, Reply,
@@ -27,6 +30,7 @@ use crate::xdr::Malformed;
 use crate::xdr::builder::{Xdr, damage};
 
 const STATE: StateId = StateId { sequence: 3, other: *b"a state's id" };
+const OTHER: StateId = StateId { sequence: 4, other: *b"another's id" };
 const CHANNEL: Channel = Channel { request: 1_053_000, response: 1_053_001, cached: 4_096, operations: 8, slots: 64 };
 
 fn xdr_state() -> Xdr {
@@ -98,6 +102,12 @@ fn add_everything(handle: &FileHandle, compound: &mut Compound<'_>) {
         .add(&BindConnection([5; 16]))
         .add(&DestroySession([5; 16]))
         .add(&DestroyClient(7))
+        .add(&CopyRange { from: STATE, to: OTHER, from_offset: 1, to_offset: 2, count: 3 })
+        .add(&CloneRange { from: STATE, to: OTHER, from_offset: 4, to_offset: 5, count: 6 })
+        .add(&Allocate { state: STATE, offset: 1, length: 2 })
+        .add(&Deallocate { state: STATE, offset: 3, length: 4 })
+        .add(&Seek { state: STATE, offset: 5, hole: true })
+        .add(&ReadPlus { state: STATE, offset: 6, count: 7 })
         .add(&Write { state: STATE, offset: 8, count: 4, stable: Stable::FileSync });
 }
 
@@ -135,7 +145,7 @@ fn what_is_said_is_what_an_observer_sees() {
     let codes: Vec<u32> = seen.iter().map(|operation| operation.code).collect();
     let expected = [
         53, 24, 22, 15, 10, 9, 9, 32, 31, 18, 18, 18, 18, 4, 8, 45, 25, 5, 34, 26, 6, 6, 28, 29, 11, 27, 3, 12, 12, 13,
-        14, 42, 43, 58, 41, 44, 57, 38,
+        14, 42, 43, 58, 41, 44, 57, 60, 71, 59, 62, 69, 68, 38,
     ];
     assert_eq!(codes, expected);
     let facts =
@@ -156,6 +166,32 @@ fn what_is_said_is_what_an_observer_sees() {
     assert_eq!(facts(6).map(|made| made.name).collect::<Vec<_>>(), [Some(&b"made"[..]), Some(b"link")]);
     let locks: Vec<_> = facts(12).map(|lock| (lock.offset, lock.count, lock.lock.unwrap().kind)).collect();
     assert_eq!(locks, [(Some(10), Some(20), 2), (Some(1), Some(2), 3)]);
+    let ranges =
+        [60, 71, 59, 62, 69, 68].map(|code| facts(code).map(|facts| (facts.offset, facts.count)).next().unwrap());
+    // Of two files the range in the second one.
+    let expected = [(2, Some(3)), (5, Some(6)), (1, Some(2)), (3, Some(4)), (5, None), (6, Some(7))];
+    assert_eq!(ranges, expected.map(|(offset, count)| (Some(offset), count)));
+}
+
+/// RFC 7863 by hand: COPY4args, CLONE4args, ALLOCATE4args, SEEK4args, READ_PLUS4args.
+#[test]
+fn what_4_2_adds_is_what_the_specification_says() {
+    let mut bytes = Vec::new();
+    Compound::begin(2, &mut bytes)
+        .add(&CopyRange { from: STATE, to: STATE, from_offset: 1, to_offset: 2, count: 3 })
+        .add(&CloneRange { from: STATE, to: STATE, from_offset: 4, to_offset: 5, count: 6 })
+        .add(&Allocate { state: STATE, offset: 7, length: 8 })
+        .add(&Deallocate { state: STATE, offset: 9, length: 10 })
+        .add(&Seek { state: STATE, offset: 11, hole: false })
+        .add(&Seek { state: STATE, offset: 12, hole: true })
+        .add(&ReadPlus { state: STATE, offset: 13, count: 14 });
+    let expected = Xdr::new().opaque("").words(&[2, 7, 60]).then(xdr_state()).then(xdr_state());
+    // Consecutive, synchronous, no other server.
+    let expected = expected.u64(1).u64(2).u64(3).words(&[1, 1, 0, 71]).then(xdr_state()).then(xdr_state());
+    let expected = expected.u64(4).u64(5).u64(6).u32(59).then(xdr_state()).u64(7).u64(8);
+    let expected = expected.u32(62).then(xdr_state()).u64(9).u64(10).u32(69).then(xdr_state()).u64(11).words(&[0, 69]);
+    let expected = expected.then(xdr_state()).u64(12).words(&[1, 68]).then(xdr_state()).u64(13).u32(14);
+    assert_eq!(bytes, expected.0);
 }
 
 /// RFC 8881 18.16.1 and 3.3.9 by hand: OPEN of "a", which is made with mode 0644.
@@ -337,6 +373,7 @@ fn answers() -> Vec<(u32, Xdr, Done<'static>)> {
     let unconfirmed = Unconfirmed { client: 7, verifier: [0xA5; 8] };
     let written = Written { count: 4, committed: Stable::Unstable, verifier: [0xA5; 8] };
     let sequence = SequenceReply { session: [0xA5; 16], sequence: 9, slot: 2, highest: 63, target: 31, flags: 0 };
+    let copied = Done::Copied(Copied { count: 9, committed: Stable::FileSync, verifier: [0xA5; 8] });
     vec![
         (3, Xdr::new().words(&[0x3F, 0x1F]), Done::Access(Granted { supported: 0x3F, granted: 0x1F })),
         (4, xdr_state(), state),
@@ -384,6 +421,11 @@ fn answers() -> Vec<(u32, Xdr, Done<'static>)> {
         (44, Xdr::new(), Done::Nothing),
         (45, Xdr::new(), Done::Nothing),
         (53, Xdr::new().fixed(16).words(&[9, 2, 63, 31, 0]), Done::Sequence(sequence)),
+        (59, Xdr::new(), Done::Nothing),
+        (60, Xdr::new().u32(0).u64(9).u32(2).fixed(8).words(&[1, 1]), copied),
+        (62, Xdr::new(), Done::Nothing),
+        (69, Xdr::new().u32(1).u64(1 << 40), Done::Found(Found { eof: true, offset: 1 << 40 })),
+        (71, Xdr::new(), Done::Nothing),
         (57, Xdr::new(), Done::Nothing),
         (58, Xdr::new(), Done::Nothing),
     ]
@@ -423,6 +465,9 @@ fn the_first_refusal_is_the_last_result() {
     assert_eq!(refused(35, 10_018, taken), Err(Malformed));
     let denied = Xdr::new().u64(0).u64(9).u32(2).u64(7).opaque("other");
     assert_eq!(refused(12, 10_010, denied.clone()).unwrap()[1], Done::Nothing);
+    let how = Xdr::new().words(&[1, 0]);
+    assert_eq!(refused(60, 10_094, how.clone()).unwrap()[1], Done::Nothing, "COPY says how it can copy");
+    assert_eq!((refused(60, 10_004, how.clone()), refused(71, 10_094, how)), (Err(Malformed), Err(Malformed)));
     assert_eq!(refused(12, 10_011, denied), Err(Malformed), "only a denied LOCK says whose lock is in the way");
     // An operation that the server does not know.
     let unknown = compound(10_044, &[sequence(), Xdr::new().words(&[10_044, 10_044])]);
@@ -458,6 +503,76 @@ fn data_that_was_dropped_is_counted() {
     assert_eq!((read(head, whole.len()), read(&whole[..500], whole.len())), (Ok(1_001), Ok(1_001)));
     assert_eq!((read(head, whole.len() + 4), read(head, 20)), (Err(Malformed), Err(Malformed)));
     assert_eq!(read(&whole, whole.len() + 1), Err(Malformed));
+}
+
+/// Data at 100 and a hole behind it.
+fn contents(count: u32) -> Xdr {
+    Xdr::new().words(&[68, 0, 1, count, 0]).u64(100).opaque("hello").u32(1).u64(105).u64(95)
+}
+
+#[test]
+fn data_and_holes_are_read_one_behind_the_other() {
+    let bytes = compound(0, &[contents(2)]);
+    let done = read_all(&bytes, &[68]).unwrap();
+    let Done::Contents(contents) = done[0] else { panic!("{done:?}") };
+    assert_eq!((contents.eof, contents.data), (true, 5));
+    let read = |offset: u64, count: u32| {
+        let mut pieces = Vec::new();
+        contents.read(offset, count, |piece| pieces.push(piece)).map(|bytes| (bytes, pieces))
+    };
+    let (data, hole) = (Segment::Data { offset: 100, bytes: b"hello" }, |length| Segment::Hole { offset: 105, length });
+    assert_eq!(read(100, 100), Ok((100, vec![data, hole(95)])));
+    assert_eq!(read(100, 1_000), Ok((100, vec![data, hole(95)])));
+    // A hole may be longer than the range, but data may not, and it begins where it was asked for.
+    assert_eq!(read(100, 8), Ok((8, vec![data, hole(3)])));
+    assert_eq!((read(100, 4), read(99, 100), read(101, 100)), (Err(Malformed), Err(Malformed), Err(Malformed)));
+    assert_eq!(read(u64::MAX, 1), Err(Malformed));
+    let mut seen = CompoundReply::new(&bytes).operations();
+    assert_eq!((seen.next().unwrap().facts.payload, seen.stopped()), (Some(5), None));
+    damage(&bytes, |bytes| {
+        if let Ok(done) = read_all(bytes, &[68])
+            && let [Done::Contents(contents)] = done[..]
+        {
+            let of_data = |segment| if let Segment::Data { bytes, .. } = segment { bytes.len() } else { 0 };
+            assert_eq!(contents.segments().map(of_data).sum::<usize>(), contents.data as usize);
+            for (offset, count) in [(0, 1_000), (100, 100), (u64::MAX - 7, 7)] {
+                let read = contents.read(offset, count, |_| {});
+                assert!(read.is_err() || read.is_ok_and(|bytes| bytes <= count));
+            }
+        }
+    });
+}
+
+#[test]
+fn a_hole_may_begin_before_the_range() {
+    let hole = |offset: u64, length: u64| {
+        let bytes = compound(0, &[Xdr::new().words(&[68, 0, 0, 1, 1]).u64(offset).u64(length)]).leak();
+        let Done::Contents(contents) = read_all(bytes, &[68]).unwrap()[0] else { panic!("{bytes:?}") };
+        contents.read(50, 10, |piece| assert_eq!(piece, Segment::Hole { offset: 50, length: 10 }))
+    };
+    assert_eq!((hole(0, 1_000), hole(50, u64::MAX - 50), hole(0, 60)), (Ok(10), Ok(10), Ok(10)));
+    assert_eq!((hole(0, 49), hole(51, 9), hole(50, u64::MAX)), (Err(Malformed), Err(Malformed), Err(Malformed)));
+    let empty = compound(0, &[Xdr::new().words(&[68, 0, 1, 0])]);
+    let Done::Contents(contents) = read_all(&empty, &[68]).unwrap()[0] else { panic!("{empty:?}") };
+    assert_eq!(contents.read(50, 10, |_| panic!("it has no piece")), Ok(0));
+}
+
+#[test]
+fn contents_that_violate_the_specification_are_malformed() {
+    for (what, results) in [
+        ("fewer segments than there are", contents(1)),
+        ("more segments than there are", contents(3)),
+        ("four billion segments", contents(u32::MAX)),
+        ("a segment of no kind", Xdr::new().words(&[68, 0, 1, 1, 2]).u64(100).u64(5)),
+        ("data that is longer than the message", Xdr::new().words(&[68, 0, 1, 1, 0]).u64(100).words(&[9, 0])),
+        ("an end that is neither", Xdr::new().words(&[68, 0, 2, 0])),
+        ("a copy that goes on", Xdr::new().words(&[60, 0, 1]).then(xdr_state()).u64(9).u32(2).fixed(8).words(&[1, 1])),
+        ("a copy in pieces", Xdr::new().words(&[60, 0, 0]).u64(9).u32(2).fixed(8).words(&[0, 1])),
+        ("a copy without its end", Xdr::new().words(&[60, 0, 0]).u64(9).u32(2).fixed(8).words(&[1, 0])),
+    ] {
+        let asked = results.0[3];
+        assert_eq!(read_all(&compound(0, &[results]), &[asked.into()]), Err(Malformed), "{what}");
+    }
 }
 
 #[test]

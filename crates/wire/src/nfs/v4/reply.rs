@@ -4,8 +4,8 @@
 
 use super::attributes::{Attributes, Mask};
 use super::{
-    FileHandle, StateId, access, bind, client_id, create_session, exchange_id, lock, open, operation, read, readdir,
-    sequence, test_state, write,
+    FileHandle, StateId, access, bind, client_id, copy, create_session, exchange_id, lock, open, operation, read,
+    read_plus, readdir, sequence, sparse, test_state, write,
 };
 use crate::xdr::{Malformed, Strict};
 
@@ -59,6 +59,12 @@ pub enum Done<'a> {
     Link(&'a [u8]),
     /// WRITE.
     Written(write::Written),
+    /// COPY.
+    Copied(copy::Copied),
+    /// READ_PLUS.
+    Contents(read_plus::Contents<'a>),
+    /// SEEK.
+    Found(sparse::Found),
     /// TEST_STATEID.
     Tested(test_state::Statuses<'a>),
     /// BIND_CONN_TO_SESSION.
@@ -154,9 +160,12 @@ impl<'a> Reply<'a> {
             43 => Done::Session(create_session::parse(reader)?),
             53 => Done::Sequence(sequence::parse(reader)?),
             55 => Done::Tested(test_state::parse(reader)?),
+            60 => Done::Copied(copy::parse(reader)?),
+            68 => Done::Contents(read_plus::parse(reader)?),
+            69 => Done::Found(sparse::parse(reader)?),
             // Operations without results: DELEGRETURN, FREE_STATEID, LOCKT, LOOKUP, PUTFH, PUTROOTFH, RENEW, RESTOREFH, SAVEFH,
-            // SETCLIENTID_CONFIRM, and the end of a session.
-            8 | 13 | 15 | 22 | 24 | 30 | 31 | 32 | 36 | 44 | 45 | 57 | 58 => Done::Nothing,
+            // SETCLIENTID_CONFIRM, the end of a session, ALLOCATE, DEALLOCATE and CLONE.
+            8 | 13 | 15 | 22 | 24 | 30 | 31 | 32 | 36 | 44 | 45 | 57 | 58 | 59 | 62 | 71 => Done::Nothing,
             _ => return Err(Malformed),
         })
     }
@@ -165,6 +174,7 @@ impl<'a> Reply<'a> {
     fn refused(&mut self, code: u32, status: u32) -> Result<Done<'a>, Malformed> {
         match (code, status) {
             (12 | 13, lock::DENIED) => lock::skip_denied(&mut self.reader)?,
+            (60, copy::NO_REQUIREMENTS) => copy::skip_requirements(&mut self.reader)?,
             (35, client_id::IN_USE) => client_id::skip_user(&mut self.reader)?,
             (34, _) => {
                 Mask::parse(&mut self.reader)?;

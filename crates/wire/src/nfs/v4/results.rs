@@ -8,7 +8,7 @@ use super::arguments::{
 use super::operation::{FIRST, ILLEGAL};
 use crate::nfs::layout::Field::{
     Bitmap, Chain, Choice, Count, Count64, Delegating, Delegation, GrantedSlots, Handle, List, Name, Opaque, Optional,
-    Payload, Session, Skip, Slot, Stable, TargetSlot,
+    Payload, Segments, Session, Skip, Slot, Stable, TargetSlot,
 };
 use crate::nfs::layout::{Field, Layout, Otherwise};
 
@@ -147,8 +147,7 @@ pub(super) static LAYOUTS: [(u32, Layout); 73] = [
     (65, NOTHING),
     (66, NOTHING),
     (67, &[Count64, List(&[WORD])]),
-    // READ_PLUS: pieces of data and holes.
-    (68, &[WORD, List(&[Choice(&[(0, &[LONG, Payload]), (1, &[LONG, LONG])], Otherwise::Unknown)])]),
+    (68, &[WORD, Segments]),
     (69, &[WORD, LONG]),
     (70, &WRITE_RESPONSE),
     (71, NOTHING),

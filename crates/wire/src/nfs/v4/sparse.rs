@@ -1,0 +1,86 @@
+//! ALLOCATE, DEALLOCATE and SEEK: space of a file, and holes in it.
+//!
+//! Spec: RFC 7862 15.1, RFC 7862 15.4, RFC 7862 15.11
+
+use super::{Call, StateId};
+use crate::xdr::{Emit, Malformed, Strict};
+
+/// ALLOCATE: reserves space, so that writes to the range do not fail for lack of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Allocate {
+    /// The open that it belongs to.
+    pub state: StateId,
+    /// Where the range begins.
+    pub offset: u64,
+    /// How many bytes.
+    pub length: u64,
+}
+
+impl Call for Allocate {
+    const OPERATION: u32 = 59;
+
+    #[inline]
+    fn emit(&self, out: &mut Vec<u8>) {
+        self.state.emit(out);
+        out.put_u64(self.offset);
+        out.put_u64(self.length);
+    }
+}
+
+/// DEALLOCATE: makes a hole.
+#[derive(Clone, Copy, Debug)]
+pub struct Deallocate {
+    /// The open that it belongs to.
+    pub state: StateId,
+    /// Where the range begins.
+    pub offset: u64,
+    /// How many bytes.
+    pub length: u64,
+}
+
+impl Call for Deallocate {
+    const OPERATION: u32 = 62;
+
+    #[inline]
+    fn emit(&self, out: &mut Vec<u8>) {
+        self.state.emit(out);
+        out.put_u64(self.offset);
+        out.put_u64(self.length);
+    }
+}
+
+/// SEEK: the next data, or the next hole.
+#[derive(Clone, Copy, Debug)]
+pub struct Seek {
+    /// The open that it belongs to.
+    pub state: StateId,
+    /// Where the search begins.
+    pub offset: u64,
+    /// The next hole, and not the next data.
+    pub hole: bool,
+}
+
+impl Call for Seek {
+    const OPERATION: u32 = 69;
+
+    #[inline]
+    fn emit(&self, out: &mut Vec<u8>) {
+        self.state.emit(out);
+        out.put_u64(self.offset);
+        out.put_u32(u32::from(self.hole));
+    }
+}
+
+/// The result of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The file ends before it: there is none.
+    pub eof: bool,
+    /// Where it begins.
+    pub offset: u64,
+}
+
+#[inline]
+pub(super) fn parse(reader: &mut Strict<'_>) -> Result<Found, Malformed> {
+    Ok(Found { eof: reader.boolean()?, offset: reader.u64()? })
+}
