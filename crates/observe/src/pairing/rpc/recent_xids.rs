@@ -73,25 +73,39 @@ fn slot(xid: u32) -> usize {
     (xid.wrapping_mul(0x9e37_79b1) >> 24) as usize % TABLE
 }
 
-/// A table goes as the steps between its xids in order: clients that count make small ones. The slots follow from the xids.
+/// A table goes as the steps between its xids in order, which are small where clients count, in the lowest byte or in the highest. The
+/// slots follow from the xids.
 mod steps {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     use super::{TABLE, slot};
 
-    pub(super) fn serialize<S: Serializer>(table: &[u32; TABLE], to: S) -> Result<S::Ok, S::Error> {
-        let mut xids: Vec<u32> = table.iter().copied().filter(|&xid| xid != 0).collect();
+    /// Whether the bytes of the xids are swapped, and the steps.
+    type Steps = (bool, Vec<u32>);
+
+    fn steps(table: &[u32; TABLE], swapped: bool) -> Steps {
+        let xids = table.iter().filter(|&&xid| xid != 0);
+        let mut xids: Vec<u32> = xids.map(|&xid| if swapped { xid.swap_bytes() } else { xid }).collect();
         xids.sort_unstable();
         let mut before = 0;
         xids.iter_mut().for_each(|xid| *xid -= std::mem::replace(&mut before, *xid));
-        xids.serialize(to)
+        (swapped, xids)
+    }
+
+    pub(super) fn serialize<S: Serializer>(table: &[u32; TABLE], to: S) -> Result<S::Ok, S::Error> {
+        let bits = |(_, steps): &Steps| steps.iter().map(|step| u32::BITS - step.leading_zeros()).sum::<u32>();
+        let (plain, swapped) = (steps(table, false), steps(table, true));
+        let least = if bits(&swapped) < bits(&plain) { swapped } else { plain };
+        least.serialize(to)
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Box<[u32; TABLE]>, D::Error> {
+        let (swapped, steps) = Steps::deserialize(from)?;
         let mut table = Box::new([0; TABLE]);
-        let mut xid = 0_u32;
-        for step in Vec::<u32>::deserialize(from)? {
-            xid = xid.wrapping_add(step);
+        let mut place = 0_u32;
+        for step in steps {
+            place = place.wrapping_add(step);
+            let xid = if swapped { place.swap_bytes() } else { place };
             table[slot(xid)] = xid;
         }
         Ok(table)
@@ -117,6 +131,7 @@ mod tests {
             assert!(recent_xids.forget(200u32.wrapping_mul(step)));
             assert!(!recent_xids.forget(200u32.wrapping_mul(step)));
             let packed = postcard::to_stdvec(&recent_xids).unwrap();
+            assert!(packed.len() < 300, "{} bytes", packed.len());
             let unpacked: RecentXids = postcard::from_bytes(&packed).unwrap();
             let (RecentXids::Many(table), RecentXids::Many(other)) = (recent_xids, unpacked) else { panic!("few") };
             assert_eq!(table, other);
