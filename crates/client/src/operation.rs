@@ -1,60 +1,22 @@
 //! File operations in protocol-independent terms, and their results. The list is complete: a new operation needs a line here and an
 //! implementation in each protocol.
 
+mod result;
+mod ticket;
+
 use std::sync::Arc;
 
-use plimsoll_model::{Outcome, Procedure, Symbol};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use result::{Cause, Done, Failure, Reply};
+pub use ticket::{MOST_CHANNELS, Tag, Ticket};
 
 use crate::content::Content;
 
 /// An open file as its client numbers it (SMB: a FileId; NFS: a file handle; path: a descriptor).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileKey(pub u32);
-
-/// Identifies the requester: chosen by the caller, returned with everything that belongs to the operation. The engine's tags have the
-/// client's number in the upper 32 bits and the slot's in the lower.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Tag(pub u64);
-
-impl Tag {
-    /// The connecting itself: negotiation, logon, mount.
-    pub const CONNECT: Tag = Tag(u64::MAX);
-    /// The leaving: tree disconnect, logoff, unmount.
-    pub const LEAVE: Tag = Tag(u64::MAX - 1);
-    /// Below it are the binding of further connections to a session.
-    const CHANNELS: u64 = u64::MAX - 2;
-
-    /// The binding of another connection to a session: the channel of this number, from 1.
-    #[must_use]
-    pub const fn channel(channel: u32) -> Tag {
-        Tag(Self::CHANNELS - channel as u64)
-    }
-
-    /// The channel whose binding this is. No client of an engine has so high a number.
-    #[must_use]
-    pub const fn bound_channel(self) -> Option<u32> {
-        match Self::CHANNELS.checked_sub(self.0) {
-            Some(channel) if channel >= 1 && channel <= MOST_CHANNELS as u64 => Some(channel as u32),
-            _ => None,
-        }
-    }
-}
-
-/// Maximum number of connections per session. Windows clients have up to 64.
-pub const MOST_CHANNELS: u32 = 64;
-
-/// Parameters of an operation besides the operation itself.
-#[derive(Clone, Copy, Debug)]
-pub struct Ticket {
-    /// The requester.
-    pub tag: Tag,
-    /// When the schedule meant it to start, ns since the Unix epoch; `None` where no schedule drives.
-    pub intended: Option<i64>,
-    /// The path acted on, for the record; `Symbol::NONE` where it is not recorded.
-    pub path: Symbol,
-}
 
 /// What to open for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -309,148 +271,4 @@ pub enum Control {
     Snapshots,
     /// FSCTL_QUERY_NETWORK_INTERFACE_INFO: the server's addresses; needs no file.
     Interfaces,
-}
-
-/// How an operation ended.
-#[derive(Clone, Debug)]
-pub struct Done {
-    /// The requester.
-    pub tag: Tag,
-    /// When the last byte of its last answer was there, ns since the Unix epoch.
-    pub at: i64,
-    /// The result.
-    pub result: Result<Reply, Failure>,
-}
-
-/// The result of an operation.
-#[allow(missing_docs, reason = "each variant's line names its fields")]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reply {
-    /// It was done.
-    Nothing,
-    /// A file was opened; its size where the server was asked ([`Caching::Handle`] does not).
-    Opened { file: FileKey, size: Option<u64> },
-    /// This number of bytes was read; fewer than requested at the end of the file.
-    Read { bytes: u32 },
-    /// This number of bytes was written.
-    Written { bytes: u32 },
-    /// Data or a hole begins at this offset; `None` where the file ends before.
-    Found { offset: Option<u64> },
-    /// Attributes.
-    Attributes { size: u64, directory: bool },
-    /// Number of names, without `.` and `..`.
-    Listed { entries: u64 },
-    /// The file system's size and free space, bytes.
-    Space { total: u64, free: u64 },
-    /// Target of a link.
-    Text(String),
-    /// A port, from the portmapper.
-    Port(u16),
-    /// A root file handle, from MOUNT.
-    Root(Vec<u8>),
-}
-
-/// Why an operation did not succeed. Never sent, not answered and refused are different things.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// The procedure that failed; `None` where none was sent.
-    pub procedure: Option<Procedure>,
-    /// The status on the wire, where an answer came.
-    pub status: Option<u32>,
-    /// Its kind.
-    pub outcome: Outcome,
-    /// What happened.
-    pub cause: Cause,
-}
-
-impl Failure {
-    /// The connection says it, or the clock: no answer came.
-    #[must_use]
-    pub fn without_answer(cause: Cause) -> Self {
-        Self { procedure: None, status: None, outcome: Outcome::Unanswered, cause }
-    }
-}
-
-/// What happened to an operation that did not succeed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Cause {
-    /// The server answered with an error status.
-    Status,
-    /// The connection was refused.
-    ConnectionRefused,
-    /// The connection was reset.
-    ConnectionReset,
-    /// The server closed the connection.
-    ConnectionClosed,
-    /// No answer within the time allowed.
-    TimedOut,
-    /// The answer made no sense.
-    Malformed,
-    /// Signature or encryption of the answer were wrong or missing.
-    Untrusted,
-    /// The data read were not the data written.
-    WrongData,
-    /// The script expects another status, a status where there was none, or other lengths.
-    Unexpected,
-    /// The client cannot do this: the protocol has no such operation, or the server no such procedure, or the file is not
-    /// open.
-    Unsupported,
-    /// It takes more credits (SMB2) than the server grants.
-    TooFewCredits,
-    /// The measurement ended before it was sent.
-    Ended,
-    /// The user's logon was refused.
-    LogonRefused,
-    /// There is no such share or export, or it is not for this user.
-    ShareRefused,
-    /// The server has none of the dialects asked for, or not the signing or encryption that was demanded.
-    NotOffered,
-    /// The server binds no further connections to a session: it says so, or its dialect is older than 3.0.
-    NoMultichannel,
-    /// The server's RPC layer rejected the call: no such program or version, unreadable arguments, or an internal error. It says nothing
-    /// about the file.
-    CallRejected,
-    /// The server lost data that was not durable: it restarted between a write and its flush (RFC 1813 4.8).
-    LostWrites,
-    /// The server does not know the session any more (NFSv4.1 BADSESSION and its like): it restarted, or the lease ended.
-    SessionLost,
-    /// No way to the server (no route, host or network down).
-    Unreachable,
-    /// This machine had no more ports, open files or memory; the server is not the cause.
-    OutOfResources,
-    /// This machine's operating system refused a call, for no lack of anything: not the server's fault.
-    RefusedBySystem,
-}
-
-impl Cause {
-    /// The word used in reports.
-    pub fn label(self) -> &'static str {
-        match self {
-            Cause::Status => "error status",
-            Cause::ConnectionRefused => "connection refused",
-            Cause::ConnectionReset => "connection reset",
-            Cause::ConnectionClosed => "connection closed",
-            Cause::TimedOut => "timed out",
-            Cause::Malformed => "malformed answer",
-            Cause::Untrusted => "answer not authentic",
-            Cause::WrongData => "wrong data",
-            Cause::Unexpected => "not the result that the workload expects",
-            Cause::Unsupported => "not supported",
-            Cause::TooFewCredits => "needs more SMB2 credits than the server grants (on Samba, raise smb2 max credits)",
-            Cause::Ended => "not sent before the measurement ended",
-            Cause::LogonRefused => "logon refused",
-            Cause::ShareRefused => "share refused",
-            Cause::NotOffered => "requested dialect, signing or encryption not offered by the server",
-            Cause::NoMultichannel => {
-                "no SMB multichannel: omit --channels, or use a server that offers multichannel with SMB 3.0 or later \
-                (on Samba, set \"server multi channel support = yes\" and remove \"smb encrypt = required\")"
-            }
-            Cause::CallRejected => "call rejected by RPC",
-            Cause::LostWrites => "writes lost by the server",
-            Cause::SessionLost => "session lost",
-            Cause::Unreachable => "server unreachable",
-            Cause::OutOfResources => "this machine ran out of ports, open files or memory",
-            Cause::RefusedBySystem => "system call refused by this machine's operating system",
-        }
-    }
 }

@@ -3,8 +3,13 @@
 //! A regular file is written beside its target, as `.NAME.tmp-PID`, and renamed at the end; so an earlier file stays until then, and no
 //! reader sees an incomplete file. Other files (a device, a pipe, `/dev/stdout`) are written directly.
 
+mod identity;
+mod readers;
 #[cfg_attr(windows, path = "output_file/system/windows.rs")]
 mod system;
+mod target;
+#[cfg(test)]
+mod tests;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -14,10 +19,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 
+use self::identity::{Identity, of_stdin};
+pub use self::readers::Readers;
+use self::target::Target;
 use crate::interrupt;
 
-/// Links that are followed, at most: as many as Linux follows.
-const LINKS: usize = 40;
 /// Limit for a name, so that prefix and suffix still fit (255 bytes in most file systems).
 const NAME_BYTES: usize = 200;
 /// Maximum number of names to try for a temporary file, because earlier ones may have been left behind.
@@ -42,25 +48,6 @@ pub struct Files {
     outputs: Vec<(String, Identity)>,
 }
 
-/// Which file a name stands for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Identity {
-    /// Device and inode, where there is such a file already.
-    node: Option<(u64, u64)>,
-    /// Its name without links.
-    path: PathBuf,
-    folder: bool,
-}
-
-/// Users who may read an output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Readers {
-    /// As the umask says.
-    Usual,
-    /// Its owner: it holds something secret.
-    Owner,
-}
-
 /// A file that is being written.
 #[derive(Debug)]
 pub struct OutputFile {
@@ -69,17 +56,6 @@ pub struct OutputFile {
     file: File,
     /// The temporary file, and the name that it gets; none where the target is written directly.
     rename: Option<(PathBuf, PathBuf)>,
-}
-
-/// Kind of a path, with links followed.
-enum Target {
-    /// A regular file, or none so far.
-    Regular(PathBuf, Option<Metadata>),
-    /// Not a regular file; opened by this name.
-    Direct(PathBuf),
-    /// A descriptor of this process.
-    Stdout,
-    Stderr,
 }
 
 impl Files {
@@ -236,199 +212,5 @@ impl Drop for OutputFile {
             let _ = fs::remove_file(temporary);
             interrupt::keep(temporary);
         }
-    }
-}
-
-impl Identity {
-    /// Resolves a path that may not exist.
-    fn of(path: &Path) -> io::Result<Self> {
-        match fs::metadata(path) {
-            Ok(there) => {
-                let node = system::node(&there);
-                Ok(Self { node, path: fs::canonicalize(path)?, folder: there.is_dir() })
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-                let folder = fs::canonicalize(folder)?;
-                Ok(Self { node: None, path: folder.join(path.file_name().unwrap_or_default()), folder: false })
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Whether the other one is the same file, or is in this folder.
-    fn holds(&self, other: &Self) -> bool {
-        self.path == other.path
-            || (self.node.is_some() && self.node == other.node)
-            || (self.folder && other.path.starts_with(&self.path))
-    }
-}
-
-/// The file that standard input is, if it is one.
-fn of_stdin() -> Option<Identity> {
-    let there = system::standard_input().ok()?.metadata().ok().filter(Metadata::is_file)?;
-    Some(Identity { node: Some(system::node(&there)?), path: PathBuf::new(), folder: false })
-}
-
-impl Target {
-    /// Follows links one by one. Links in `/proc` stand for descriptors and have no usable target name.
-    fn of(path: &Path) -> io::Result<Self> {
-        let mut path = path.to_owned();
-        for _ in 0..LINKS {
-            let there = match fs::symlink_metadata(&path) {
-                Ok(there) => there,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Target::Regular(path, None)),
-                Err(error) => return Err(error),
-            };
-            if !there.is_symlink() {
-                let regular = there.is_file() || there.is_dir();
-                return Ok(if regular { Target::Regular(path, Some(there)) } else { Target::Direct(path) });
-            }
-            let folder = match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-                Some(folder) => fs::canonicalize(folder)?,
-                None => fs::canonicalize(".")?,
-            };
-            if folder.starts_with("/proc") {
-                let ours = folder == Path::new(&format!("/proc/{}/fd", std::process::id()));
-                return Ok(match path.file_name().and_then(OsStr::to_str) {
-                    Some("1") if ours => Target::Stdout,
-                    Some("2") if ours => Target::Stderr,
-                    _ => Target::Direct(path),
-                });
-            }
-            path = folder.join(fs::read_link(&path)?);
-        }
-        Err(io::Error::other("too many symbolic links"))
-    }
-
-    /// Opens a file for writing in place.
-    fn open(&self) -> io::Result<File> {
-        match self {
-            Target::Stdout => system::standard_output(),
-            Target::Stderr => system::standard_error(),
-            // A descriptor's file may hold something already.
-            Target::Direct(path) | Target::Regular(path, _) => OpenOptions::new().append(true).open(path),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::Write;
-    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-
-    use plimsoll_testkit::servers::Scratch;
-
-    use super::*;
-
-    fn written(opened: OutputFile, text: &str) {
-        opened.write(|mut file| file.write_all(text.as_bytes())).unwrap();
-    }
-
-    fn left(folder: &Path) -> Vec<String> {
-        let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<String> = names.collect();
-        names.sort_unstable();
-        names
-    }
-
-    #[test]
-    fn a_name_stands_for_a_whole_file() {
-        let scratch = Scratch::new("output-whole");
-        let file = scratch.path().join("page.html");
-        fs::write(&file, "earlier").unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
-        let opened = Files::default().open("--html", &file, Readers::Usual).unwrap();
-        opened.file().unwrap().write_all(b"half").unwrap();
-        assert_eq!(left(scratch.path()).len(), 2);
-        drop(opened);
-        assert_eq!((fs::read_to_string(&file).unwrap().as_str(), left(scratch.path()).len()), ("earlier", 1));
-        written(Files::default().open("--html", &file, Readers::Usual).unwrap(), "whole");
-        assert_eq!((fs::read_to_string(&file).unwrap().as_str(), left(scratch.path()).len()), ("whole", 1));
-        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
-        written(Files::default().open("--tap", &file, Readers::Owner).unwrap(), "secret");
-        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    }
-
-    #[test]
-    fn a_failure_removes_what_there_is_and_says_why() {
-        let scratch = Scratch::new("output-failed");
-        let file = scratch.path().join("page.html");
-        let opened = Files::default().open("--html", &file, Readers::Usual).unwrap();
-        let error = opened.write(|_| Err(io::Error::from(io::ErrorKind::StorageFull))).unwrap_err().to_string();
-        assert!(
-            error.contains("--html") && error.contains("page.html") && error.contains("free some space"),
-            "{error}"
-        );
-        assert!(left(scratch.path()).is_empty());
-    }
-
-    #[test]
-    fn no_output_replaces_an_input_or_another_output() {
-        let scratch = Scratch::new("output-inputs");
-        let name = |name: &str| scratch.path().join(name);
-        fs::write(name("a.pcap"), "evidence").unwrap();
-        symlink("a.pcap", name("soft")).unwrap();
-        fs::hard_link(name("a.pcap"), name("hard")).unwrap();
-        fs::create_dir(name("recording")).unwrap();
-        symlink("new.json", name("dangling")).unwrap();
-        let (capture, recording) = (name("a.pcap"), name("recording"));
-        let mut files = Files::reading([capture.as_path(), &recording]);
-        for same in ["a.pcap", "soft", "hard", "recording/../a.pcap", "recording/manifest.json"] {
-            let error = files.open("--json", &name(same), Readers::Usual).unwrap_err();
-            assert!(error.is::<Refused>() && error.to_string().contains("input"), "{same}: {error}");
-        }
-        let _first = files.open("--json", &name("new.json"), Readers::Usual).unwrap();
-        files.fills("--record", Some(&name("kept")));
-        for same in ["new.json", "dangling", "recording/../new.json", "kept"] {
-            let error = files.open("--html", &name(same), Readers::Usual).unwrap_err();
-            assert!(
-                error.is::<Refused>() && error.to_string().contains("writes to the same file or folder"),
-                "{same}: {error}"
-            );
-        }
-        let error = files.open("--html", &name("missing/x"), Readers::Usual).unwrap_err();
-        assert!(error.is::<Refused>() && error.to_string().contains("no such folder"), "{error}");
-        assert!(files.open("--html", &recording, Readers::Usual).unwrap_err().is::<Refused>());
-        assert_eq!(fs::read_to_string(capture).unwrap(), "evidence");
-    }
-
-    #[test]
-    fn a_link_stays_a_link_and_a_device_is_written_directly() {
-        let scratch = Scratch::new("output-links");
-        let name = |name: &str| scratch.path().join(name);
-        fs::create_dir(name("there")).unwrap();
-        symlink("there/page.html", name("link")).unwrap();
-        let mut files = Files::default();
-        written(files.open("--html", &name("link"), Readers::Usual).unwrap(), "whole");
-        assert_eq!(fs::read_to_string(name("there/page.html")).unwrap(), "whole");
-        assert!(name("link").is_symlink());
-        for _ in 0..2 {
-            written(files.open("--html", Path::new("/dev/null"), Readers::Usual).unwrap(), "nowhere");
-        }
-        // A descriptor's file is not replaced: its holder would wait forever.
-        fs::write(name("held"), "").unwrap();
-        let held = File::open(name("held")).unwrap();
-        let by_number = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&held));
-        written(files.open("--html", Path::new(&by_number), Readers::Usual).unwrap(), "through");
-        assert_eq!(fs::read_to_string(name("held")).unwrap(), "through");
-        assert_eq!(held.metadata().unwrap().ino(), fs::metadata(name("held")).unwrap().ino());
-        assert_eq!(left(scratch.path()), ["held", "link", "there"]);
-    }
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn a_full_device_is_an_error() {
-        let opened = Files::default().open("--json", Path::new("/dev/full"), Readers::Usual).unwrap();
-        let error = opened.write(|mut file| file.write_all(b"x")).unwrap_err().to_string();
-        assert!(error.contains("No space left"), "{error}");
-    }
-
-    #[test]
-    fn long_names_leave_room() {
-        let scratch = Scratch::new("output-long");
-        let file = scratch.path().join("n".repeat(250));
-        written(Files::default().open("--json", &file, Readers::Usual).unwrap(), "x");
-        assert_eq!(left(scratch.path()).len(), 1);
     }
 }

@@ -1,19 +1,17 @@
 //! Runs a workload on a server, level by level, and reports progress. Shared by `plimsoll run` and `plimsoll demo`.
 
-use std::sync::Arc;
-use std::time::Duration;
+mod prepared_target;
+mod with_files;
 
-use anyhow::Context;
-use plimsoll_client::target::Target;
-use plimsoll_drive::connect::{self, ConnectOptions, Connector, Lease, Several, Work};
+use std::sync::Arc;
+
+use plimsoll_drive::connect::Lease;
 use plimsoll_drive::engine::{Setup, Watch};
 use plimsoll_drive::tap::Tap;
 use plimsoll_model::{Names, Reason};
 use plimsoll_report::findings::WorkloadShare;
-use plimsoll_stats::Dimensions;
-use plimsoll_workload::{FileSet, Workload};
+use plimsoll_workload::Workload;
 
-use super::file_preparation::{Files, Maker};
 use super::level::{self, LevelResult};
 use super::level_spec::LevelSpec;
 use super::levels::{CurveCutoff, Levels};
@@ -21,12 +19,14 @@ use super::live::LiveFeed;
 use super::monitor::Monitor;
 use super::phase_hook::{Moment, PhaseHook};
 use super::recording_channel::RecordingChannel;
-use super::resolved_target::ResolvedTarget;
 use super::run_recording::RunRecording;
 use super::sink::{SinkOptions, Table};
 use crate::server_counters::CounterWatch;
 use crate::server_side::ServerSideWatch;
 use plimsoll_results::all_of;
+
+pub use prepared_target::PreparedTarget;
+pub(crate) use prepared_target::base;
 
 /// The workload, the target, and the observer.
 pub struct Runner<'a> {
@@ -73,28 +73,6 @@ pub enum IntervalMode {
     Retained,
 }
 
-/// A server or several, and where the workload's files are on each.
-pub struct PreparedTarget {
-    /// The server, or all of them as one.
-    pub server: Arc<dyn Connector>,
-    /// Each server has files for its share of the clients.
-    places: Vec<Place>,
-    /// Which process creates the files.
-    maker: Maker,
-    /// The dimensions that reports distinguish: servers and accounts, if there are several.
-    by: Option<Dimensions>,
-}
-
-/// A server with files.
-struct Place {
-    /// The target in messages.
-    shown: String,
-    server: Arc<dyn Connector>,
-    set: Arc<FileSet>,
-    /// Whether other processes can reach it, too.
-    shared: bool,
-}
-
 impl<'a> Runner<'a> {
     /// Drives with this workload, and nothing besides: no table, tap or recording, no numbers by time, files left in place.
     pub fn new(workload: &'a Workload, monitor: &'a dyn Monitor, timeout_ns: u64) -> Self {
@@ -118,36 +96,6 @@ impl<'a> Runner<'a> {
             phase_hook,
             client_is_measured,
         }
-    }
-
-    /// Finds the server of a target. `names` takes everything that transactions will name.
-    pub fn reach(
-        &self,
-        resolved: &ResolvedTarget,
-        connect_options: &ConnectOptions,
-        level_specs: &[LevelSpec],
-        names: &mut Names,
-    ) -> anyhow::Result<PreparedTarget> {
-        let (timeout, directory_leases) = (Duration::from_nanos(self.timeout_ns), self.workload.caches_directories());
-        let connect_options = ConnectOptions { timeout, directory_leases, ..connect_options.clone() };
-        let clients = level_specs.iter().map(|level_spec| level_spec.plan.load.clients()).max().unwrap_or(1);
-        let mut places = Vec::new();
-        for resolved in resolved.all() {
-            super::compatibility::check(self.workload, &resolved.target, level_specs)?;
-            let shown = resolved.target.to_string();
-            let server: Arc<dyn Connector> = Arc::from(connect::open(&resolved.target, &connect_options, names)?);
-            let set = FileSet::called(self.file_set, self.workload, base(&resolved.target), clients, names)?;
-            places.push(Place { shown, server, set: Arc::new(set), shared: !resolved.is_embedded() });
-        }
-        let maker = level_specs.first().map_or(Maker::This, |level_spec| Maker::of(&level_spec.plan));
-        let server: Arc<dyn Connector> = match &places[..] {
-            [place] => Arc::clone(&place.server),
-            _ => {
-                let servers = places.iter().map(|place| (place.shown.clone(), Arc::clone(&place.server)));
-                Arc::new(Several::new(servers.collect()).context("no target")?)
-            }
-        };
-        Ok(PreparedTarget { server, places, maker, by: resolved.told_apart_by() })
     }
 
     /// Runs every level, with the files in place.
@@ -177,78 +125,6 @@ impl<'a> Runner<'a> {
         next: impl FnMut(&[LevelResult]) -> anyhow::Result<Option<LevelSpec>>,
     ) -> anyhow::Result<Levels> {
         self.with_files(prepared, names, |leases, ready| self.run_with_files(prepared, names, (leases, ready), next))
-    }
-
-    /// Does `work` with the files in place and leases on them, where they are wanted; it is told whether the files are ready: where somebody
-    /// stops the run, they may not be.
-    ///
-    /// # Errors
-    /// The files could not be made, or the error of `work`.
-    pub(super) fn with_files(
-        &self,
-        prepared: &PreparedTarget,
-        names: &Arc<Names>,
-        work: impl FnOnce(&[Lease], bool) -> anyhow::Result<Levels>,
-    ) -> anyhow::Result<Levels> {
-        self.monitor.catch()?;
-        let PreparedTarget { places, maker, .. } = prepared;
-        let (monitor, timeout_ns) = (self.monitor, self.timeout_ns);
-        let for_files: Vec<Arc<dyn Connector>> =
-            places.iter().map(|place| place.server.for_files().unwrap_or_else(|| Arc::clone(&place.server))).collect();
-        let files = |(place, server): (&Place, _)| Files {
-            server,
-            set: Arc::clone(&place.set),
-            shared: place.shared,
-            maker: *maker,
-            names: Arc::clone(names),
-            monitor,
-            timeout_ns,
-        };
-        let of = |place: usize| places.get(place).filter(|_| places.len() > 1).map(|place| place.shown.clone());
-        let files: Vec<Files<'_>> = places.iter().zip(&for_files).map(files).collect();
-        let (mut found, mut leases) = (Vec::new(), Vec::new());
-        for (place, files) in files.iter().enumerate() {
-            found.push(match files.look() {
-                // A stopped preparation is not a failure, whatever its error.
-                Err(_) if monitor.stopped() => return Ok(Levels { stopped: true, ..Levels::default() }),
-                found => named(found, of(place))?,
-            });
-        }
-        for (place, files) in files.iter().enumerate() {
-            leases.extend(named(files.lease(), of(place))?);
-        }
-        let made = (0..).zip(files.iter().zip(found));
-        let ready = match made.into_iter().try_for_each(|(place, (files, found))| named(files.make(found), of(place))) {
-            Err(_) if monitor.stopped() => Ok(false),
-            made => made.map(|()| true),
-        };
-        let ran = ready.and_then(|ready| work(&leases, ready));
-        let shared = places.iter().any(|place| place.shared);
-        // After any end: removes created files, and releases the set.
-        let removed = match () {
-            () if monitor.abandoned() => Ok(()),
-            () if self.remove_files => all_of(files.iter().map(Files::remove)),
-            // Other parts may still be working: the next run removes the files.
-            () if *maker != Maker::This => Ok(()),
-            () if shared && self.workload.makes_its_own() && ran.as_ref().is_ok_and(|ran| !ran.ran.is_empty()) => {
-                all_of(files.iter().map(Files::remove_leftovers))
-                    .context("private files of this run may remain; the next run on this file set deletes them")
-            }
-            () => Ok(()),
-        };
-        let mut levels = match ran {
-            Ok(levels) => levels,
-            Err(error) => return all_of([Err(error), removed]).map(|()| Levels::default()),
-        };
-        match removed {
-            Err(error) if !self.remove_files => levels.notes.push(format!("{error:#}")),
-            removed => levels.besides = all_of([levels.besides, removed]),
-        }
-        for lease in leases {
-            levels.notes.extend(lease.note.clone());
-            levels.notes.extend(lease.release(|| self.monitor.abandoned()).err());
-        }
-        Ok(levels)
     }
 
     /// The same with the files there (where they are `ready`) and a lease on them, where one is wanted.
@@ -289,20 +165,6 @@ impl<'a> Runner<'a> {
         }
         levels.notes = self.workload.take_remarks();
         Ok(levels)
-    }
-
-    /// What clients do on these servers.
-    pub(super) fn work<'w>(&'w self, prepared: &'w PreparedTarget, names: Arc<Names>) -> Work<'w> {
-        let scenarios = Box::new(|client, lane, seed| {
-            let place = Several::place_of(client, prepared.places.len());
-            // There is one at least.
-            let set = prepared.places.get(place).map(|place| &place.set);
-            set.map_or_else(
-                || unreachable!("a target without a place"),
-                |set| self.workload.scenario(set, client, lane, seed),
-            )
-        });
-        Work { server: &*prepared.server, scenarios, names }
     }
 
     /// Runs one level between two calls of the hook, where there is one.
@@ -402,14 +264,6 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// With the name of its target, where there are several.
-fn named<T>(result: anyhow::Result<T>, shown: Option<String>) -> anyhow::Result<T> {
-    match (result, shown) {
-        (Err(error), Some(shown)) => Err(error.context(shown)),
-        (result, _) => result,
-    }
-}
-
 /// Result of one level.
 struct Level {
     ran: LevelResult,
@@ -417,9 +271,4 @@ struct Level {
     whole: bool,
     /// Whether it went to the recording, where there is one.
     recorded: anyhow::Result<()>,
-}
-
-/// The directory of the share or export that contains the files. For an export it is the mounted one.
-pub(crate) fn base(target: &Target) -> &str {
-    if let Target::Smb(target) = target { &target.path } else { "" }
 }

@@ -35,6 +35,17 @@ impl Moments {
         self.squares = self.squares.saturating_add(u128::from(ns) * u128::from(ns));
     }
 
+    /// Takes a time, and returns it. A negative one is only counted in `negative`.
+    #[inline]
+    pub(crate) fn record_time(&mut self, ns: i64, negative: &mut u64) -> Option<u64> {
+        let Ok(ns) = u64::try_from(ns) else {
+            *negative += 1;
+            return None;
+        };
+        self.record(ns);
+        Some(ns)
+    }
+
     /// As bytes, exact.
     pub fn to_bytes(&self) -> Vec<u8> {
         crate::state::to_bytes(self)

@@ -35,11 +35,7 @@ impl Times {
     /// Takes one time, ns.
     #[inline]
     pub fn record(&mut self, ns: i64) {
-        let Ok(ns) = u64::try_from(ns) else {
-            self.negative += 1;
-            return;
-        };
-        self.moments.record(ns);
+        let Some(ns) = self.moments.record_time(ns, &mut self.negative) else { return };
         if self.histogram.is_none() {
             self.histogram = Histogram::new(SIGNIFICANT_DIGITS).ok();
         }

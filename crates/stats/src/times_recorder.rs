@@ -20,11 +20,7 @@ impl TimesRecorder {
     /// Takes one time, ns.
     #[inline]
     pub fn record(&mut self, ns: i64) {
-        let Ok(ns) = u64::try_from(ns) else {
-            self.negative += 1;
-            return;
-        };
-        self.moments.record(ns);
+        let Some(ns) = self.moments.record_time(ns, &mut self.negative) else { return };
         let cell = usize::from(cell_of(ns));
         match self.counts.get_mut(cell) {
             Some(count) => *count += 1,

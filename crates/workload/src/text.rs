@@ -1,23 +1,25 @@
 //! A workload file as it is written.
 
-use std::collections::BTreeMap;
-use std::fmt;
+mod iteration;
+mod think;
 
-use plimsoll_client::operation::{Caching, OperationKind};
+use std::collections::BTreeMap;
+
+use plimsoll_client::operation::Caching;
 use schemars::JsonSchema;
-use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, IntoDeserializer, MapAccess, Visitor};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::data_source::DataSource;
-use super::distribution::{Pick, Sizes};
-use super::file_step::FileStep;
+use super::distribution::Sizes;
 use super::quantity::{Fraction, Scale, Size, Time};
-use crate::{Arrivals, Pause};
+use crate::Arrivals;
 
-/// The problem of a word that needs options.
-pub(super) const SAY_MORE: &str = "this step needs options, e.g. { read = { size = \"64KiB\" } }";
+pub(super) use iteration::{
+    At, IterationText, PlainStep, ReadText, SAY_MORE, StepText, StepWithOptions, Subject, WriteText,
+};
+pub(super) use think::{Think, ThinkTable};
 
 /// The whole file.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -202,267 +204,4 @@ pub(super) enum Order {
     Random,
     /// The client follows a shuffled list that holds the kinds in exact proportion to their weights, and then repeats it.
     Shuffled,
-}
-
-/// `[[iterations]]`: one kind of iteration.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Iteration")]
-pub(super) struct IterationText {
-    /// Name in reports.
-    #[schemars(example = &"read")]
-    pub(super) name: String,
-    /// Relative frequency: the share of this kind in all iterations is its weight divided by the sum of all weights.
-    #[serde(default = "one")]
-    #[schemars(example = 30)]
-    pub(super) weight: u32,
-    /// Weight of this kind's variant that connects to the share before the steps, and disconnects after them (SMB only).
-    #[serde(default)]
-    #[schemars(example = 5)]
-    pub(super) unmapped: u32,
-    /// Weight of this kind's variant that logs on and connects before the steps, and disconnects and logs off after them (SMB only).
-    #[serde(default)]
-    #[schemars(example = 5)]
-    pub(super) with_logon: u32,
-    /// Object that the steps use.
-    pub(super) on: Subject,
-    /// How the file, link or directory is selected from the set.
-    #[serde(default)]
-    pub(super) pick: Pick,
-    /// Steps, one after the other. The file is opened when a step needs it, and closed at the end.
-    #[schemars(with = "Vec<StepText>")]
-    pub(super) steps: Vec<Spanned<StepText>>,
-}
-
-fn one() -> u32 {
-    1
-}
-
-/// Object that the steps use.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Subject {
-    /// A file of the set.
-    File,
-    /// A symbolic link of the set.
-    Link,
-    /// A directory of the set.
-    Directory,
-    /// A file or directory that the iteration creates in a directory of the set, and removes.
-    Own,
-}
-
-/// One step of an iteration: a word, or a table with a word and what it needs to know.
-#[derive(Debug)]
-pub(super) enum StepText {
-    Plain(PlainStep),
-    WithOptions(Box<StepWithOptions>),
-    OnFile(FileStep),
-}
-
-/// A step that needs to know no more than the iteration's subject.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum PlainStep {
-    /// Makes the slot's own file.
-    Create,
-    /// Makes it once more over itself, closed as it is: emptied.
-    Recreate,
-    Operation(OperationKind),
-}
-
-/// A step with options.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum StepWithOptions {
-    /// Reads from the iteration's file.
-    Read(ReadText),
-    /// Writes to the iteration's file.
-    Write(WriteText),
-    /// Looks up the given name, which must not exist in the directory.
-    Probe(String),
-    /// Pauses within the iteration.
-    Think(Time),
-    /// Runs steps several times.
-    Repeat(RepeatText),
-}
-
-impl<'de> Deserialize<'de> for StepText {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(StepVisitor)
-    }
-}
-
-struct StepVisitor;
-
-impl<'de> Visitor<'de> for StepVisitor {
-    type Value = StepText;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a step such as \"open\" or { read = { size = \"64KiB\" } }")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<StepText, E> {
-        Ok(StepText::Plain(match text {
-            "create" => PlainStep::Create,
-            "recreate" => PlainStep::Recreate,
-            word if FileStep::WORDS.contains(&word) => return Err(E::custom(SAY_MORE)),
-            _ => PlainStep::Operation(OperationKind::deserialize(StrDeserializer::new(text))?),
-        }))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<StepText, A::Error> {
-        let word: Option<String> = map.next_key()?;
-        let on_file = word.as_deref().is_some_and(|word| FileStep::WORDS.contains(&word));
-        let map = MapAccessDeserializer::new(WordFirst { word, rest: map });
-        if on_file {
-            return FileStep::deserialize(map).map(StepText::OnFile);
-        }
-        StepWithOptions::deserialize(map).map(|with| StepText::WithOptions(Box::new(with)))
-    }
-}
-
-/// A table whose first word was read already.
-struct WordFirst<A> {
-    word: Option<String>,
-    rest: A,
-}
-
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for WordFirst<A> {
-    type Error = A::Error;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
-        match self.word.take() {
-            Some(word) => seed.deserialize(word.into_deserializer()).map(Some),
-            None => self.rest.next_key_seed(seed),
-        }
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
-        self.rest.next_value_seed(seed)
-    }
-}
-
-/// How a file is read.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Read")]
-pub(super) struct ReadText {
-    /// Bytes per request.
-    pub(super) size: Size,
-    /// Position of the reads.
-    #[serde(default)]
-    pub(super) at: At,
-    /// Number of requests: 1 if absent. Not with `whole`.
-    #[schemars(example = 4)]
-    pub(super) count: Option<u32>,
-    /// Read the whole file. Not with `count`.
-    #[serde(default)]
-    pub(super) whole: bool,
-    /// Begin at the start of the file; otherwise sequential reads continue where the slot (a client has `depth` slots) last stopped.
-    #[serde(default)]
-    pub(super) from_start: bool,
-    /// Read only every Nth block, so that N slots together read the whole file (a client has `depth` slots). Sequential reads only.
-    #[serde(default = "one")]
-    #[schemars(example = 1)]
-    pub(super) every: u32,
-    /// Read with READ_PLUS, whose response has no data for holes (NFS 4.2 only).
-    #[serde(default)]
-    pub(super) plus: bool,
-}
-
-/// How a file is written.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Write")]
-pub(super) struct WriteText {
-    /// Bytes per request.
-    pub(super) size: Size,
-    /// Position of the writes; in the iteration's own file always sequential.
-    #[serde(default)]
-    pub(super) at: At,
-    /// Number of requests: 1 if absent. Not with `whole` or `total`.
-    #[schemars(example = 2)]
-    pub(super) count: Option<u32>,
-    /// Write the whole file. Not with `count` or `total`.
-    #[serde(default)]
-    pub(super) whole: bool,
-    /// Begin at the start of the file; otherwise sequential writes continue where the slot (a client has `depth` slots) last stopped.
-    #[serde(default)]
-    pub(super) from_start: bool,
-    /// Total number of bytes to write, from the start of the iteration's own file on. Not with `count` or `whole`.
-    pub(super) total: Option<Sizes>,
-    /// Request that the server responds only after the data is durable (NFS FILE_SYNC, SMB write-through).
-    #[serde(default)]
-    pub(super) stable: bool,
-}
-
-/// Position in the file.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum At {
-    /// Each request begins where the previous one ended.
-    #[default]
-    Sequential,
-    /// At a random multiple of the request's size.
-    Random,
-    /// At a multiple of the request's size; the probability of the nth multiple is proportional to 1 / n^exponent.
-    Zipf(super::distribution::Exponent),
-}
-
-/// Steps that run several times.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Repeat")]
-pub(super) struct RepeatText {
-    /// Number of repetitions.
-    #[schemars(example = 3)]
-    pub(super) times: u32,
-    /// Steps, one after the other.
-    #[schemars(with = "Vec<StepText>")]
-    pub(super) steps: Vec<Spanned<StepText>>,
-}
-
-/// A pause between iterations.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct Think(pub(super) Pause);
-
-/// A distribution of pauses, in place of one time.
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum ThinkTable {
-    /// Exponential, with this mean.
-    Exponential(Time),
-    /// Uniform between two times.
-    Uniform([Time; 2]),
-}
-
-impl<'de> Deserialize<'de> for Think {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(ThinkVisitor)
-    }
-}
-
-struct ThinkVisitor;
-
-impl<'de> Visitor<'de> for ThinkVisitor {
-    type Value = Think;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a time such as \"10ms\", or { exponential = \"10ms\" } or { uniform = [\"1ms\", \"5ms\"] }")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Think, E> {
-        let time = Time::deserialize(StrDeserializer::new(text))?;
-        Ok(Think(if time.0 == 0 { Pause::None } else { Pause::Constant(time.0) }))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Think, A::Error> {
-        match ThinkTable::deserialize(MapAccessDeserializer::new(map))? {
-            ThinkTable::Exponential(Time(mean)) => Ok(Think(Pause::Exponential(mean))),
-            ThinkTable::Uniform([least, most]) if least > most => {
-                Err(A::Error::custom("expected the shorter time first"))
-            }
-            ThinkTable::Uniform([Time(least), Time(most)]) => Ok(Think(Pause::Uniform(least, most))),
-        }
-    }
 }

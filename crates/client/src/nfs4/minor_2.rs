@@ -9,10 +9,10 @@ use plimsoll_wire::nfs::v4::sparse::{Allocate, Deallocate, Seek};
 use plimsoll_wire::nfs::v4::{FileHandle, Save};
 use plimsoll_wire::xdr::Malformed;
 
-use super::advance::Calling;
 use super::client::Nfs4Client;
 use super::found::Found;
 use super::job::{Copying, Goal, Job, OnRange, Transfer};
+use super::requests::Calling;
 use super::sending::Moved;
 use super::shapes;
 use crate::operation::{FileKey, Operation, Reply};

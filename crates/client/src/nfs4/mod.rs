@@ -6,6 +6,9 @@
 //!            └──── settle ◄──── answers ◄──────┘ message
 //! ```
 //!
+//! The engine calls `interface`. `advance` sends the next of a job's `requests`, `receiving` takes the responses, and `completion` ends the
+//! job.
+//!
 //! An operation is a *job*, as in `nfs3`; paths are walked, data are moved and files are told from directories in the same way.
 //! What differs, and decides how many requests an operation takes:
 //!
@@ -32,11 +35,12 @@
 //!
 //! | what | files |
 //! | --- | --- |
-//! | an operation | its call and the parser of its result in `wire`; its compound: `shapes.rs`, request: `advance.rs`, effect: `settle.rs` |
+//! | an operation | its call and the parser of its result in `wire`; its compound: `shapes.rs`, request: `requests.rs`, effect: `settle.rs` |
+//! | OPEN, locks, data, sessions | request and effect together: `open.rs`, `lock.rs`, `transfer.rs`, `set_up.rs` |
 //! | recovery | stages: `recovery.rs`; their requests and responses: `reclaim.rs`; outstanding requests: `suspend.rs` |
 //! | several connections | `trunk.rs`, `join.rs`; the engine keeps a client that reconnects (`suspend` in `worker/connections.rs`) |
 //! | NFS 4.0 | `sessionless.rs`, `owners.rs` |
-//! | delegations | `delegations.rs`; revoked ones: `revocations.rs`; calls of the server: `back_channel.rs` |
+//! | delegations | `delegations.rs`, `delegations/`; revoked ones: `revocations.rs`; calls of the server: `back_channel.rs` |
 //!
 //! Spec: RFC 8881, RFC 7862, RFC 5531
 
@@ -45,22 +49,28 @@ mod answers;
 mod back_channel;
 mod begin;
 mod client;
+mod completion;
 mod delegation_counts;
 mod delegations;
 mod done_before;
 mod file;
 mod found;
+mod interface;
 mod job;
 mod join;
+mod lock;
 mod minor_2;
+mod open;
 mod options;
 mod owners;
 mod parted;
 mod ranges;
+mod receiving;
 mod reclaim;
 mod recoveries;
 mod recovery;
 mod request_context;
+mod requests;
 mod results;
 mod revocations;
 mod rows;
@@ -71,6 +81,7 @@ mod set_up;
 mod settle;
 mod shapes;
 mod suspend;
+mod transfer;
 mod trunk;
 mod uncommitted;
 

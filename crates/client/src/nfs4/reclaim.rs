@@ -7,13 +7,13 @@ use plimsoll_wire::nfs::v4::open::{Claim, How, Open, Opened};
 use plimsoll_wire::nfs::v4::{GetHandle, Mask};
 use plimsoll_wire::xdr::Malformed;
 
-use super::advance::Calling;
 use super::answers::SESSION_LOST;
 use super::client::Nfs4Client;
 use super::found::Found;
 use super::job::{Goal, Job};
 use super::ranges::Range;
 use super::recovery::{Claimed, Recovery, Stage};
+use super::requests::Calling;
 use super::shapes;
 use crate::operation::{Cause, Disposition, FileKey};
 

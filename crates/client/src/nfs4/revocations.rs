@@ -8,10 +8,10 @@ use plimsoll_wire::nfs::v4::test_state::TestStates;
 use plimsoll_wire::nfs::v4::{FileHandle, StateId};
 use plimsoll_wire::xdr::Malformed;
 
-use super::advance::Calling;
 use super::client::Nfs4Client;
 use super::found::Found;
 use super::job::{Goal, Job};
+use super::requests::Calling;
 use super::shapes;
 use crate::client::Events;
 use crate::operation::Reply;

@@ -6,9 +6,9 @@ use plimsoll_wire::nfs::v4::putfh::PutHandle;
 use plimsoll_wire::nfs::v4::sequence::Sequence;
 use plimsoll_wire::nfs::v4::{Compound, FileHandle};
 
-use super::advance::Calling;
 use super::job::Job;
 use super::request_context::RequestContext;
+use super::requests::Calling;
 use super::shapes::{self, Shape};
 use crate::nfs::never_sent;
 use crate::rpc::{About, Data};

@@ -15,13 +15,13 @@ use plimsoll_wire::nfs::v4::lock::Owner;
 use plimsoll_wire::nfs::v4::open::NO_DELEGATION;
 use plimsoll_wire::nfs::v4::{FileHandle, StateId};
 
-use super::advance::Calling;
 use super::client::Nfs4Client;
 use super::file::{File, Open};
 use super::job::{Goal, Job, Walk};
 use super::owners::Sequenced;
 use super::recovery::Recovery;
 use super::request_context::RequestContext;
+use super::requests::Calling;
 use super::results::Results;
 use super::set_up::CALLBACK;
 use super::shapes;

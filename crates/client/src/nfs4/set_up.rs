@@ -1,18 +1,24 @@
-//! The calls at the beginning and end of a session.
+//! The beginning and end of a session: the calls, and the effect of the responses.
 
 use plimsoll_model::Symbol;
 use plimsoll_wire::nfs::v4::bind::BindConnection;
 use plimsoll_wire::nfs::v4::close::ReturnDelegation;
-use plimsoll_wire::nfs::v4::create_session::{self, CreateSession};
+use plimsoll_wire::nfs::v4::create_session::{self, CreateSession, Session as Created};
 use plimsoll_wire::nfs::v4::exchange_id::{self, ExchangeId};
 use plimsoll_wire::nfs::v4::getattr::GetAttributes;
 use plimsoll_wire::nfs::v4::session_end::{DestroyClient, DestroySession, ReclaimComplete};
 use plimsoll_wire::nfs::v4::{GetHandle, Mask, PutRoot};
+use plimsoll_wire::xdr::Malformed;
 
-use super::advance::Calling;
-use super::job::{Connecting, Job, Leaving};
+use super::client::Nfs4Client;
+use super::file::open_states;
+use super::found::Found;
+use super::job::{Connecting, Goal, Job, Leaving, Walk};
+use super::options::Agreed;
+use super::requests::Calling;
 use super::session;
 use super::shapes;
+use crate::operation::Reply;
 
 /// Program number of callbacks, as in Linux' client.
 pub(super) const CALLBACK: u32 = 0x4000_0000;
@@ -102,6 +108,111 @@ impl Calling<'_> {
             Leaving::Client => self.send(shapes::DESTROY_CLIENTID, Symbol::NONE, None, |compound| {
                 compound.add(&DestroyClient(client));
             }),
+        }
+    }
+}
+
+impl Nfs4Client {
+    /// Handles a step of setting up a session.
+    pub(super) fn connecting(&mut self, stage: Connecting, job: &mut Job, found: &Found<'_>) -> Result<(), Malformed> {
+        let next = match stage {
+            Connecting::Join => return Err(Malformed),
+            Connecting::Bind => {
+                let bound = found.bound.filter(|bound| bound.session == self.session.id).ok_or(Malformed)?;
+                self.agreed.back_channel = bound.back_channel;
+                Connecting::Root
+            }
+            Connecting::ExchangeId if self.options.is_sessionless() => {
+                self.identified(found.unconfirmed.ok_or(Malformed)?);
+                Connecting::CreateSession
+            }
+            Connecting::CreateSession if self.options.is_sessionless() => {
+                self.confirmed();
+                self.agreed = Agreed::without_session(self.options.most);
+                Connecting::Root
+            }
+            Connecting::ExchangeId => {
+                let client = found.client.ok_or(Malformed)?;
+                self.is_new = !client.is_confirmed();
+                self.client_id = (client.id, client.sequence);
+                Connecting::CreateSession
+            }
+            Connecting::CreateSession => {
+                let session = found.session.ok_or(Malformed)?;
+                self.created(&session);
+                self.agreed = Agreed::of(&session, self.session.slots());
+                // With several connections, the last one sends RECLAIM_COMPLETE.
+                if self.share_session(session, self.is_new) { Connecting::ReclaimComplete } else { Connecting::Root }
+            }
+            Connecting::ReclaimComplete => Connecting::Root,
+            Connecting::Root => {
+                let root = found.handle.ok_or(Malformed)?;
+                job.walks = [Some(Walk::new(self.options.export.clone(), true, 0, root)), None];
+                Connecting::Limits
+            }
+            Connecting::Limits => {
+                let (root, _) = job.found().ok_or(Malformed)?;
+                self.handles.set_root(root);
+                self.agreed = self.agreed.narrowed(&found.attributes.ok_or(Malformed)?, self.options.most);
+                // The values of the first client appear in the report.
+                let _ = self.options.agreed.set(self.agreed);
+                self.connected = true;
+                job.reply = Some(Reply::Nothing);
+                return Ok(());
+            }
+        };
+        job.goal = Goal::Connect(next);
+        Ok(())
+    }
+
+    /// Handles a new session; the next CREATE_SESSION has the next sequence ID.
+    pub(super) fn created(&mut self, session: &Created) {
+        let wanted = self.wanted_slots();
+        if !self.counts {
+            // The first client requests the maximum, so the granted number is the server's limit.
+            let _ = self.options.server_slots.set(session.fore.slots);
+        }
+        self.session = self.session.next(session, wanted.min(self.options.slots), self.part);
+        self.client_id.1 = self.client_id.1.wrapping_add(1);
+        self.agreed = self.agreed.within(session, self.session.slots());
+    }
+
+    /// The step of leaving that closes open files, or the next one.
+    pub(super) fn leaving_files(&mut self) -> Leaving {
+        let files = open_states(&mut self.files);
+        if files.is_empty() { Leaving::Session } else { Leaving::Files(files) }
+    }
+
+    /// Handles the end of a step of leaving, successful or not. Always true, as a convenience for the caller.
+    pub(super) fn left(&mut self, job: &mut Job, succeeded: bool) -> bool {
+        let Goal::Leave(leaving) = &mut job.goal else { return false };
+        match leaving {
+            Leaving::Delegations(list) => {
+                if let Some(((handle, state), delegations)) = list.pop().zip(self.delegations.as_mut()) {
+                    delegations.left(&handle, &state, succeeded, self.answered_at);
+                }
+                if list.is_empty() {
+                    *leaving = self.leaving_files();
+                }
+            }
+            Leaving::Files(files) => {
+                files.pop();
+                if files.is_empty() {
+                    *leaving = Leaving::Session;
+                }
+            }
+            Leaving::Session if self.last.of_client => *leaving = Leaving::Client,
+            Leaving::Session | Leaving::Client => self.leave_context(job),
+            Leaving::Context => job.reply = Some(Reply::Nothing),
+        }
+        true
+    }
+
+    /// Session and client ID are given back: only a Kerberos context may be left.
+    pub(super) fn leave_context(&self, job: &mut Job) {
+        match self.connection.has_context() {
+            true => job.goal = Goal::Leave(Leaving::Context),
+            false => job.reply = Some(Reply::Nothing),
         }
     }
 }

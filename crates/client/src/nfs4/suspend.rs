@@ -9,12 +9,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use plimsoll_model::{Endpoint, FileIdentity, Outcome};
 use plimsoll_wire::nfs::v4::sequence::Sequence;
 
-use super::advance::Calling;
 use super::client::Nfs4Client;
 use super::job::{Goal, Job};
 use super::parted::Parted;
 use super::recovery::{Recovery, Stage};
 use super::request_context::RequestContext;
+use super::requests::Calling;
 use super::shapes::{self, Shape};
 use crate::calls::{Call, Ending};
 use crate::client::Events;

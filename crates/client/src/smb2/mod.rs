@@ -10,6 +10,8 @@
 //! credits for it, and is from then on a *call* for each of its requests. Every answer ends a call (a transaction), and
 //! the last answer of a job ends it or leads to its next message. What a lease vouches for is answered before any of that.
 //!
+//! The engine calls `interface`; `completion` has the end of a request, of an operation and of the connection.
+//!
 //! The `Connection` knows requests, credits, keys and calls, and no operation. A session may have several (`Channels`): then each
 //! message goes out on one with few credits in use, in turn.
 //!
@@ -32,10 +34,12 @@ mod channel_binding;
 mod channel_loss;
 mod channels;
 mod client;
+mod completion;
 mod connection;
 mod directory_cache;
 mod durable;
 mod files;
+mod interface;
 mod jobs;
 mod lease_cache;
 mod logon;

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use super::Readers;
+use super::readers::Readers;
 
 /// Device and inode, which identify the file under any name.
 pub(super) fn node(there: &Metadata) -> Option<(u64, u64)> {

@@ -4,6 +4,7 @@
 //! frames, compresses and versions them ([`STATE_VERSION`]). The reader accepts any input: it checks lengths against the remaining bytes
 //! and numbers against their limits, and reports an invalid state with its position.
 
+mod coverage;
 mod number;
 mod words;
 

@@ -5,7 +5,7 @@ use std::io;
 use std::os::windows::io::AsHandle;
 use std::path::Path;
 
-use super::Readers;
+use super::readers::Readers;
 
 pub(super) fn node(_there: &Metadata) -> Option<(u64, u64)> {
     None

@@ -1,0 +1,152 @@
+//! The client's interface to the engine.
+
+use plimsoll_model::Endpoint;
+
+use super::client::Nfs4Client;
+use super::job::{Connecting, Goal, Job, Leaving};
+use crate::client::{Arrived, Client, Events, Framing};
+use crate::nfs::never_sent;
+use crate::operation::{Cause, Done, Operation, Tag, Ticket};
+use crate::outbox::Outbox;
+
+impl Client for Nfs4Client {
+    fn connect(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        let job = self.jobs.add(Job::unasked(Some(Tag::CONNECT), Goal::Connect(Connecting::Join)));
+        self.advance(job, now, out, events);
+    }
+
+    fn begin(
+        &mut self,
+        operation: &Operation<'_>,
+        ticket: Ticket,
+        now: i64,
+        out: &mut Outbox,
+        events: &mut dyn Events,
+    ) {
+        match self.over {
+            None => self.begin_operation(operation, &ticket, now, out, events),
+            Some(cause) => {
+                events.done(Done { tag: ticket.tag, at: now, result: Err(never_sent(None, cause)) });
+            }
+        }
+    }
+
+    fn over(&self) -> Option<Cause> {
+        self.over
+    }
+
+    fn framing(&self, head: &[u8]) -> Framing {
+        if self.over.is_some() { Framing::Broken } else { self.connection.frame(head) }
+    }
+
+    fn message(&mut self, message: Arrived<'_>, out: &mut Outbox, events: &mut dyn Events) {
+        if self.over.is_none()
+            && let Err(cause) = self.arrived(&message, out, events)
+        {
+            self.give_up(message.last, cause, events);
+        }
+    }
+
+    fn sent(&mut self, through: u64, at: i64) {
+        self.connection.sent(through, at);
+    }
+
+    fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events) {
+        self.give_up(at, cause, events);
+    }
+
+    fn suspend(&mut self, at: i64, events: &mut dyn Events) -> bool {
+        self.over.is_none() && self.part(at, events)
+    }
+
+    fn resume(&mut self, local: Endpoint, connection: u32, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        match self.over {
+            None => self.rejoin(local, connection, now, out, events),
+            Some(cause) => events.done(Done { tag: Tag::CONNECT, at: now, result: Err(never_sent(None, cause)) }),
+        }
+    }
+
+    fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events) {
+        for call in self.connection.take_overdue(before) {
+            self.timed_out = self.timed_out.or(call.sent.map(|(first, _)| first));
+            self.abandon(&call, Cause::TimedOut, events);
+            if let Some(slot) = call.what.slot.filter(|_| call.what.session == self.session.number) {
+                self.session.lose(call.id as u32, slot);
+            }
+            let id = call.what.job;
+            if let Some(job) = self.jobs.take(id) {
+                self.end_or_put(id, job, now, events);
+            }
+        }
+        self.fail_parted(before, now, events);
+        self.fail_waiting(before, now, events);
+        self.give_up_if_doomed(now, events);
+        if self.connection.room() > 0 && !(self.parted.is_empty() && self.waiting.is_empty()) {
+            self.made_room = Some(now);
+        }
+        // The responses that would free the slots may never arrive, so only a new session helps.
+        if self.suspended.is_none() && self.session.is_spent() {
+            self.give_up(now, Cause::TimedOut, events);
+        }
+    }
+
+    fn wakes_at(&self) -> i64 {
+        let again = self.resting.iter().map(|(at, _)| *at).min().unwrap_or(i64::MAX);
+        let again = again.min(self.made_room.unwrap_or(i64::MAX));
+        if self.over.is_some() || self.suspended.is_some() { i64::MAX } else { again.min(self.renews_at()) }
+    }
+
+    fn wake(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        if self.over.is_some() || self.suspended.is_some() {
+            return;
+        }
+        self.made_room = None;
+        while let Some(at) = self.resting.iter().position(|(due, _)| *due <= now) {
+            let (_, id) = self.resting.swap_remove(at);
+            if let Some(rest) = self.jobs.get(id).and_then(|job| job.rest.as_mut()) {
+                rest.waits = false;
+            }
+            self.advance(id, now, out, events);
+        }
+        // A recovery that waited for another connection may be complete.
+        self.pump(now, out, events);
+        if self.renews_at() <= now {
+            // The next renewal is due after another interval, even if this one finds no slot.
+            self.renewed = now;
+            let job = self.jobs.add(Job::unasked(None, Goal::Renew));
+            self.advance(job, now, out, events);
+        }
+    }
+
+    /// Closes what is open, and gives session and client id back.
+    fn leave(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        if let Some(cause) = self.over {
+            return events.done(Done { tag: Tag::LEAVE, at: now, result: Err(never_sent(None, cause)) });
+        }
+        let recovered_at = self.recovered_at.filter(|_| self.outstanding() == 0);
+        self.leaving = true;
+        // If nothing was missed since the recovery, it ended the outage.
+        self.end_outage(recovered_at.unwrap_or(now));
+        self.last = self.leaves();
+        let delegations = self.delegations.as_mut().map(|delegations| delegations.take_all()).unwrap_or_default();
+        let leaving = if delegations.is_empty() { self.leaving_files() } else { Leaving::Delegations(delegations) };
+        let job = self.jobs.add(Job::unasked(Some(Tag::LEAVE), Goal::Leave(leaving)));
+        self.advance(job, now, out, events);
+    }
+
+    fn outstanding(&self) -> usize {
+        self.connection.outstanding() + self.waiting.len() + self.resting.len() + self.parted.len()
+    }
+
+    fn unmatched_responses(&self) -> u64 {
+        self.connection.unmatched_responses()
+    }
+}
+
+impl Nfs4Client {
+    /// Time at which the lease must be renewed if no other request renews it: after two thirds of the lease time.
+    fn renews_at(&self) -> i64 {
+        let lease = i64::from(self.agreed.lease_seconds).saturating_mul(1_000_000_000);
+        self.renewed.saturating_add(lease / 3 * 2)
+    }
+}

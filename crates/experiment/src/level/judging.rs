@@ -1,0 +1,154 @@
+//! Converts the results of a level for a report, and judges them.
+
+use plimsoll_drive::engine::{self, ClientTally, EngineResult, Plan};
+use plimsoll_model::Validity;
+use plimsoll_report::collect::clients::spread;
+use plimsoll_report::collect::run::{About, operations_together};
+use plimsoll_report::collect::times_of;
+use plimsoll_report::findings::{Interruption, Times};
+use plimsoll_results::RecordedLevel;
+use plimsoll_stats::{Intervals, Statistics};
+use plimsoll_workload::Load;
+
+use super::result::{Judgement, LevelResult};
+use crate::confidence::ConfidenceIntervals;
+use crate::disruption;
+use crate::pace::pace;
+use crate::part_result::PartResult;
+use crate::tallies::{alike, answered_in_it, failures, fairness, keeping_up, session_requests, share, turn_kind};
+use crate::validity;
+
+/// Ends a level: judges it, and, if it is a part, stores the data for merging.
+pub(crate) fn ended(
+    statistics: Statistics,
+    intervals: Option<Intervals>,
+    ran: EngineResult<()>,
+    plan: &Plan,
+    words: &str,
+) -> LevelResult {
+    let end = if ran.stopped { End::Stopped } else { End::Planned };
+    let part = plan.part.map(|_| Box::new(PartResult::of(ran.clone())));
+    LevelResult { part, ..judged(statistics, intervals, ran, plan, words, end) }
+}
+
+/// The data so far of a level that may not end.
+pub(crate) fn unfinished(
+    (statistics, intervals): (Statistics, Option<Intervals>),
+    ran: EngineResult<()>,
+    plan: &Plan,
+    words: &str,
+) -> LevelResult {
+    judged(statistics, intervals, ran, plan, words, End::Unknown)
+}
+
+/// How a level ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Planned,
+    Stopped,
+    /// These are its last numbers; why there are no later ones is unknown.
+    Unknown,
+}
+
+/// The input of the checks, from the workers' counts.
+pub(crate) fn judged_of<'a>(
+    plan: &Plan,
+    (generator, clients): (&'a engine::Generator, &'a [ClientTally]),
+    measured: (i64, i64),
+    response: Option<Times>,
+) -> validity::Level<'a> {
+    validity::Level {
+        generator,
+        clients,
+        users: users_of(plan).is_some(),
+        response,
+        seconds: (measured.1 - measured.0) as f64 / 1e9,
+        lanes: plan.outstanding(),
+        processors: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+    }
+}
+
+fn judged(
+    statistics: Statistics,
+    intervals: Option<Intervals>,
+    ran: EngineResult<()>,
+    plan: &Plan,
+    words: &str,
+    end: End,
+) -> LevelResult {
+    let EngineResult { clients, iterations: kinds, generator, measured, silences, .. } = ran;
+    let response = response(&statistics);
+    let users = users_of(plan);
+    let scheduled = users.is_some();
+    let seen = judged_of(plan, (&generator, &clients), measured, response);
+    let seconds = seen.seconds;
+    let (mut reasons, generators_fault) = (validity::reasons(&seen), validity::generators_fault(&seen));
+    let (busy, behind) = (validity::busy(&seen), validity::behind(&seen));
+    let on_time = validity::on_time(&seen);
+    let silence = disruption::silence(&silences, &generator.unanswered, &statistics);
+    let short_reads = disruption::short_reads(&clients);
+    let planned_s = plan.phases.measured_ns.map(|ns| ns as f64 / 1e9);
+    let interruption = (end != End::Planned).then_some(Interruption { after_s: seconds, planned_s });
+    let words = match plan.part {
+        Some(part) => format!("{words}, part {part}"),
+        None => words.to_owned(),
+    };
+    let (words, stopped, ends) = match end {
+        End::Planned => (words, None, None),
+        End::Stopped => (format!("{words} (stopped early)"), interruption, None),
+        End::Unknown => (format!("{words} (not finished)"), None, interruption),
+    };
+    reasons.extend(disruption::reasons(&silence, short_reads, generator.unanswered.count, stopped, seconds));
+    reasons.extend(ends.map(|at| disruption::not_finished(at, measured.1)));
+    let confidence =
+        intervals.as_ref().map_or_else(ConfidenceIntervals::default, |whole| ConfidenceIntervals::of(whole, measured));
+    let answered = answered_in_it(&generator);
+    let about = About {
+        level: words,
+        curve: None,
+        varied: None,
+        share: None,
+        claimed_source: None,
+        clients: clients.len() as u64,
+        depth: plan.depth,
+        asked_per_s: generator.asked_rate,
+        pace: pace(plan),
+        answered: Some(answered),
+        operations_per_s_interval: confidence
+            .throughput(answered.requests, operations_together(&statistics).answered()),
+        response_mean_interval: confidence.response_mean,
+        generator: keeping_up(&seen),
+        fairness: fairness(&clients, alike(&generator, response)),
+        spread: spread(&clients.iter().map(share).collect::<Vec<_>>(), alike(&generator, response)),
+        failures: failures(&clients),
+        server: None,
+        counters: None,
+        guarantees: None,
+        connections: plan.connections_in_all(),
+        validity: Validity::of(reasons.clone()),
+        silence,
+        short_reads,
+        interruption,
+        users,
+        overtime_s: scheduled.then_some(generator.overtime_ns as f64 / 1e9),
+        iterations: kinds.iter().map(turn_kind).collect(),
+        session_requests: session_requests(&generator.session_requests),
+    };
+    let iterations = clients.iter().map(|client| client.iterations).sum();
+    let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
+    let late_turns = if scheduled { kinds.iter().map(|kind| kind.late + kind.unended).sum() } else { 0 };
+    let (complete, span_ns) = (end == End::Planned, measured);
+    let judgement = Judgement { reasons, late_turns, on_time, busy, behind };
+    let recorded = RecordedLevel { statistics, span_ns, iterations, about, threads, complete, generators_fault };
+    LevelResult { recorded, intervals, part: None, judgement }
+}
+
+/// Number of users with schedules; `None` if there are none.
+fn users_of(plan: &Plan) -> Option<u64> {
+    matches!(plan.load, Load::Partly { .. }).then(|| plan.clients().into())
+}
+
+/// Response times of all operations together.
+pub(crate) fn response(statistics: &Statistics) -> Option<Times> {
+    times_of(&operations_together(statistics).response())
+}

@@ -1,0 +1,245 @@
+//! The result of a load level, and what a report, a recording and a search take from it.
+
+use plimsoll_drive::engine::Plan;
+use plimsoll_model::{Guarantees, Reason, Validity};
+use plimsoll_report::collect::comparison::MeasuredRun;
+use plimsoll_report::collect::run::{About, Answered, operations_together};
+use plimsoll_report::collect::times_of;
+use plimsoll_report::findings::{IterationKind, MovedNumber, OUTSIDE_THE_PHASE, ServerCounters, ServerSide, Times};
+use plimsoll_results::RecordedLevel;
+use plimsoll_stats::{Intervals, Statistics};
+use plimsoll_workload::{DataSource, Workload};
+
+use super::empty_statistics::no_statistics;
+use crate::level_spec::LevelSpec;
+use crate::pace::pace;
+use crate::parameters;
+use crate::part_result::PartResult;
+use crate::server_side::ServerSideWatch;
+
+/// A load level that was measured.
+pub struct LevelResult {
+    /// The data for a recording.
+    pub(crate) recorded: RecordedLevel,
+    /// Where they were wanted.
+    pub(super) intervals: Option<Intervals>,
+    /// The data for merging with other parts of the same plan, if this is one.
+    pub(crate) part: Option<Box<PartResult>>,
+    /// Further data for a search.
+    pub(super) judgement: Judgement,
+}
+
+/// Reasons against a level's numbers, and their causes. It is not recorded.
+#[derive(Default)]
+pub(super) struct Judgement {
+    pub(super) reasons: Vec<Reason>,
+    /// Turns that were begun and had not ended when their user's next one was due, or at all: with those never begun, overload.
+    pub(super) late_turns: u64,
+    /// Its numbers if the generator had been on time, provided that lateness is its only fault.
+    pub(super) on_time: Option<Vec<MovedNumber>>,
+    /// The reason about a client that was too busy.
+    pub(super) busy: Option<String>,
+    /// The reason about a rate that was not achieved.
+    pub(super) behind: Option<String>,
+}
+
+impl LevelResult {
+    /// One that was measured earlier, and recorded.
+    pub(crate) fn of_recording(recorded: RecordedLevel) -> LevelResult {
+        Self { recorded, intervals: None, part: None, judgement: Judgement::default() }
+    }
+
+    /// The data for merging with other parts of the same plan; `None` if it is not a part.
+    pub(crate) fn part(&self) -> Option<&PartResult> {
+        self.part.as_deref()
+    }
+
+    /// The data for a recording.
+    pub fn recorded(&self) -> &RecordedLevel {
+        &self.recorded
+    }
+
+    /// The same as a point of a load curve of several.
+    pub fn on(mut self, level_spec: &LevelSpec) -> LevelResult {
+        self.recorded.about.curve.clone_from(&level_spec.curve);
+        self.recorded.about.varied = level_spec.parameter.as_ref().map(parameters::shown);
+        self.recorded.about.share.clone_from(&level_spec.share);
+        self
+    }
+
+    /// The same of a workload that says where the server takes its data from.
+    pub(crate) fn claiming(mut self, source: DataSource) -> LevelResult {
+        self.recorded.about.claimed_source = (source != DataSource::Any).then(|| source.to_string());
+        self
+    }
+
+    /// Adds the server's own metrics, if there are any.
+    pub(crate) fn beside(mut self, watch: Option<&ServerSideWatch>) -> LevelResult {
+        let answered = self.answered().requests;
+        self.recorded.about.server = watch.map(|watch| watch.during(self.recorded.span_ns, answered));
+        self
+    }
+
+    /// Adds the server's own counters, if there are any.
+    pub(crate) fn counted(mut self, counters: Option<ServerCounters>) -> LevelResult {
+        self.recorded.about.counters = counters;
+        self
+    }
+
+    /// Adds the server's guarantees.
+    pub(crate) fn guaranteed(mut self, guarantees: Guarantees) -> LevelResult {
+        self.recorded.about.guarantees = Some(guarantees);
+        self
+    }
+
+    /// The load curve that it is a point of, where there are several.
+    pub fn curve(&self) -> Option<&str> {
+        self.recorded.about.curve.as_deref()
+    }
+
+    /// The same with one thing more that speaks against it, where there is one.
+    pub(crate) fn against(mut self, reason: Option<Reason>) -> LevelResult {
+        if let Some(reason) = reason {
+            if let Some(part) = &mut self.part {
+                part.besides.push(reason.text.clone());
+            }
+            self.judgement.reasons.push(reason);
+            self.recorded.about.validity = Validity::of(self.judgement.reasons.clone());
+        }
+        self
+    }
+
+    /// The same without its numbers by time: of many levels they are much.
+    pub(crate) fn without_intervals(self) -> LevelResult {
+        Self { intervals: None, ..self }
+    }
+
+    /// The same, no matter how busy the client was.
+    pub(crate) fn without_busy_client(mut self) -> LevelResult {
+        let busy = self.judgement.busy.take();
+        self.judgement.reasons.retain(|reason| Some(&reason.text) != busy.as_ref());
+        self.recorded.about.validity = Validity::of(self.judgement.reasons.clone());
+        self
+    }
+
+    /// The same with the workload's names of its iterations; kinds of which none was begun are left out.
+    pub(crate) fn named(self, workload: &Workload) -> LevelResult {
+        self.named_as(workload.iterations().map(|(name, _)| name.to_owned()))
+    }
+
+    /// The same with these names.
+    pub(crate) fn named_as(mut self, names: impl Iterator<Item = String>) -> LevelResult {
+        let kinds = std::mem::take(&mut self.recorded.about.iterations).into_iter().zip(names);
+        let named = kinds.map(|(kind, name)| IterationKind { name, ..kind });
+        self.recorded.about.iterations = named.filter(|kind| kind.ended + kind.unended > 0).collect();
+        self
+    }
+
+    /// A level that could not be run at all: nothing, and why.
+    pub fn not_run(plan: &Plan, words: String, error: &impl std::fmt::Display) -> Self {
+        let (clients, depth) = (u64::from(plan.clients()), plan.depth);
+        let asked_per_s = plan.asked_rate();
+        let reasons = vec![Reason::invalid(error.to_string())];
+        let validity = Validity::of(reasons.clone());
+        let about = About { level: words, clients, depth, asked_per_s, pace: pace(plan), validity, ..About::default() };
+        let statistics = no_statistics(plan);
+        let judgement = Judgement { reasons, ..Judgement::default() };
+        let (span_ns, iterations, threads, complete) = ((0, 0), 0, 0, false);
+        let generators_fault = None;
+        let recorded = RecordedLevel { statistics, span_ns, iterations, about, threads, complete, generators_fault };
+        Self { recorded, intervals: None, part: None, judgement }
+    }
+
+    /// As a comparison wants it; `None` where it was not run, or its numbers by time were not kept.
+    pub fn measured(&self) -> Option<MeasuredRun> {
+        let intervals = self.intervals.clone()?;
+        Some(MeasuredRun { span_ns: self.recorded.span_ns, intervals })
+    }
+
+    /// The server's work in the phase.
+    pub fn answered(&self) -> Answered {
+        self.recorded.about.answered.unwrap_or_default()
+    }
+
+    /// The reason that a rate was not achieved, whatever the cause.
+    pub fn behind(&self) -> Option<&str> {
+        self.judgement.behind.as_deref()
+    }
+
+    /// The leading response times of all operations together.
+    pub fn leading_times(&self) -> Option<Times> {
+        let sum = operations_together(&self.recorded.statistics);
+        times_of(&sum.leading(self.recorded.statistics.headline()))
+    }
+
+    /// Mean of the leading response times of all operations together, s.
+    pub(crate) fn mean_response_s(&self) -> Option<f64> {
+        self.leading_times().map(|times| times.mean_s)
+    }
+
+    /// Its load in words.
+    pub fn words(&self) -> &str {
+        &self.recorded.about.level
+    }
+
+    /// Adds the server's own metrics.
+    pub fn serve_with(&mut self, server: ServerSide) {
+        self.recorded.about.server = Some(server);
+    }
+
+    /// All facts besides its transactions.
+    pub fn about(&self) -> &About {
+        &self.recorded.about
+    }
+
+    /// Whether its numbers may be used.
+    pub fn validity(&self) -> &Validity {
+        &self.recorded.about.validity
+    }
+
+    /// The transactions of its measured phase.
+    pub fn statistics(&self) -> &Statistics {
+        &self.recorded.statistics
+    }
+
+    /// It ran to its end.
+    pub fn complete(&self) -> bool {
+        self.recorded.complete
+    }
+
+    /// When its measured phase began, ns since the Unix epoch.
+    pub fn first_ns(&self) -> i64 {
+        self.recorded.span_ns.0
+    }
+
+    /// Length of its measured phase, s.
+    pub fn seconds(&self) -> f64 {
+        let (first, last) = self.recorded.span_ns;
+        last.saturating_sub(first) as f64 / 1e9
+    }
+
+    /// Turns that were begun and had not ended when their user's next one was due, or at all.
+    pub fn late_turns(&self) -> u64 {
+        self.judgement.late_turns
+    }
+
+    /// Planned iterations that were never started.
+    pub fn never_sent(&self) -> u64 {
+        self.recorded.about.generator.never_sent
+    }
+
+    /// Failed actions: cause and number.
+    pub fn failures(&self) -> impl Iterator<Item = &(String, u64)> {
+        self.recorded.about.failures.iter().filter(|(cause, _)| !cause.ends_with(OUTSIDE_THE_PHASE))
+    }
+
+    /// Why the load generator, and not the server, is to blame for bad numbers; `None` where it kept up.
+    pub fn generators_fault(&self) -> Option<&str> {
+        self.recorded.generators_fault.as_deref()
+    }
+
+    /// Its numbers if the generator had been on time, provided that lateness is the only reason against them.
+    pub fn on_time(&self) -> Option<&[MovedNumber]> {
+        self.judgement.on_time.as_deref()
+    }
+}

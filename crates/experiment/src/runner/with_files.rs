@@ -1,0 +1,95 @@
+//! Makes the workload's files before a run, and removes them after it.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use plimsoll_drive::connect::{Connector, Lease};
+use plimsoll_model::Names;
+use plimsoll_results::all_of;
+
+use super::Runner;
+use super::prepared_target::{Place, PreparedTarget};
+use crate::file_preparation::{Files, Maker};
+use crate::levels::Levels;
+
+impl Runner<'_> {
+    /// Does `work` with the files in place and leases on them, where they are wanted; it is told whether the files are ready: where somebody
+    /// stops the run, they may not be.
+    ///
+    /// # Errors
+    /// The files could not be made, or the error of `work`.
+    pub(crate) fn with_files(
+        &self,
+        prepared: &PreparedTarget,
+        names: &Arc<Names>,
+        work: impl FnOnce(&[Lease], bool) -> anyhow::Result<Levels>,
+    ) -> anyhow::Result<Levels> {
+        self.monitor.catch()?;
+        let PreparedTarget { places, maker, .. } = prepared;
+        let (monitor, timeout_ns) = (self.monitor, self.timeout_ns);
+        let for_files: Vec<Arc<dyn Connector>> =
+            places.iter().map(|place| place.server.for_files().unwrap_or_else(|| Arc::clone(&place.server))).collect();
+        let files = |(place, server): (&Place, _)| Files {
+            server,
+            set: Arc::clone(&place.set),
+            shared: place.shared,
+            maker: *maker,
+            names: Arc::clone(names),
+            monitor,
+            timeout_ns,
+        };
+        let of = |place: usize| places.get(place).filter(|_| places.len() > 1).map(|place| place.shown.clone());
+        let files: Vec<Files<'_>> = places.iter().zip(&for_files).map(files).collect();
+        let (mut found, mut leases) = (Vec::new(), Vec::new());
+        for (place, files) in files.iter().enumerate() {
+            found.push(match files.look() {
+                // A stopped preparation is not a failure, whatever its error.
+                Err(_) if monitor.stopped() => return Ok(Levels { stopped: true, ..Levels::default() }),
+                found => named(found, of(place))?,
+            });
+        }
+        for (place, files) in files.iter().enumerate() {
+            leases.extend(named(files.lease(), of(place))?);
+        }
+        let made = (0..).zip(files.iter().zip(found));
+        let ready = match made.into_iter().try_for_each(|(place, (files, found))| named(files.make(found), of(place))) {
+            Err(_) if monitor.stopped() => Ok(false),
+            made => made.map(|()| true),
+        };
+        let ran = ready.and_then(|ready| work(&leases, ready));
+        let shared = places.iter().any(|place| place.shared);
+        // After any end: removes created files, and releases the set.
+        let removed = match () {
+            () if monitor.abandoned() => Ok(()),
+            () if self.remove_files => all_of(files.iter().map(Files::remove)),
+            // Other parts may still be working: the next run removes the files.
+            () if *maker != Maker::This => Ok(()),
+            () if shared && self.workload.makes_its_own() && ran.as_ref().is_ok_and(|ran| !ran.ran.is_empty()) => {
+                all_of(files.iter().map(Files::remove_leftovers))
+                    .context("private files of this run may remain; the next run on this file set deletes them")
+            }
+            () => Ok(()),
+        };
+        let mut levels = match ran {
+            Ok(levels) => levels,
+            Err(error) => return all_of([Err(error), removed]).map(|()| Levels::default()),
+        };
+        match removed {
+            Err(error) if !self.remove_files => levels.notes.push(format!("{error:#}")),
+            removed => levels.besides = all_of([levels.besides, removed]),
+        }
+        for lease in leases {
+            levels.notes.extend(lease.note.clone());
+            levels.notes.extend(lease.release(|| self.monitor.abandoned()).err());
+        }
+        Ok(levels)
+    }
+}
+
+/// With the name of its target, where there are several.
+fn named<T>(result: anyhow::Result<T>, shown: Option<String>) -> anyhow::Result<T> {
+    match (result, shown) {
+        (Err(error), Some(shown)) => Err(error.context(shown)),
+        (result, _) => result,
+    }
+}

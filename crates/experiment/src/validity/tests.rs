@@ -1,0 +1,193 @@
+//! Each check by itself.
+
+use super::*;
+use plimsoll_drive::engine::WorkerCpu;
+
+fn times(p50_s: f64, p99_s: f64) -> Option<Times> {
+    let (min_s, max_s, mean_s) = (p50_s, p99_s, p50_s);
+    let (p90_s, p95_s, p999_s) = (p50_s, p50_s, p99_s);
+    Some(Times { count: 9, min_s, max_s, mean_s, stddev_s: None, p50_s, p90_s, p95_s, p99_s, p999_s })
+}
+
+fn client(actions: u64, errors: &[(Cause, u64)]) -> ClientTally {
+    ClientTally { actions, errors: errors.to_vec(), ..ClientTally::default() }
+}
+
+fn level<'a>(generator: &'a Generator, clients: &'a [ClientTally], users: bool) -> Level<'a> {
+    let response = times(1e-3, 2e-3);
+    Level { generator, clients, users, response, seconds: 1.0, lanes: 1, processors: 2 }
+}
+
+fn said(generator: Generator, clients: &[ClientTally]) -> String {
+    reasons(&level(&generator, clients, false)).iter().map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn a_run_that_kept_up_is_valid() {
+    let workers = vec![WorkerCpu { user_ns: 5, system_ns: 4, polled_ns: 1, elapsed_ns: 10, ..WorkerCpu::default() }];
+    let generator =
+        Generator { workers, asked_rate: Some(100.0), achieved_rate: 95.0, planned: 100, ..Generator::default() };
+    assert_eq!(said(generator, &[client(99, &[(Cause::Status, 1)])]), "");
+}
+
+#[test]
+fn users_may_be_late_and_not_fail() {
+    let said = |generator: &Generator, clients: &[ClientTally]| {
+        reasons(&level(generator, clients, true))
+            .iter()
+            .map(|reason| reason.text.as_str())
+            .collect::<Vec<_>>()
+            .join("; ")
+    };
+    let behind = Generator { asked_rate: Some(100.0), achieved_rate: 50.0, ..Generator::default() };
+    assert_eq!(said(&behind, &[client(1000, &[])]), "", "that is what overload says");
+    assert!(
+        said(&behind, &[client(999, &[(Cause::Status, 1)])])
+            .contains("1 of 1000 actions of the workload failed, 0.10 % (limit 0 %)")
+    );
+}
+
+#[test]
+fn what_sends_no_request_does_not_dilute_the_failures() {
+    let known = ClientTally { without_request: 128, ..client(3_729, &[(Cause::Status, 256)]) };
+    assert!(
+        said(Generator::default(), &[known]).contains("256 of 3857 actions of the workload failed, 6.64 % (limit 1 %)")
+    );
+    let many = ClientTally { without_request: 10_000, ..client(10_095, &[(Cause::Status, 5)]) };
+    assert!(said(Generator::default(), &[many]).contains("5 of 100 actions"), "not of 10,100");
+}
+
+#[test]
+fn each_gate_closes_by_itself() {
+    let (fine, none) = ([client(100, &[])], Generator::default);
+    let workers = vec![WorkerCpu::default(), WorkerCpu { user_ns: 91, elapsed_ns: 100, ..WorkerCpu::default() }];
+    let busy = Generator { workers, ..Generator::default() };
+    assert!(said(busy, &fine).starts_with("the load generator is the bottleneck: one of its threads was busy 91 %"));
+    let workers = vec![WorkerCpu { user_ns: 96, elapsed_ns: 100, ..WorkerCpu::default() }];
+    let failing = Generator { workers, ..Generator::default() };
+    let text = said(failing, &[client(0, &[(Cause::Status, 3), (Cause::TooFewCredits, 9)])]);
+    assert!(!text.contains("bottleneck"), "it is busy with failing: {text}");
+    assert!(text.contains("most frequent cause: needs more SMB2 credits than the server grants"), "{text}");
+    let behind = |planned| Generator { asked_rate: Some(100.0), achieved_rate: 94.0, planned, never_sent: 6, ..none() };
+    assert!(said(behind(100), &fine).contains("94.0 of 100.0"));
+    assert_eq!(said(behind(95), &fine), "", "chance had fewer of them arrive");
+    let coarse = Generator { clock_granularity_ns: 1_000_000, ..Generator::default() };
+    assert!(said(coarse, &fine).contains("too coarse"));
+    assert!(
+        said(none(), &[client(98, &[(Cause::TimedOut, 2)])])
+            .contains("2 of 100 actions of the workload failed, 2.00 %")
+    );
+    assert!(said(none(), &[client(1000, &[(Cause::WrongData, 1)])]).contains("wrong data"));
+    assert!(said(none(), &[client(9, &[]), client(0, &[])]).contains("1 of 2 clients"));
+    assert!(said(none(), &[client(0, &[])]).contains("no action succeeded"));
+}
+
+#[test]
+fn users_of_whom_nothing_was_due_have_not_failed() {
+    let generator = Generator::default();
+    let said = |connected, due_iterations| {
+        let clients = [ClientTally { connected, due_iterations, ..client(0, &[]) }];
+        let level = Level {
+            generator: &generator,
+            clients: &clients,
+            users: true,
+            response: None,
+            seconds: 3.0,
+            lanes: 1,
+            processors: 2,
+        };
+        nothing(&level).unwrap()
+    };
+    assert!(said(true, 0).contains("no iteration was due in the measured phase (3.0 s)"));
+    assert!(said(true, 1).contains("no action succeeded"));
+    assert!(said(false, 0).contains("no action succeeded"), "it never connected");
+}
+
+#[test]
+fn clients_that_could_not_connect_are_said_to() {
+    let mut away = client(0, &[]);
+    let failure = |cause, count| ConnectionFailure { cause, was_up: false, measured: false, kept: false, count };
+    away.connection_failures = vec![failure(Cause::ConnectionReset, 5), failure(Cause::ConnectionRefused, 6)];
+    let text = said(Generator::default(), &[client(9, &[]), client(0, &[]), away]);
+    assert_eq!(
+        text,
+        "2 of 3 clients completed no action; 1 of the clients without an action failed to connect (11 attempts, most frequent cause: \
+        connection refused)"
+    );
+}
+
+#[test]
+fn a_response_time_longer_than_the_phase_is_explained() {
+    let behind = |planned, never_sent| {
+        let mut generator =
+            Generator { asked_rate: Some(100.0), achieved_rate: 9.0, planned, never_sent, ..Generator::default() };
+        generator.lateness.from_intended.measured.record(11_700_000_000);
+        behind(&level(&generator, &[], false)).unwrap()
+    };
+    let text = behind(100, 91);
+    assert!(
+        text.contains(
+            "91 planned iterations were never started; response times from the intended start reach 11.70 s, which \
+        is longer than the phase (1.00 s): each"
+        ),
+        "{text}"
+    );
+    let text = behind(100, 100);
+    assert!(
+        text.ends_with(
+            "never started, that is, every iteration due in the phase; the requests in the phase belong to earlier iterations"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_lost_connection_is_no_operation_that_failed() {
+    let failure = |was_up, measured, count| ConnectionFailure {
+        cause: Cause::ConnectionRefused,
+        was_up,
+        measured,
+        kept: false,
+        count,
+    };
+    let mut user = client(2774, &[(Cause::ConnectionReset, 1)]);
+    user.connection_failures = vec![failure(false, true, 24), failure(true, true, 6), failure(false, false, 9)];
+    let generator = Generator::default();
+    let said: Vec<String> =
+        reasons(&level(&generator, &[user.clone()], true)).into_iter().map(|reason| reason.text).collect();
+    assert_eq!(
+        said,
+        [
+            "1 of 2775 actions of the workload failed, 0.04 % (limit 0 %), most frequent cause: connection reset",
+            "connections lost: 6; failed attempts to connect: 24 (limit for the sum: 0 % of 2775 actions)"
+        ]
+    );
+    let told = crate::tallies::failures(&[user]);
+    let told: Vec<(&str, u64)> = told.iter().map(|(cause, count)| (cause.as_str(), *count)).collect();
+    assert_eq!(
+        told,
+        [
+            ("connection attempt: connection refused", 24),
+            ("connection attempt: connection refused (not in the measured phase)", 9),
+            ("connection reset", 1),
+            ("lost connection: connection refused", 6),
+        ]
+    );
+}
+
+#[test]
+fn nobody_starves_who_had_nothing_to_do() {
+    let said = |users, planned, clients: &[ClientTally]| {
+        let generator = Generator { asked_rate: Some(1.0), achieved_rate: 1.0, planned, ..Generator::default() };
+        reasons(&Level { response: None, ..level(&generator, clients, users) })
+            .iter()
+            .map(|reason| reason.text.as_str())
+            .collect::<Vec<_>>()
+            .join("; ")
+    };
+    let user = |actions, due_turns| ClientTally { due_iterations: due_turns, ..client(actions, &[]) };
+    assert_eq!(said(true, 1, &[user(3, 1), user(0, 0)]), "");
+    assert!(said(true, 2, &[user(3, 1), user(0, 1), user(0, 0)]).contains("1 of 3 clients"));
+    assert_eq!(said(false, 1, &[client(1, &[]), client(0, &[])]), "", "one iteration for two");
+    assert!(said(false, 2, &[client(1, &[]), client(0, &[])]).contains("1 of 2 clients"));
+}
