@@ -4,8 +4,9 @@
 //! function, and the named-pipe function of TRANSACTION. (A mailslot write has number 1 too, like SET_NMPIPE_STATE:
 //! who decodes one must look at the transaction's name first, and leave a mailslot on TRANSACTION's own row.)
 //!
-//! Table 1 of Swartz (1997) has `Find_First` and `Find_First2`; the wire knows one FIND_FIRST2, called `Find_First` as in
-//! its Appendix A. Its `Get_Ext_Attribute` has no command of its own.
+//! Table 1 of Swartz (1997) has `Find_First` and `Find_First2`. SMB1 has only FIND_FIRST2, which is called `Find_First`
+//! here, as in Swartz's Appendix A. Table 1 also has `Get_Ext_Attribute`. No SMB1 command has this name: a client gets
+//! extended attributes with QUERY_PATH_INFORMATION or QUERY_FILE_INFORMATION.
 //!
 //! Spec: MS-CIFS 2.2.2.1
 //! Spec: MS-CIFS 2.2.2.2

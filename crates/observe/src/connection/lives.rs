@@ -244,7 +244,7 @@ mod tests {
             (3, 0, 20_000, Some(20_000)),
         ];
         let found = resets(&lives);
-        assert_eq!(found.len(), 1, "nobody needs the third client's connection");
+        assert_eq!(found.len(), 1, "a reset connection that the client does not open again does not count");
         let one = found[0];
         assert_eq!((one.client, one.count, one.from_client), ([10, 0, 0, 1].into(), 2, 2));
         assert_eq!((one.span_ns, one.back_after_ns), ((7_000 * MS, 14_000 * MS), 90 * MS as u64));

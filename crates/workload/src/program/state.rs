@@ -24,7 +24,7 @@ pub(super) enum Thing {
 }
 
 /// A step needs the iteration's own file, open or closed.
-const NO_OWN_FILE: &str = "the iteration has no file of its own at this step: add \"create\" before this step";
+const NO_OWN_FILE: &str = "the iteration has not created a file before this step: add \"create\" before this step";
 
 impl State {
     /// Takes a step, or says why it cannot be taken here.
@@ -86,7 +86,10 @@ impl State {
                 needs(!self.logged_on && !self.connected, "expected a single \"log-on\", before \"connect-share\"")?
             }
             _ => {
-                needs(self.logged_on, "the iteration has no session of its own: add \"log-on\" before this step")?;
+                needs(
+                    self.logged_on,
+                    "the iteration has not opened a session before this step: add \"log-on\" before this step",
+                )?;
                 needs(!self.connected, "expected \"disconnect-share\" before \"log-off\"")?
             }
         }
@@ -109,7 +112,7 @@ impl State {
             Op(Kind::Open) | ScriptStep::Recreate => {
                 needs(
                     self.thing == Thing::File,
-                    "the iteration has no file of its own at this step: add \"create\" and \"close\" before this step",
+                    "the iteration has not created a file before this step: add \"create\" and \"close\" before this step",
                 )?;
                 needs(!self.open, "the iteration's own file is still open: add \"close\" before this step")?;
                 self.open = true;
@@ -139,13 +142,13 @@ impl State {
             Op(Kind::Rmdir) => {
                 needs(
                     self.thing == Thing::Directory,
-                    "the iteration has no directory of its own at this step: add \"mkdir\" before this step",
+                    "the iteration has not created a directory before this step: add \"mkdir\" before this step",
                 )?;
                 self.thing = Thing::Nothing;
             }
             _ => needs(
                 self.thing != Thing::Nothing,
-                "the iteration has no file or directory of its own at this step: add \"create\" or \"mkdir\" before this step",
+                "the iteration has not created a file or directory before this step: add \"create\" or \"mkdir\" before this step",
             )?,
         }
         Ok(())

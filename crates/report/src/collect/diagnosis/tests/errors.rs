@@ -122,7 +122,7 @@ fn locked(procedure: Procedure, tries: usize, success_at: usize, others: usize) 
 }
 
 #[test]
-fn a_lock_file_that_nobody_removes_comes_first() {
+fn a_lock_file_that_no_program_deletes_comes_first() {
     let create = Procedure::of(Protocol::Nfs3, 8);
     let text = locked(create, 100, usize::MAX, 0).first(Rule::ErrorStatuses);
     assert!(
@@ -135,7 +135,7 @@ fn a_lock_file_that_nobody_removes_comes_first() {
         text.contains("Client 10.0.0.1 sent 100, client 10.0.0.2 sent 100, one every 82.0 ms on average."),
         "{text}"
     );
-    assert!(text.contains("Probably this is a lock file that nobody removes"), "{text}");
+    assert!(text.contains("This file is probably a lock file that no program deletes"), "{text}");
     let is_said = |traffic: &Traffic| traffic.rules().contains(&Rule::ErrorStatuses);
     assert!(!is_said(&locked(create, 100, 50, 0)), "it was removed after 4 s");
     assert!(!is_said(&locked(create, 100, usize::MAX, 2)), "programs carry on");
