@@ -75,9 +75,9 @@ pub struct RoundTrip {
     /// The shortest that no delayed acknowledgement can have made longer: of a handshake, or of two segments or more that were
     /// acknowledged at once (RFC 1122 4.2.3.2), ns.
     pub least_ns: Option<u64>,
-    /// The median of all, delayed ones too, within a tenth, ns.
+    /// The median of all, delayed ones too, ns. It is the middle of a class, so its error is at most 13 %.
     pub median_ns: Option<u64>,
-    /// How many there are, at most 65,535 for each of 96 classes of a connection.
+    /// How many there are. When one of the 96 classes of a connection has 65,535, all its counts are halved: the number is then too low.
     pub count: u64,
 }
 

@@ -47,7 +47,7 @@ pub struct PacketCounts {
     pub retransmitted: u64,
     /// TCP data that came after later data.
     pub out_of_order: u64,
-    /// Packets with data that the capture dropped if all were as large as the largest of their direction.
+    /// Packets with data that the capture dropped if all were as large as the largest of their direction, at least one for each hole.
     pub dropped_at_least: u64,
     /// Packets with data that the capture dropped, estimated: the holes of a direction over the mean size of its packets with data, at
     /// least one each ("dropped").

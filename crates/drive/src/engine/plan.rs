@@ -79,7 +79,7 @@ pub struct Reconnect {
 }
 
 impl Default for Reconnect {
-    /// Ten attempts, 100 ms to 5 s apart: some 30 s, as long as a server takes to restart.
+    /// Ten attempts, 100 ms to 5 s apart: 26 s of waits, about as long as a server takes to restart.
     fn default() -> Self {
         Self { attempts: 10, first_ns: 100_000_000, most_ns: 5_000_000_000 }
     }

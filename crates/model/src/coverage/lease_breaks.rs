@@ -36,7 +36,8 @@ pub struct LeaseBreaks {
     pub acknowledged_ns: u64,
     /// The longest of these times, ns.
     pub longest_ns: u64,
-    /// Notifications that the client did not acknowledge, but after which it closed a file of that lease or oplock.
+    /// Notifications that demand an acknowledgement, and that the client did not acknowledge, but after which it closed a file of that
+    /// lease or oplock.
     pub closed: u64,
     /// Notifications that demand an acknowledgement, and after which the client did neither.
     pub unanswered: u64,

@@ -42,7 +42,8 @@ pub struct LeaseBreakRow {
     pub acknowledged_mean_s: Option<f64>,
     /// The longest of these times, s.
     pub acknowledged_max_s: Option<f64>,
-    /// Notifications that the client did not acknowledge, but after which it closed a file of that lease or oplock.
+    /// Notifications that demand an acknowledgement, and that the client did not acknowledge, but after which it closed a file of that
+    /// lease or oplock.
     pub closed: u64,
     /// Notifications that demand an acknowledgement, and after which the client did neither until the end of the capture.
     pub unanswered: u64,

@@ -82,10 +82,10 @@ pub struct Generator {
     /// Requests that were not sent because a lease made them unnecessary, from connecting to logging off.
     #[serde(default)]
     pub requests_avoided: u64,
-    /// Connections that were lost while their session continued on others, whole run.
+    /// Connections that were lost while their session continued on others, from connecting to logging off.
     #[serde(default)]
     pub channels_lost: u64,
-    /// Requests that were sent again because the connection that they had gone out on was lost, whole run.
+    /// Requests that were sent again because the connection that they had gone out on was lost, from connecting to logging off.
     #[serde(default)]
     pub sent_again: u64,
     /// Time for which these threads were ready to run and had no processor, s; null where the system does not say.
