@@ -20,6 +20,10 @@ const PER_SECOND: f64 = 100.0;
 const TIMES: f64 = 10.0;
 /// Minimum fraction of its active time with an outstanding request.
 const OUTSTANDING: f64 = 0.5;
+/// The same for a client with at least [`NEARLY_ALL`] of all requests: what a program asks without end may be answered at once.
+const OUTSTANDING_ALONE: f64 = 0.2;
+/// Fraction of all requests.
+const NEARLY_ALL: f64 = 0.9;
 /// It began later than the capture if the first of its responses came after this part of the time.
 const LATER: f64 = 0.05;
 
@@ -42,7 +46,8 @@ pub(super) fn busy_client(evidence: &Evidence<'_>) -> Option<Found> {
     let rate = per_second(&all[ip]);
     let most = all.iter().filter(|(other, _)| *other != ip).map(|(_, client)| per_second(client)).fold(0.0, f64::max);
     let active_ns = span_ns.1.saturating_sub(span_ns.0).max(1) as f64;
-    let is_busy = rate >= PER_SECOND && rate >= TIMES * most && own.waited_ns as f64 >= OUTSTANDING * active_ns;
+    let outstanding = if requests < NEARLY_ALL { OUTSTANDING } else { OUTSTANDING_ALONE };
+    let is_busy = rate >= PER_SECOND && rate >= TIMES * most && own.waited_ns as f64 >= outstanding * active_ns;
     if requests < REQUESTS || waiting < WAITING || others.count < MIN_COMPARED || !is_busy {
         return None;
     }

@@ -81,7 +81,8 @@ pub(super) fn lost_behind(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
     Some(Found::new(Kind::Mechanism, Rule::Retransmission, said, text).explaining(share.min(1.0)).inferred())
 }
 
-/// Packets that overtake each other look like losses to TCP.
+/// Packets that overtake each other look like losses to TCP. On a path that loses packets, few of the segments that come late are too early
+/// for a retransmission: those whose handshake took longer than a later round trip.
 fn cause(evidence: &Evidence<'_>, segments: &str) -> String {
     let most = evidence.coverage.network.most_resent.client;
     let paths = evidence.coverage.client_paths.iter().filter(|path| most.is_none_or(|client| path.client == client));
@@ -91,7 +92,11 @@ fn cause(evidence: &Evidence<'_>, segments: &str) -> String {
         late >= LOST_LEAST && is_part(late, all, REORDERED_PART)
     };
     let late: Vec<usize> = (0..2).filter(is_reordered).collect();
-    if late.is_empty() {
+    let is_most = |late: &[usize]| {
+        let early: u64 = late.iter().map(|&at| sum(|path| path.reordered_segments, at)).sum();
+        2 * early >= evidence.coverage.packets.out_of_order
+    };
+    if late.is_empty() || !is_most(&late) {
         return format!("TCP retransmitted {segments}: packets were lost after the capture point.");
     }
     let late = late.into_iter().map(|at| sum(|path| path.reordered_segments, at)).sum();

@@ -334,6 +334,12 @@ fn segments_lost_behind_the_capture_are_said() {
         ),
         "{text}"
     );
+    lossy.coverage.packets.out_of_order = 25;
+    let text = lossy.first(Rule::Retransmission);
+    assert!(
+        text.starts_with("TCP retransmitted 100 segments of responses (0.2 %): packets were lost"),
+        "most came late enough: {text}"
+    );
     path.data_segments[1] = 10_000;
     lossy.coverage.client_paths[1] = path;
     assert!(!lossy.rules().contains(&Rule::Retransmission), "1 in 111 of its own");
