@@ -14,6 +14,7 @@ mod screen;
 mod terminal;
 mod view;
 
+use plimsoll_console::shell;
 use plimsoll_model::Names;
 use plimsoll_stats::live::Recent;
 
@@ -32,6 +33,18 @@ pub use screen::Screen;
 pub struct LiveView {
     shown: Shown,
     browser: Option<Browser>,
+    /// Behind `shown`, so that the terminal is restored before these are printed.
+    informed: Informed,
+}
+
+/// Facts that a screen showed for a moment: printed when the screen is closed.
+#[derive(Default)]
+struct Informed(Vec<String>);
+
+impl Drop for Informed {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|text| shell::note(&format!("plimsoll: {text}")));
+    }
 }
 
 enum Shown {
@@ -43,7 +56,7 @@ impl LiveView {
     /// A screen in the terminal, or lines without a terminal.
     pub fn new(screen: Option<Screen>, lines: Lines, browser: Option<Browser>) -> Self {
         let shown = screen.map_or(Shown::Lines(lines), |screen| Shown::Screen(Box::new(screen)));
-        Self { shown, browser }
+        Self { shown, browser, informed: Informed::default() }
     }
 
     /// Whether the view stays open after the end of the input.
@@ -56,6 +69,17 @@ impl LiveView {
         match &mut self.shown {
             Shown::Screen(screen) => screen.view.message = Some(text),
             Shown::Lines(lines) => lines.say(&text),
+        }
+    }
+
+    /// Shows a fact: on a screen until the next key, and once more behind the screen; as a line unless --quiet is given.
+    pub fn inform(&mut self, text: String) {
+        match &mut self.shown {
+            Shown::Screen(screen) => {
+                self.informed.0.push(text.clone());
+                screen.view.message = Some(text);
+            }
+            Shown::Lines(lines) => lines.log(&text),
         }
     }
 

@@ -16,6 +16,7 @@ mod hand_over;
 pub mod message;
 mod missing;
 mod name_lookups;
+mod named_services;
 pub mod names;
 mod observer;
 pub mod output_thread;
@@ -27,5 +28,6 @@ mod ties;
 mod time_gate;
 pub mod tracer;
 
+pub use named_services::{NamedService, NamedServices};
 pub use observer::{HandOverError, Observed, Observer};
 pub use pairing::{status_name, statuses_named};

@@ -3,6 +3,8 @@
 mod hand_over;
 mod order;
 
+use std::sync::Arc;
+
 pub use hand_over::HandOverError;
 use plimsoll_model::{Anomalies, Anomaly, ClockGranularity, Coverage, Endpoint, Missing, Names, PacketCounts, Sink};
 use serde::{Deserialize, Serialize};
@@ -12,6 +14,7 @@ use crate::connection::{Connection, Opening};
 use crate::message::{Content, Framing, Message};
 use crate::missing::between_connections;
 use crate::name_lookups::NameLookups;
+use crate::named_services::NamedServices;
 use crate::packet::{self, Fragments, Packet, Path, Segment, SegmentBuf, Stamp, ip_address};
 use crate::pairing::{Output, Shared};
 use crate::stream::{Connections, Slot};
@@ -84,6 +87,7 @@ impl<S: Sink> Observer<S> {
             slots: Default::default(),
             delegations: Default::default(),
             spare_calls: Default::default(),
+            services: None,
         };
         Self {
             connections: Connections::default(),
@@ -117,6 +121,11 @@ impl<S: Sink> Observer<S> {
     pub fn traced(mut self, tracer: Box<dyn Tracer + Send>) -> Self {
         self.shared.tracer = Some(tracer);
         self
+    }
+
+    /// From the next frame on, adds the services that portmappers name to `services`.
+    pub fn report_services(&mut self, services: Option<Arc<NamedServices>>) {
+        self.shared.output.services = services;
     }
 
     /// Takes the next frame of the capture.

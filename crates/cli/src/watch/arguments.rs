@@ -47,7 +47,8 @@ pub(crate) struct Arguments {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Capture")]
 pub(super) struct CaptureFlags {
-    /// Also capture this port of a file server (always captured: 445, 139, 2049 and 111); may be repeated
+    /// Also capture this port of a file server (always captured: 445, 139, 2049, 111, and ports named by a portmapper during
+    /// the watch); may be repeated
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(super) port: Vec<u16>,
     /// Capture only packets that match this tcpdump expression, on any port, e.g. 'host 10.0.0.7'; needs tcpdump

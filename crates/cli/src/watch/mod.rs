@@ -54,6 +54,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let diagnosis = (screen.is_some() || browser.is_some()).then(|| DiagnosisSoFar::new(&analysis.job.source));
     let Analysis { job, output, .. } = analysis;
     let (mut observer, running) = job.begin(&sources, keys, Some(Box::new(live)), false)?;
+    observer.report_services(counts.as_deref().and_then(InterfaceCounts::services));
     let checkpoints = Checkpoints::begin(&running, &mut observer)?;
     let view = LiveView::new(screen, Lines::new(interval, quiet), browser);
     let pace = Pace::new(duration);
@@ -158,6 +159,9 @@ impl Watching {
         }
         if let Some(error) = self.counts.as_ref().and_then(|counts| counts.take_save_error()) {
             self.view.say(format!("--save: cannot write: {error}; packets are no longer saved"));
+        }
+        if let Some(learned) = self.counts.as_ref().and_then(|counts| counts.take_learned()) {
+            self.view.inform(learned);
         }
         let losses = self.losses(drops);
         if let Some(diagnosis) = &mut self.diagnosis {

@@ -76,6 +76,7 @@ mod watch_delay;
 mod watch_faults;
 mod watch_flood;
 mod watch_hour;
+mod watch_learned;
 mod watch_loss;
 mod watch_metrics;
 mod watch_mirror;

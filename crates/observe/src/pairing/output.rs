@@ -1,6 +1,7 @@
 //! Where transactions and counts go: requests with their answers, and halves without a partner.
 
 use std::num::NonZeroU64;
+use std::sync::Arc;
 
 use plimsoll_model::{Anomalies, Anomaly, Asked, Frames, Names, Outcome, Resent, Sink, Timeline, Transaction, Vantage};
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,7 @@ use super::rpc::{Delegations, Slots, SpareCalls};
 use super::unfinished::UnfinishedOnes;
 use super::{Answer, ConnectionContext, Pending};
 use crate::missing::Tally;
+use crate::named_services::NamedServices;
 use crate::packet::Stamp;
 
 /// Where transactions and counts go.
@@ -39,6 +41,9 @@ pub struct Output<S> {
     /// Memory for calls.
     #[serde(skip)]
     pub(crate) spare_calls: SpareCalls,
+    /// Takes the services that portmappers name, if a live capture wants to know them.
+    #[serde(skip)]
+    pub(crate) services: Option<Arc<NamedServices>>,
 }
 
 impl<S> Output<S> {
@@ -56,6 +61,7 @@ impl<S> Output<S> {
             slots,
             delegations,
             spare_calls,
+            services,
         } = self;
         Output {
             sink,
@@ -69,6 +75,7 @@ impl<S> Output<S> {
             slots,
             delegations,
             spare_calls,
+            services,
         }
     }
 }

@@ -7,13 +7,14 @@
 
 mod compound;
 mod delegations;
+mod portmap;
 mod procedure;
 mod recent_xids;
 mod slots;
 
 use plimsoll_model::{Anomaly, Asked, Disposition, FileAccess, FileIdentity, Names, Outcome, Sink, Symbol};
 use plimsoll_wire::nfs::{self, Facts};
-use plimsoll_wire::rpc::{self, AcceptStat, Call, Credential, Flavor, Protection, Reply};
+use plimsoll_wire::rpc::{self, AcceptStat, Call, Credential, Flavor, Program, Protection, Reply};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use delegations::Delegations;
@@ -48,6 +49,9 @@ struct Waiting {
     slot: Option<u32>,
     /// State IDs of the delegations that the compound returns or recalls, each with the position of its operation.
     delegations: Vec<(u16, [u8; 16])>,
+    /// The program whose port it asks for. Only a live capture wants it, and never hands over its state.
+    #[serde(skip)]
+    asked_program: Option<Program>,
 }
 
 /// Reusable boxes of all connections: a call and its answer should not need an allocation.
@@ -77,6 +81,7 @@ impl SpareCalls {
                 (spare.program, spare.version, spare.procedure) = (program, version, procedure);
                 (spare.protection, spare.made, spare.members) = (protection, made, members);
                 (spare.announced, spare.slot, spare.delegations) = (announced, None, Vec::new());
+                spare.asked_program = None;
                 spare
             }
             None => Box::new(Waiting {
@@ -90,6 +95,7 @@ impl SpareCalls {
                 announced,
                 slot: None,
                 delegations: Vec::new(),
+                asked_program: None,
             }),
         }
     }
@@ -271,6 +277,9 @@ impl Rpc {
             let mut facts = Facts::default();
             nfs::results(waiting.program, waiting.version, waiting.procedure, results, &mut facts);
             note_results(&mut waiting, &facts, &mut answer, handles, output);
+            if let Some(program) = waiting.asked_program {
+                portmap::note_service((program, waiting.version), results, direction, link, output);
+            }
         }
         let silent = answer.status.is_none() && answer.outcome == Outcome::Succeeded;
         if silent && procedure::returns_status(waiting.program, waiting.version, waiting.procedure) {
@@ -302,6 +311,7 @@ fn is_compound(waiting: &Waiting) -> bool {
     waiting.procedure == 1 && (rpc::is_transient(waiting.program) || (waiting.program, waiting.version) == (NFS, 4))
 }
 
+const PORTMAP: u32 = 100_000;
 const NFS: u32 = 100_003;
 const MOUNT: u32 = 100_005;
 const MOUNT_MNT: u32 = 1;
@@ -317,6 +327,9 @@ fn note_arguments<S: Sink>(
     if is_compound(waiting) {
         compound::note(waiting, bytes, link, handles, output);
         return;
+    }
+    if waiting.program == PORTMAP && output.services.is_some() {
+        waiting.asked_program = portmap::asked_program(waiting, bytes);
     }
     let mut facts = Facts::default();
     nfs::arguments(waiting.program, waiting.version, waiting.procedure, bytes, &mut facts);

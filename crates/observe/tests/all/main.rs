@@ -17,6 +17,7 @@ mod lease_breaks;
 mod loss;
 mod oracle;
 mod pairing_model;
+mod portmap;
 mod rpc_tls;
 mod slots;
 mod small_segments;

@@ -3,10 +3,11 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::section::Lost;
 use super::socket::{PacketSocket, interface_index};
+use crate::named_services::NamedServices;
 
 /// How often the interface's own counters are read, in nanoseconds of capture time.
 const LOOK_NS: u64 = 1_000_000_000;
@@ -25,6 +26,9 @@ pub struct InterfaceCounts {
     save_error: Mutex<Option<io::Error>>,
     saves: AtomicBool,
     holes: Mutex<Vec<Hole>>,
+    /// For the services that portmappers name, if the filter follows them.
+    services: Option<Arc<NamedServices>>,
+    learned: Mutex<Vec<String>>,
 }
 
 /// Packets that were lost between two instants, ns since the Unix epoch.
@@ -39,7 +43,7 @@ pub struct Hole {
 }
 
 impl InterfaceCounts {
-    pub(super) fn of(name: &str) -> Self {
+    pub(super) fn of(name: &str, learns: bool) -> Self {
         Self {
             name: name.to_owned(),
             kernel_drops: AtomicU64::new(0),
@@ -51,6 +55,8 @@ impl InterfaceCounts {
             save_error: Mutex::new(None),
             saves: AtomicBool::new(true),
             holes: Mutex::default(),
+            services: learns.then(Arc::default),
+            learned: Mutex::default(),
         }
     }
 
@@ -87,6 +93,22 @@ impl InterfaceCounts {
     /// The holes since the last call.
     pub fn take_holes(&self) -> Vec<Hole> {
         std::mem::take(&mut self.holes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes the services that portmappers name: the filter will pass their packets. `None` with an expression as the filter.
+    pub fn services(&self) -> Option<Arc<NamedServices>> {
+        self.services.clone()
+    }
+
+    /// How the filter has changed since the last call, for people.
+    pub fn take_learned(&self) -> Option<String> {
+        let learned = std::mem::take(&mut *self.learned.lock().unwrap_or_else(PoisonError::into_inner));
+        (!learned.is_empty()).then(|| learned.join("; "))
+    }
+
+    /// The filter has changed, or could not be changed.
+    pub(super) fn learned(&self, text: String) {
+        self.learned.lock().unwrap_or_else(PoisonError::into_inner).push(text);
     }
 
     /// Packets were lost after `from_ns` (0: before the first one) and before `to_ns`.

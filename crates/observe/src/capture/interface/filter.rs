@@ -5,25 +5,42 @@
 //! IP fragments after the first have no ports and pass. The filter skips up to two VLAN tags that the network card did not strip; it does
 //! not look into tunnels.
 
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
 use libc::sock_filter;
 
 use crate::capture::{LinkType, MAX_PACKET_BYTES};
 
 /// Ports of SMB (over TCP and over NetBIOS), NFS and the port mapper.
 pub const FILE_SERVER_PORTS: [u16; 4] = [445, 139, 2049, 111];
-/// Maximum number of ports in a filter: a program has at most 4,096 instructions, and a port takes 24 of them.
+/// Maximum number of ports of all servers in a filter. A port takes 4 instructions, one per IP version and direction. A program has at
+/// most 4,096; older kernels accept about 1,200 in place of another program (net.core.optmem_max = 20 KiB).
 pub const MAX_PORTS: usize = 128;
+/// Maximum number of services in a filter: each takes 24 instructions at most, if each is on another server and has an IPv6 address.
+pub(super) const MAX_SERVICES: usize = 64;
 
-/// Loads: a byte or a half word at a place, a half word behind an IPv4 header, and the length of that header.
+/// Loads into register A: a byte or a half word at a place; a byte, a half word or a word at a distance from register X; a stored word.
 const LOAD_BYTE: u16 = 0x30;
 const LOAD_HALF: u16 = 0x28;
-const LOAD_HALF_BEHIND: u16 = 0x48;
-const LOAD_HEADER_LENGTH: u16 = 0xb1;
+const LOAD_BYTE_AT_X: u16 = 0x50;
+const LOAD_HALF_AT_X: u16 = 0x48;
+const LOAD_WORD_AT_X: u16 = 0x40;
+const LOAD_STORED: u16 = 0x60;
+const STORE: u16 = 0x02;
 const SHIFT_RIGHT: u16 = 0x74;
+const SHIFT_LEFT: u16 = 0x64;
+const AND: u16 = 0x54;
+const ADD_X: u16 = 0x0c;
+/// Sets X: to a number, or to A.
+const SET_X: u16 = 0x01;
+const A_TO_X: u16 = 0x07;
 const JUMP: u16 = 0x05;
 const IF_EQUAL: u16 = 0x15;
 const IF_ANY_BIT: u16 = 0x45;
 const RETURN: u16 = 0x06;
+/// Numbers that one jump of at most 255 instructions can pass over.
+const NUMBERS_MAX: usize = 128;
 
 const ETHERTYPE_AT: u32 = 12;
 const ETHERNET_LEN: u32 = 14;
@@ -37,17 +54,20 @@ const TCP: u32 = 6;
 const UDP: u32 = 17;
 /// IPv4's fragment offset, behind three flags.
 const FRAGMENT_OFFSET: u32 = 0x1fff;
+/// Where IPv4 has its addresses: of the source and of the destination.
+const IPV4_ADDRESSES: [u32; 2] = [12, 16];
 const IPV6_FRAGMENT: u32 = 44;
 const IPV6_LEN: u32 = 40;
+const IPV6_ADDRESSES: [u32; 2] = [8, 24];
 
 /// A place in a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Label {
     Pass,
     Drop,
-    /// Number of VLAN tags before the IPv4 or IPv6 header.
-    Four(u32),
-    Six(u32),
+    /// The IPv4 or IPv6 header, at X.
+    Four,
+    Six,
     /// One more VLAN tag.
     Tagged(u32),
 }
@@ -65,24 +85,26 @@ pub(super) fn nothing() -> Vec<sock_filter> {
     vec![statement(RETURN, 0)]
 }
 
-/// Lets packets of this link type from or to these ports through.
-pub(super) fn program(link: LinkType, ports: &[u16]) -> Vec<sock_filter> {
+/// Lets packets of this link type from or to these ports of any server through, and from or to these ports of single servers.
+pub(super) fn program(link: LinkType, ports: &[u16], services: &[SocketAddr]) -> Vec<sock_filter> {
     let mut program = Program::default();
     if link == LinkType::RawIp {
         program.add(LOAD_BYTE, 0);
         program.add(SHIFT_RIGHT, 4);
-        program.versions((4, 6), 0);
-        program.packets(0, 0, ports);
+        program.header(0, (4, 6));
     } else {
         for tags in 0..=TAGS_MAX {
             let more = if tags < TAGS_MAX { Label::Tagged(tags + 1) } else { Label::Drop };
             program.place(Label::Tagged(tags));
             program.add(LOAD_HALF, ETHERTYPE_AT + tags * VLAN_TAG_LEN);
             VLAN_TAGS.iter().for_each(|&tag| program.jump_if(IF_EQUAL, tag, more));
-            program.versions((IPV4, IPV6), tags);
-            program.packets(ETHERNET_LEN + tags * VLAN_TAG_LEN, tags, ports);
+            program.header(ETHERNET_LEN + tags * VLAN_TAG_LEN, (IPV4, IPV6));
         }
     }
+    let mut servers: BTreeMap<IpAddr, Vec<u16>> = BTreeMap::new();
+    services.iter().for_each(|service| servers.entry(service.ip()).or_default().push(service.port()));
+    program.ipv4(ports, &servers);
+    program.ipv6(ports, &servers);
     program.place(Label::Drop);
     program.add(RETURN, 0);
     program.place(Label::Pass);
@@ -110,39 +132,99 @@ impl Program {
         self.jump(to);
     }
 
-    /// Tests the version field of IP.
-    fn versions(&mut self, (four, six): (u32, u32), tags: u32) {
-        self.jump_if(IF_EQUAL, four, Label::Four(tags));
-        self.jump_if(IF_EQUAL, six, Label::Six(tags));
+    /// Goes on with an IP header at `start`, if A is one of the two versions.
+    fn header(&mut self, start: u32, (four, six): (u32, u32)) {
+        self.add(SET_X, start);
+        self.jump_if(IF_EQUAL, four, Label::Four);
+        self.jump_if(IF_EQUAL, six, Label::Six);
         self.jump(Label::Drop);
     }
 
-    /// Looks at an IP packet that begins at `start`.
-    fn packets(&mut self, start: u32, tags: u32, ports: &[u16]) {
-        self.place(Label::Four(tags));
-        self.add(LOAD_HALF, start + 6);
+    /// Looks at an IPv4 packet at X, then at its ports. X becomes the place of the ports.
+    fn ipv4(&mut self, ports: &[u16], servers: &BTreeMap<IpAddr, Vec<u16>>) {
+        self.place(Label::Four);
+        self.add(LOAD_HALF_AT_X, 6);
         self.jump_if(IF_ANY_BIT, FRAGMENT_OFFSET, Label::Pass);
-        self.add(LOAD_HEADER_LENGTH, start);
-        self.transport(start + 9, [(LOAD_HALF_BEHIND, start), (LOAD_HALF_BEHIND, start + 2)], ports);
-        self.place(Label::Six(tags));
-        self.add(LOAD_BYTE, start + 6);
-        self.jump_if(IF_EQUAL, IPV6_FRAGMENT, Label::Pass);
-        let ports_at = start + IPV6_LEN;
-        self.transport(start + 6, [(LOAD_HALF, ports_at), (LOAD_HALF, ports_at + 2)], ports);
+        self.has_ports(9);
+        for (stored, at) in (0..).zip(IPV4_ADDRESSES) {
+            self.add(LOAD_WORD_AT_X, at);
+            self.add(STORE, stored);
+        }
+        // The length of the header, in words of 4 bytes.
+        self.add(LOAD_BYTE_AT_X, 0);
+        self.add(AND, 15);
+        self.add(SHIFT_LEFT, 2);
+        self.add(ADD_X, 0);
+        self.add(A_TO_X, 0);
+        self.ports(0, ports);
+        for (server, ports) in servers {
+            let IpAddr::V4(server) = server else { continue };
+            for direction in 0..2 {
+                self.server(&[(LOAD_STORED, direction, server.to_bits())], 2 * direction, ports);
+            }
+        }
+        self.jump(Label::Drop);
     }
 
-    /// Looks at the protocol, one byte at `protocol_at`, and at both ports.
-    fn transport(&mut self, protocol_at: u32, loads: [(u16, u32); 2], ports: &[u16]) {
-        self.add(LOAD_BYTE, protocol_at);
+    /// Looks at an IPv6 packet at X, then at its ports.
+    fn ipv6(&mut self, ports: &[u16], servers: &BTreeMap<IpAddr, Vec<u16>>) {
+        self.place(Label::Six);
+        self.add(LOAD_BYTE_AT_X, 6);
+        self.jump_if(IF_EQUAL, IPV6_FRAGMENT, Label::Pass);
+        self.has_ports(6);
+        self.ports(IPV6_LEN, ports);
+        for (server, ports) in servers {
+            let IpAddr::V6(server) = server else { continue };
+            for (address_at, port_at) in IPV6_ADDRESSES.into_iter().zip([IPV6_LEN, IPV6_LEN + 2]) {
+                // The last word first: it differs most between servers.
+                let words = [(12, 0), (8, 32), (4, 64), (0, 96)];
+                let tests =
+                    words.map(|(at, shift)| (LOAD_WORD_AT_X, address_at + at, (server.to_bits() >> shift) as u32));
+                self.server(&tests, port_at, ports);
+            }
+        }
+        self.jump(Label::Drop);
+    }
+
+    /// Drops packets of other protocols than TCP and UDP. The protocol is a byte at this distance from X.
+    fn has_ports(&mut self, protocol_at: u32) {
+        self.add(LOAD_BYTE_AT_X, protocol_at);
         // Over the jump that ends it: TCP by two, UDP by one.
         self.code.push(sock_filter { code: IF_EQUAL, jt: 2, jf: 0, k: TCP });
         self.code.push(sock_filter { code: IF_EQUAL, jt: 1, jf: 0, k: UDP });
         self.jump(Label::Drop);
-        for (load, at) in loads {
-            self.add(load, at);
-            ports.iter().for_each(|&port| self.jump_if(IF_EQUAL, u32::from(port), Label::Pass));
+    }
+
+    /// Passes a packet from or to one of these ports. The packet's ports are at this distance from X.
+    fn ports(&mut self, at: u32, ports: &[u16]) {
+        for at in [at, at + 2] {
+            self.add(LOAD_HALF_AT_X, at);
+            self.pass_if_any(ports);
         }
-        self.jump(Label::Drop);
+    }
+
+    /// Passes a packet if all these loads give these numbers, and the half word at this distance from X is one of these ports.
+    fn server(&mut self, address: &[(u16, u32, u32)], port_at: u32, ports: &[u16]) {
+        // Of the last part: a load, the ports, and a jump over a return.
+        let mut left = 2 * address.len() + ports.len() + 3;
+        for &(load, at, number) in address {
+            self.add(load, at);
+            left -= 2;
+            self.code.push(sock_filter { code: IF_EQUAL, jt: 0, jf: left as u8, k: number });
+        }
+        self.add(LOAD_HALF_AT_X, port_at);
+        self.pass_if_any(ports);
+    }
+
+    /// Passes a packet if A is one of these numbers.
+    fn pass_if_any(&mut self, numbers: &[u16]) {
+        for numbers in numbers.chunks(NUMBERS_MAX) {
+            for (number, left) in numbers.iter().zip((1..=numbers.len()).rev()) {
+                self.code.push(sock_filter { code: IF_EQUAL, jt: left as u8, jf: 0, k: u32::from(*number) });
+            }
+            self.add(JUMP, 1);
+            self.add(RETURN, MAX_PACKET_BYTES);
+        }
     }
 
     /// Puts the distances into the jumps.
@@ -175,21 +257,33 @@ mod tests {
             let bytes = packet.get(at..at + len)?;
             Some(bytes.iter().fold(0u32, |number, &byte| number << 8 | u32::from(byte)))
         };
-        let (mut at, mut a, mut x) = (0, 0u32, 0usize);
+        let (mut at, mut a, mut x, mut stored) = (0, 0u32, 0u32, [None; 16]);
         loop {
             let sock_filter { code, jt, jf, k } = program[at];
-            let place = k as usize;
+            let (place, behind_x) = (k as usize, x.wrapping_add(k) as usize);
             let loaded = match code {
                 LOAD_BYTE => number(place, 1),
                 LOAD_HALF => number(place, 2),
-                LOAD_HALF_BEHIND => number(x + place, 2),
-                LOAD_HEADER_LENGTH => number(place, 1).inspect(|byte| x = 4 * (*byte as usize & 15)).map(|_| a),
+                LOAD_BYTE_AT_X => number(behind_x, 1),
+                LOAD_HALF_AT_X => number(behind_x, 2),
+                LOAD_WORD_AT_X => number(behind_x, 4),
+                LOAD_STORED => Some(stored[place].expect("the kernel refuses to load what was not stored")),
                 SHIFT_RIGHT => Some(a >> k),
+                SHIFT_LEFT => Some(a << k),
+                AND => Some(a & k),
+                ADD_X => Some(a + x),
+                STORE | SET_X | A_TO_X | JUMP | IF_EQUAL | IF_ANY_BIT => Some(a),
                 RETURN => return k,
-                _ => Some(a),
+                _ => panic!("instruction {code:#x}"),
             };
             let Some(loaded) = loaded else { return 0 };
             a = loaded;
+            match code {
+                STORE => stored[place] = Some(a),
+                SET_X => x = k,
+                A_TO_X => x = a,
+                _ => {}
+            }
             at += 1 + match code {
                 JUMP => k as usize,
                 IF_EQUAL => usize::from(if a == k { jt } else { jf }),
@@ -210,7 +304,7 @@ mod tests {
         traffic.vlans = vlans.to_vec();
         traffic.udp(address(version, source), address(version, destination), &[7; 2_000], Some(1_480));
         let link = if link == Link::Ethernet { LinkType::Ethernet } else { LinkType::RawIp };
-        let program = program(link, &FILE_SERVER_PORTS);
+        let program = program(link, &FILE_SERVER_PORTS, &[]);
         assert!(program.len() <= 4_096);
         traffic.frames.iter().map(|frame| run(&program, &frame.bytes) > 0).collect()
     }
@@ -237,7 +331,7 @@ mod tests {
         for (version, port, expected) in [(4, 445, true), (4, 444, false), (6, 2049, true), (6, 2050, false)] {
             let mut traffic = Traffic::new(Link::Ethernet);
             traffic.udp(address(version, port), address(version, 50_000), &[0; 100], None);
-            let program = program(LinkType::Ethernet, &FILE_SERVER_PORTS);
+            let program = program(LinkType::Ethernet, &FILE_SERVER_PORTS, &[]);
             assert_eq!(run(&program, &traffic.frames[0].bytes) > 0, expected, "{version} {port}");
             assert_eq!(run(&nothing(), &traffic.frames[0].bytes), 0);
             // Cut anywhere it is no reason to fail.
@@ -245,9 +339,60 @@ mod tests {
         }
     }
 
+    /// Whether a datagram between these ends passes a filter with these services.
+    fn serves(link: Link, services: &[SocketAddr], source: &str, destination: &str) -> bool {
+        let mut traffic = Traffic::new(link);
+        traffic.udp(source.parse().unwrap(), destination.parse().unwrap(), &[0; 100], None);
+        let link = if link == Link::Ethernet { LinkType::Ethernet } else { LinkType::RawIp };
+        run(&program(link, &FILE_SERVER_PORTS, services), &traffic.frames[0].bytes) > 0
+    }
+
+    #[test]
+    fn a_service_is_a_port_of_one_server() {
+        let services = ["10.0.0.5:20048", "10.0.0.5:40001", "10.0.0.6:40002", "[fd00::5]:20048", "[fd00::6]:40001"];
+        let services = services.map(|service| service.parse().unwrap());
+        for link in [Link::Ethernet, Link::RawIp] {
+            for (server, other, passes) in [
+                ("10.0.0.5:20048", "10.0.0.1:900", true),
+                ("10.0.0.5:40001", "10.0.0.1:900", true),
+                ("10.0.0.6:40002", "10.0.0.5:900", true),
+                ("10.0.0.6:40001", "10.0.0.1:900", false),
+                ("10.0.0.5:40002", "10.0.0.1:900", false),
+                ("10.0.0.7:20048", "10.0.0.1:900", false),
+                // The port of the one and the address of the other.
+                ("10.0.0.5:900", "10.0.0.1:20048", false),
+                ("[fd00::5]:20048", "[fd00::1]:900", true),
+                ("[fd00::6]:40001", "[fd00::5]:900", true),
+                ("[fd00::6]:20048", "[fd00::1]:900", false),
+                ("[fd01::5]:20048", "[fd00::1]:900", false),
+                ("[fd00::5]:900", "[fd00::1]:20048", false),
+            ] {
+                for (source, destination) in [(server, other), (other, server)] {
+                    assert_eq!(serves(link, &services, source, destination), passes, "{source} to {destination}");
+                    assert!(!serves(link, &[], source, destination), "{source} to {destination}");
+                }
+            }
+            assert!(serves(link, &services, "10.0.0.9:2049", "10.0.0.1:900"), "and all that passed before");
+        }
+    }
+
     #[test]
     fn the_longest_program_is_one_that_the_kernel_takes() {
         let ports: Vec<u16> = (1..=MAX_PORTS as u16).collect();
-        assert!(program(LinkType::Ethernet, &ports).len() <= 4_096);
+        let longest = program(LinkType::Ethernet, &ports, &[]);
+        assert!(longest.len() <= 1_200, "{}: too long for older kernels", longest.len());
+        for many in [false, true] {
+            let server = |number: u16| if many { number } else { 1 };
+            let service = |number| SocketAddr::new([0xfd00, 0, 0, 0, 0, 0, 0, server(number)].into(), 40_000 + number);
+            let services: Vec<SocketAddr> = (1..=MAX_SERVICES as u16).map(service).collect();
+            let longest = program(LinkType::Ethernet, &ports, &services);
+            assert!(longest.len() <= 4_096, "{}", longest.len());
+            let mut traffic = Traffic::new(Link::Ethernet);
+            for service in &services {
+                traffic.udp(*service, address(6, 900), &[0; 100], None);
+                traffic.udp(address(6, 900), *service, &[0; 100], None);
+            }
+            assert!(traffic.frames.iter().all(|frame| run(&longest, &frame.bytes) > 0));
+        }
     }
 }

@@ -5,6 +5,8 @@
 //!                                                                    └─ a ring of files
 //! ```
 //!
+//! The filter grows: the observer reports the services that portmappers name ([`InterfaceCounts::services`]).
+//!
 //! An interface is a stream of pcapng blocks, so everything behind it is what it is for a pipe from tcpdump, and the files that it stores
 //! are, byte for byte, what was analysed. Packets that the kernel or the interface lost are in the stream, as statistics of the interface.
 //!
@@ -15,6 +17,7 @@ mod counts;
 mod error;
 mod filter;
 mod folder;
+mod ports;
 mod rights;
 mod ring;
 mod section;
@@ -38,6 +41,7 @@ use super::LinkType;
 use super::stop::{LOOK, Live, StopReading};
 use super::waiting::is_ready;
 use folder::Folder;
+use ports::PortFilter;
 use ring::{Ring, RingLayout};
 use section::Lost;
 use socket::PacketSocket;
@@ -68,6 +72,8 @@ pub struct Interface {
     name: Box<str>,
     link: LinkType,
     socket: PacketSocket,
+    /// The filter, unless it is an expression.
+    filter: Option<PortFilter>,
     ring: Ring,
     folder: Option<Folder>,
     counts: Arc<InterfaceCounts>,
@@ -156,10 +162,17 @@ impl Interface {
         if let Some(error) = socket.take_error().map_err(failed)? {
             return Err(failed(error));
         }
-        let program = match &filter {
-            None => filter::program(link, &ports),
-            Some(expression) => tcpdump::program(link, expression)
-                .map_err(|source| InterfaceError::Filter { expression: expression.as_str().into(), source })?,
+        let (filter, program) = match &filter {
+            None => {
+                let filter = PortFilter::new(link, ports);
+                let program = filter.program();
+                (Some(filter), program)
+            }
+            Some(expression) => {
+                let program = tcpdump::program(link, expression);
+                let refused = |source| InterfaceError::Filter { expression: expression.as_str().into(), source };
+                (None, program.map_err(refused)?)
+            }
         };
         rights::drop_capabilities().map_err(failed)?;
         let mut head = Vec::new();
@@ -168,7 +181,7 @@ impl Interface {
             let folder: Box<str> = save.folder.display().to_string().into();
             Folder::new(save, head.clone()).map_err(|source| InterfaceError::Save { folder, source })
         });
-        let counts = Arc::new(InterfaceCounts::of(&name));
+        let counts = Arc::new(InterfaceCounts::of(&name, filter.is_some()));
         let folder = folder.transpose()?;
         socket.filter(&program).map_err(failed)?;
         let (losses, stop) = (Losses::default(), StopReading::default());
@@ -177,6 +190,7 @@ impl Interface {
             name,
             link,
             socket,
+            filter,
             ring,
             folder,
             counts,
@@ -205,8 +219,21 @@ impl Interface {
         Self { stop, ..self }
     }
 
+    /// Has the filter pass the packets of the services that portmappers named since the last call. The kernel exchanges the programs
+    /// without losing a packet, but packets of a service that came before are lost.
+    fn learn(&mut self) {
+        let (Some(filter), Some(services)) = (&mut self.filter, self.counts.services()) else { return };
+        let named = services.take();
+        // The filter for the end of a capture must stay.
+        if !named.is_empty() && self.end == End::Open && !self.stop.asked() {
+            let changes = filter.add(&named, |program| self.socket.filter(program));
+            changes.into_iter().for_each(|change| self.counts.learned(change));
+        }
+    }
+
     /// Whether there is something to read, after waiting for it a little.
     fn poll(&mut self, within: Duration) -> io::Result<bool> {
+        self.learn();
         let ready = is_ready(&self.socket, within)?;
         if !ready && self.losses.hole > 0 {
             // No packet ends the hole. The kernel stamps packets by the same clock.
@@ -225,6 +252,7 @@ impl Interface {
 
     /// Takes the next block of the ring, if there is one.
     fn take_block(&mut self) -> io::Result<bool> {
+        self.learn();
         let Self { ring, folder, losses, blocks, name, link, counts, last_ns, .. } = self;
         let Some(block) = ring.block() else { return Ok(false) };
         let mut unsaved = blocks.len();

@@ -1,12 +1,14 @@
 //! Loopback, captured. Needs CAP_NET_RAW.
 
-use std::net::UdpSocket;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::Path;
 
 use plimsoll_testkit::servers::Scratch;
+use plimsoll_wire::rpc::Program;
 
 use super::*;
 use crate::capture::{Captures, Input, Next, capture_files};
+use crate::named_services::NamedService;
 
 /// Datagrams of tests: NFS' port may be anybody's.
 struct Sender {
@@ -112,6 +114,48 @@ fn a_filter_of_tcpdump_replaces_the_ports() {
     other.send(30, 100);
     stop.ask();
     assert_eq!(frames(&mut captures).len(), 20);
+}
+
+#[test]
+fn a_service_passes_once_it_is_named() {
+    let (sender, other) = (Sender::new(), Sender::new());
+    let Some(interface) = open(options(vec![sender.port()], None)) else { return };
+    let (stop, counts) = (StopReading::default(), interface.counts());
+    let mut captures = Captures::of_interface(interface, stop.clone()).unwrap().as_they_come();
+    other.send(5, 100);
+    let name = |port| {
+        let service = NamedService { program: Program::Nfs, server: Ipv4Addr::LOCALHOST.into(), port };
+        counts.services().unwrap().add(service);
+    };
+    name(other.port());
+    // The filter changes when the reader looks for packets.
+    assert!(matches!(captures.next_or_idle().unwrap(), Next::Idle));
+    let said = counts.take_learned().unwrap();
+    assert!(said.ends_with(&format!("of 127.0.0.1: also capturing port {} (NFS) from now on", other.port())), "{said}");
+    other.send(7, 100);
+    stop.ask();
+    // At its end a capture has a filter of its own, which stays.
+    name(40_001);
+    assert_eq!(frames(&mut captures).len(), 7);
+    assert_eq!(counts.take_learned(), None);
+}
+
+#[test]
+fn the_kernel_takes_the_longest_program() {
+    let Ok(socket) = PacketSocket::open() else { return println!("SKIPPED: needs root, to capture an interface") };
+    let ports: Vec<u16> = (1..=MAX_PORTS as u16).collect();
+    let services = [4u8, 6].map(|version| {
+        let service = |host: u16| {
+            let ip = if version == 4 { [10, 0, 0, host as u8].into() } else { [0xfd00, 0, 0, 0, 0, 0, 0, host].into() };
+            SocketAddr::new(ip, 40_000)
+        };
+        (1..=filter::MAX_SERVICES as u16).map(service).collect::<Vec<_>>()
+    });
+    for services in services {
+        for link in [LinkType::Ethernet, LinkType::RawIp] {
+            socket.filter(&filter::program(link, &ports, &services)).unwrap();
+        }
+    }
 }
 
 #[test]

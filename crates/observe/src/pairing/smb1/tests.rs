@@ -46,6 +46,7 @@ impl Bench {
             slots: Default::default(),
             delegations: Default::default(),
             spare_calls: Default::default(),
+            services: None,
         };
         let link = ConnectionContext {
             connection: 0,
