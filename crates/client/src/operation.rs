@@ -244,7 +244,7 @@ operations! {
         /// overlap the result depends on their order, as with any copy.
         CopyRange { from: FileKey, from_offset: u64, to: FileKey, to_offset: u64, length: u32 },
         /// Copies the beginning of a file to another one within the server (SMB FSCTL_SRV_COPYCHUNK, NFS 4.2 COPY, copy_file_range).
-        /// [`Reply::Written`]: fewer bytes where the source ends.
+        /// [`Reply::Written`]: fewer bytes where the source ends (NFS: or an error).
         Copy { from: FileKey, to: FileKey, length: u32 },
         /// The same, but both files share the data (NFS 4.2 CLONE); 0: the whole file.
         Clone { from: FileKey, to: FileKey, length: u64 },

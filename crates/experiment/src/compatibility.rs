@@ -58,7 +58,7 @@ fn check_version(workload: &Workload, target: &Target) -> Result<(), Usage> {
         _ => {
             return workload.nfs_4_2_alone().map_or(Ok(()), |step| {
                 Err(Usage(format!(
-                    "workload {name} uses the step `{step}`, which only NFS 4.2 has; give an nfs:// target"
+                    "workload {name} uses the step `{step}`, which only NFS 4.2 has; give an nfs:// target with version=4.2"
                 )))
             });
         }

@@ -150,7 +150,8 @@ const DOS: &[StatusRule] = &[
 const NFS: &[StatusRule] = &[
     expected(2, "NFS4ERR_NOENT", NFS_LOOKUPS),
     rule(5, "NFS4ERR_IO", Failed),
-    rule(6, "NFS4ERR_NXIO", Failed),
+    // What SEEK asks: no data follows, or the file ends before.
+    expected(6, "NFS4ERR_NXIO", ATTRIBUTES),
     rule(28, "NFS4ERR_NOSPC", Failed),
     rule(70, "NFS4ERR_STALE", Failed),
     rule(99, "NFSERR_WFLUSH", Failed),
@@ -334,6 +335,8 @@ mod tests {
         assert_eq!(ends(Protocol::Nfs3, 3, 2), Expected, "LOOKUP");
         assert_eq!(ends(Protocol::Nfs3, 12, 2), Refused, "REMOVE");
         assert_eq!(ends(Protocol::Nfs4, 18, 2), Expected, "OPEN");
+        assert_eq!(ends(Protocol::Nfs4, 69, 6), Expected, "SEEK");
+        assert_eq!(ends(Protocol::Nfs4, 25, 6), Refused, "READ");
         assert_eq!(ends(Protocol::Mount, 1, 2), Refused, "MNT");
         assert_eq!(ends(Protocol::File, 6, 2), Expected, "fstatat");
     }

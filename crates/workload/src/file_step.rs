@@ -142,6 +142,9 @@ impl FileStep {
             FileStep::Truncate(size) => Ok(FileStep::Truncate(scaled(size))),
             FileStep::Allocate(range) => Ok(FileStep::Allocate(range.compile(scaled)?)),
             FileStep::Deallocate(range) => Ok(FileStep::Deallocate(range.compile(scaled)?)),
+            FileStep::SeekData(offset) | FileStep::SeekHole(offset) if offset.0 > LARGEST_OWN => {
+                Err(format!("expected an offset of at most {}", Size(LARGEST_OWN)))
+            }
             FileStep::SeekData(offset) => Ok(FileStep::SeekData(scaled(offset))),
             FileStep::SeekHole(offset) => Ok(FileStep::SeekHole(scaled(offset))),
             FileStep::CopyRange { from, to, length } => {
@@ -223,9 +226,11 @@ impl FileStep {
 impl RangeText {
     /// The range with scaled sizes, or the error in it.
     fn compile(self, scaled: impl Fn(Size) -> Size) -> Result<Self, String> {
-        let most = Size(LARGEST_OWN);
-        if !(1..=LARGEST_OWN).contains(&self.length.0) || self.offset.0 > LARGEST_OWN {
-            return Err(format!("expected a length of 1B to {most}, and an offset of at most {most}"));
+        if !(1..=LARGEST_OWN).contains(&self.length.0) || self.offset.0 > LARGEST_OWN - self.length.0 {
+            let most = Size(LARGEST_OWN);
+            return Err(format!(
+                "expected a \"length\" of at least 1B, and the range within the first {most} of the file"
+            ));
         }
         Ok(Self { offset: scaled(self.offset), length: scaled(self.length) })
     }

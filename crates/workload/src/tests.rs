@@ -266,8 +266,10 @@ fn ranges_and_copies_are_checked() {
     let own = |step: &str| parsed("own", &format!("\"create\", {step}, \"close\", \"remove\"")).map(|_| ());
     assert!(own("{ allocate = { offset = \"0B\", length = \"1TiB\" } }").is_ok());
     for (result, problem) in [
-        (own("{ allocate = { offset = \"0B\", length = \"0B\" } }"), "expected a length of 1B to"),
-        (own("{ deallocate = { offset = \"2TiB\", length = \"1B\" } }"), "an offset of at most"),
+        (own("{ allocate = { offset = \"0B\", length = \"0B\" } }"), "expected a \"length\" of at least 1B"),
+        (own("{ deallocate = { offset = \"1TiB\", length = \"1B\" } }"), "the range within the first 1TiB"),
+        (own("{ allocate = { offset = \"1B\", length = \"1TiB\" } }"), "the range within the first 1TiB"),
+        (own("{ seek-hole = \"2TiB\" }"), "an offset of at most 1TiB"),
         (own("{ allocate = { offset = \"0B\" } }"), "missing field"),
         (own("\"allocate\""), "this step needs options"),
         (

@@ -183,7 +183,8 @@ pub(super) struct ScriptText {
     /// Files that each slot leaves open between iterations (a client has `depth` slots); 0 or absent: each iteration closes its file.
     #[schemars(with = "Option<u32>", example = 16)]
     pub(super) keep_open: Option<Spanned<u32>>,
-    /// Fraction of the reads whose data is compared with the data written; absent: none.
+    /// Fraction of the reads whose data is compared with the data written; absent: none. Own files with holes or copied
+    /// ranges are not compared.
     pub(super) verify: Option<Fraction>,
     /// Oplock, lease or durable handle that each open requests.
     pub(super) caching: Caching,

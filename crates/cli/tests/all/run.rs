@@ -389,7 +389,7 @@ fn operations_of_nfs_4_2_are_on_the_wire_as_the_client_says() {
     for (workload, target, says) in [
         (&added, "embedded:nfs?version=4.1", "only from version 4.2 on, but the target has version 4.1"),
         (&copies, "embedded:nfs", "step `copy`, which NFS has only from version 4.2 on, but the target has version 3"),
-        (&added, directory.as_str(), "step `clone`, which only NFS 4.2 has; give an nfs:// target"),
+        (&added, directory.as_str(), "step `clone`, which only NFS 4.2 has; give an nfs:// target with version=4.2"),
     ] {
         let output = plimsoll(&["run", workload, "--target", target, "--duration", "100ms"]);
         let said = String::from_utf8_lossy(&output.stderr);

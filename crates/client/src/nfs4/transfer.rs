@@ -108,7 +108,7 @@ impl Job {
             if let Some(tag) = tag {
                 contents.read(offset, count, |piece| pass_on(piece, tag, events))?;
             }
-            (bytes, contents.eof)
+            (bytes, contents.ends_by(offset, count))
         } else {
             let data = found.data.filter(|data| data.count <= count).ok_or(Malformed)?;
             if *keep && data.kept.len() != data.count as usize {

@@ -27,8 +27,6 @@ pub struct ClientTally {
     /// Connections that were lost or could not be made. These are not actions, whatever was outstanding. A short list: one entry per
     /// kind.
     pub connection_failures: Vec<ConnectionFailure>,
-    /// File data read and written, bytes.
-    pub payload_bytes: u64,
     /// Successful reads, except those of scenarios that know the content; the same holds for the next fields.
     pub reads: u64,
     /// Those that returned fewer bytes than asked for, but some.

@@ -17,7 +17,6 @@ pub struct Watch {
     iterations: AtomicU64,
     actions: AtomicU64,
     errors: AtomicU64,
-    bytes: AtomicU64,
 }
 
 /// The phase of a run.
@@ -58,8 +57,6 @@ pub struct Progress {
     pub actions: u64,
     /// Actions that failed.
     pub errors: u64,
-    /// File data read and written, bytes.
-    pub bytes: u64,
 }
 
 const PHASES: [Phase; 7] =
@@ -108,12 +105,11 @@ impl Watch {
             iterations: self.iterations.load(Relaxed),
             actions: self.actions.load(Relaxed),
             errors: self.errors.load(Relaxed),
-            bytes: self.bytes.load(Relaxed),
         }
     }
 
     pub(super) fn begin(&self, clients: u32) {
-        for counter in [&self.iterations, &self.actions, &self.errors, &self.bytes] {
+        for counter in [&self.iterations, &self.actions, &self.errors] {
             counter.store(0, Relaxed);
         }
         self.connected.store(0, Relaxed);
@@ -129,11 +125,10 @@ impl Watch {
         }
     }
 
-    pub(super) fn add(&self, iterations: u64, actions: u64, errors: u64, bytes: u64) {
+    pub(super) fn add(&self, iterations: u64, actions: u64, errors: u64) {
         self.iterations.fetch_add(iterations, Relaxed);
         self.actions.fetch_add(actions, Relaxed);
         self.errors.fetch_add(errors, Relaxed);
-        self.bytes.fetch_add(bytes, Relaxed);
     }
 
     pub(super) fn connected(&self, more: u32, fewer: u32) {

@@ -62,7 +62,6 @@ pub(crate) struct Fresh {
     pub(crate) iterations: u64,
     pub(crate) actions: u64,
     pub(crate) errors: u64,
-    pub(crate) bytes: u64,
 }
 
 impl<S: Sink> Events for Accounting<'_, S> {
@@ -277,22 +276,16 @@ impl<'a, S: Sink> Accounting<'a, S> {
             self.error(client_index, &failure, intended);
             return;
         }
-        let bytes = match done.result {
-            Ok(Reply::Read { bytes } | Reply::Written { bytes }) => u64::from(bytes),
-            _ => 0,
-        };
         self.fresh.actions += 1;
-        self.fresh.bytes += bytes;
         if self.measures(intended)
             && let Some(tally) = self.tallies.get_mut(client_index)
         {
             let response = u64::try_from(done.at.saturating_sub(begun)).unwrap_or(0);
             tally.actions += 1;
             tally.without_request += u64::from(!has_asked);
-            tally.payload_bytes += bytes;
-            if let (Ok(Reply::Read { .. }), Some(asked)) = (&done.result, asked_bytes.filter(|asked| *asked > 0)) {
+            if let (&Ok(Reply::Read { bytes }), Some(asked)) = (&done.result, asked_bytes.filter(|asked| *asked > 0)) {
                 tally.reads += 1;
-                tally.short_reads += u64::from(bytes > 0 && bytes < u64::from(asked));
+                tally.short_reads += u64::from(bytes > 0 && bytes < asked);
                 tally.empty_reads += u64::from(bytes == 0);
             }
             tally.responses.record(response);

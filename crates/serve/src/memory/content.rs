@@ -125,7 +125,11 @@ impl Content {
 
     /// Makes a hole; the size stays.
     pub(crate) fn deallocate(&mut self, offset: u64, length: u64) {
-        let end = offset.saturating_add(length);
+        let end = match offset.saturating_add(length) {
+            // The last page has nothing behind the end of the file.
+            end if end >= self.size => self.size.next_multiple_of(PAGE),
+            end => end,
+        };
         // Pages that are within the hole as a whole.
         let whole = offset.div_ceil(PAGE)..end / PAGE;
         let gone: Vec<u64> = self.pages.range(whole.start..whole.end.max(whole.start)).map(|(at, _)| *at).collect();
@@ -140,10 +144,12 @@ impl Content {
         }
     }
 
-    /// Where the next data begins from an offset on, and where the hole after it; `None` if there is only a hole up to the end.
-    pub(crate) fn next_data(&self, offset: u64) -> Option<(u64, u64)> {
+    /// Where the next data begins from an offset on, and where the hole after it; `None` if there is only a hole up to the end. Pages
+    /// behind `until` are not looked at, and count as a hole.
+    pub(crate) fn next_data(&self, offset: u64, until: u64) -> Option<(u64, u64)> {
         let mut found: Option<(u64, u64)> = None;
-        for (number, page) in self.pages.range(offset / PAGE..) {
+        let first = offset / PAGE;
+        for (number, page) in self.pages.range(first..until.div_ceil(PAGE).max(first)) {
             let (start, stop) = (number * PAGE, (number * PAGE + page.len() as u64).min(self.size));
             match &mut found {
                 _ if stop <= offset || start >= stop => {}
@@ -248,22 +254,31 @@ mod tests {
                 1 => {
                     content.deallocate(offset, length);
                     plain[range].fill(0);
+                    let mut whole = offset.div_ceil(PAGE)..(offset + length) / PAGE;
+                    let is_hole = |page: u64| content.next_data(page * PAGE, (page + 1) * PAGE).is_none();
+                    assert!(whole.all(is_hole), "round {round}: data in a hole");
                 }
                 _ => content.allocate(offset, range.len() as u64).unwrap(),
             }
             assert!(content.read(0, 6 * PAGE as u32).0 == plain, "round {round}");
             assert_eq!(content.used(), budget.limit() - budget.free());
             let (mut at, mut data) = (0, vec![false; plain.len()]);
-            while let Some((start, stop)) = content.next_data(at) {
+            while let Some((start, stop)) = content.next_data(at, u64::MAX) {
                 assert!(start >= at && stop > start && stop <= 6 * PAGE, "round {round}: {start} to {stop}");
                 data[within(start)..within(stop)].fill(true);
                 at = stop;
             }
-            assert!(plain.iter().zip(&data).all(|(byte, data)| *byte == 0 || *data), "round {round}: data in a hole");
+            assert!(plain.iter().zip(&data).all(|(byte, data)| *byte == 0 || *data), "round {round}: a hole has data");
         }
         assert_eq!(content.size(), 6 * PAGE);
         content.deallocate(0, u64::MAX);
-        assert_eq!((content.used(), content.size(), content.next_data(0)), (0, 6 * PAGE, None));
+        assert_eq!((content.used(), content.size(), content.next_data(0, u64::MAX)), (0, 6 * PAGE, None));
+        // The last page is shorter than a page.
+        content.write(6 * PAGE, &[1; 100]).unwrap();
+        content.deallocate(6 * PAGE, 99);
+        assert_eq!(content.next_data(0, u64::MAX), Some((6 * PAGE, 6 * PAGE + 100)));
+        content.deallocate(6 * PAGE, 100);
+        assert_eq!((content.used(), content.size(), content.next_data(0, u64::MAX)), (0, 6 * PAGE + 100, None));
     }
 
     #[test]
@@ -271,7 +286,9 @@ mod tests {
         let (budget, mut content) = content(3 * PAGE);
         content.allocate(10, 2 * PAGE - 10).unwrap();
         assert_eq!((content.size(), content.used(), budget.free()), (2 * PAGE, 2 * PAGE, PAGE));
-        assert_eq!(content.next_data(0), Some((0, 2 * PAGE)), "allocated zeros are data");
+        assert_eq!(content.next_data(0, u64::MAX), Some((0, 2 * PAGE)), "allocated zeros are data");
+        assert_eq!(content.next_data(0, 1), Some((0, PAGE)), "only one page was looked at");
+        assert_eq!(content.next_data(5 * PAGE, 2 * PAGE), None);
         assert_eq!(content.allocate(0, 4 * PAGE), Err(Trouble::NoSpace));
         assert_eq!(content.allocate(0, LONGEST), Err(Trouble::NoSpace));
         assert_eq!(content.allocate(1, LONGEST), Err(Trouble::TooLarge));

@@ -130,10 +130,20 @@ impl Node {
         Ok(())
     }
 
-    /// Where the next data begins and ends from an offset on, if there is any, and the size of the file at that instant.
-    pub(crate) fn next_data(&self, offset: u64) -> Result<(Option<(u64, u64)>, u64), Trouble> {
+    /// Makes a hole, and extends a shorter file with it.
+    pub(crate) fn make_hole(&self, offset: u64, length: u64) -> Result<(), Trouble> {
+        let mut inner = self.change();
+        let content = inner.content()?;
+        content.deallocate(offset, length);
+        content.set_size(content.size().max(offset.saturating_add(length)))?;
+        inner.attributes.written();
+        Ok(())
+    }
+
+    /// Where the next data begins and ends from an offset on, if there is any before `until`, and the size of the file at that instant.
+    pub(crate) fn next_data(&self, offset: u64, until: u64) -> Result<(Option<(u64, u64)>, u64), Trouble> {
         match &self.look().body {
-            Body::File(content) => Ok((content.next_data(offset), content.size())),
+            Body::File(content) => Ok((content.next_data(offset, until), content.size())),
             Body::Directory(_) => Err(Trouble::IsADirectory),
             Body::Link(_) => Err(Trouble::WrongKind),
         }

@@ -32,6 +32,24 @@ struct Copying {
     count: u64,
 }
 
+impl Copying {
+    /// Copies the next bytes, or makes the next hole, after `done` bytes and before `wanted`; returns the length, which is 0 at the end of
+    /// the source.
+    fn piece(&self, done: u64, wanted: u64) -> Result<u64, Trouble> {
+        let (at, to, end) = (self.from_offset + done, self.to_offset + done, self.from_offset + wanted);
+        let (data, size) = self.from.next_data(at, end)?;
+        let (start, stop) = data.unwrap_or((end, end));
+        let hole = start.min(end).min(size).saturating_sub(at);
+        if hole > 0 {
+            self.to.make_hole(to, hole)?;
+            return Ok(hole);
+        }
+        let (bytes, _) = self.from.read(at, stop.min(end).saturating_sub(at).min(PIECE) as u32)?;
+        self.to.write(to, &bytes)?;
+        Ok(bytes.len() as u64)
+    }
+}
+
 impl Compound<'_, '_> {
     /// The common arguments of COPY and CLONE, checked. A count of 0 means the rest of the source.
     fn copying(&mut self) -> Done<Copying> {
@@ -61,23 +79,18 @@ impl Compound<'_, '_> {
         if servers > 0 {
             return Err(Status::NOTSUPP);
         }
-        let Copying { from, to, from_offset, to_offset, count } = copying;
-        if from.id() == to.id() {
+        if copying.from.id() == copying.to.id() {
             return Err(Status::INVAL);
         }
-        self.recall(&to)?;
-        let (wanted, mut done) = (count.min(LONGEST_COPY), 0);
+        self.recall(&copying.to)?;
+        let (wanted, mut done) = (copying.count.min(LONGEST_COPY), 0);
         while done < wanted {
-            let (data, _) = from.read(from_offset + done, (wanted - done).min(PIECE) as u32)?;
-            match to.write(to_offset + done, &data) {
+            match copying.piece(done, wanted) {
                 // The bytes before are copied.
                 Err(Trouble::NoSpace) if done > 0 => break,
-                written => written?,
-            }
-            done += data.len() as u64;
-            // The source became shorter meanwhile.
-            if data.is_empty() {
-                break;
+                // The source became shorter meanwhile.
+                Ok(0) => break,
+                copied => done += copied?,
             }
         }
         // No ID of a copy that goes on.
@@ -92,25 +105,25 @@ impl Compound<'_, '_> {
 
     /// CLONE: the whole range, or nothing of it.
     pub(super) fn clone_range(&mut self) -> Done {
-        let Copying { from, to, from_offset, to_offset, count } = self.copying()?;
+        let copying = self.copying()?;
+        let Copying { from_offset, to_offset, count, .. } = copying;
         let overlap = from_offset < to_offset.saturating_add(count) && to_offset < from_offset.saturating_add(count);
-        if from.id() == to.id() && overlap {
+        if copying.from.id() == copying.to.id() && overlap {
             return Err(Status::INVAL);
         }
-        self.recall(&to)?;
+        self.recall(&copying.to)?;
         if count == 0 {
             return Ok(());
         }
-        // Space is taken for all of it first, so that no write fails.
-        to.allocate(to_offset, count)?;
+        // Space is taken for all of it first, so that no write fails; holes return theirs. A client cannot ask for the rest of a clone, so
+        // the work has no other bound than this space, which is at most the memory of the file system.
+        copying.to.allocate(to_offset, count)?;
         let mut done = 0;
         while done < count {
-            let (data, _) = from.read(from_offset + done, (count - done).min(PIECE) as u32)?;
-            if data.is_empty() {
-                break;
+            match copying.piece(done, count)? {
+                0 => break,
+                copied => done += copied,
             }
-            to.write(to_offset + done, &data)?;
-            done += data.len() as u64;
         }
         Ok(())
     }
@@ -145,18 +158,20 @@ impl Compound<'_, '_> {
     pub(super) fn seek(&mut self) -> Done {
         let state = StateId::parse(&mut self.reader)?;
         let (offset, what) = (self.reader.u64()?, self.reader.u32()?);
-        let file = self.regular_file()?;
+        let file = self.file()?;
         self.may(&file, state, READ)?;
-        let (data, size) = file.next_data(offset)?;
+        if what > HOLE {
+            return Err(Status::UNION_NOTSUPP);
+        }
+        let (data, size) = file.next_data(offset, u64::MAX)?;
         if offset >= size {
             return Err(Status::NXIO);
         }
         let found = match (what, data) {
             (DATA, Some((start, _))) => start,
             (DATA, None) => size,
-            (HOLE, Some((start, end))) if start <= offset => end,
-            (HOLE, _) => offset,
-            _ => return Err(Status::UNION_NOTSUPP),
+            (_, Some((start, end))) if start <= offset => end,
+            _ => offset,
         };
         self.out.put_u32(u32::from(found >= size));
         self.out.put_u64(found);
@@ -166,7 +181,7 @@ impl Compound<'_, '_> {
     pub(super) fn read_plus(&mut self) -> Done {
         let state = StateId::parse(&mut self.reader)?;
         let (offset, count) = (self.reader.u64()?, self.reader.u32()?);
-        let file = self.regular_file()?;
+        let file = self.file()?;
         self.may(&file, state, READ)?;
         let eof_at = self.out.len();
         // Whether the file ends, and the number of segments.
@@ -174,19 +189,21 @@ impl Compound<'_, '_> {
         let end = offset.saturating_add(count.min(LONGEST_DATA).into());
         let (mut at, mut segments, mut size) = (offset, 0, file.stat().size);
         while at < end.min(size) && segments < MOST_SEGMENTS {
-            let (data, now) = file.next_data(at)?;
+            let (data, now) = file.next_data(at, end)?;
             size = now;
             let end = end.min(size);
             match data {
                 Some((start, stop)) if start == at => {
                     let (bytes, _) = file.read(at, u32::try_from(stop.min(end) - at).unwrap_or(0))?;
+                    // The file became shorter meanwhile: it ends here, or before.
+                    if bytes.is_empty() {
+                        size = size.min(at);
+                        break;
+                    }
                     self.out.put_u32(DATA);
                     self.out.put_u64(at);
                     self.out.put_opaque(&bytes);
                     at += bytes.len() as u64;
-                    if bytes.is_empty() {
-                        break;
-                    }
                 }
                 data => {
                     let stop = data.map_or(end, |(start, _)| start.min(end));
@@ -206,7 +223,7 @@ impl Compound<'_, '_> {
         Ok(())
     }
 
-    /// The current handle, of a regular file: 4.2 refuses others with one status.
+    /// The current handle, of a regular file that is to be changed: 4.2 refuses others with one status.
     fn regular_file(&self) -> Done<Arc<Node>> {
         let node = self.current()?;
         if node.kind() == Kind::File { Ok(Arc::clone(node)) } else { Err(Status::WRONG_TYPE) }

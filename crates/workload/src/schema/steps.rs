@@ -69,10 +69,12 @@ fn does(kind: OperationKind) -> &'static str {
         Kind::Setattr => "Sets the permission bits (SMB: the timestamps)",
         Kind::Find => "Searches the directory for the file's name",
         Kind::Copy => {
-            "Creates a file in the same directory, copies the file to it on the server (at most 4 GiB; SMB FSCTL_SRV_COPYCHUNK, \
-            NFS 4.2 COPY, copy_file_range), then closes and removes the copy. An empty file is not copied"
+            "Creates a file in the same directory, copies the file to it on the server (SMB FSCTL_SRV_COPYCHUNK, NFS 4.2 COPY, \
+            copy_file_range), then closes and removes the copy. Copies at most 4 GiB minus 64 KiB, and no empty file"
         }
-        Kind::Clone => "The same as copy with a clone: both files share the data (NFS 4.2 CLONE only)",
+        Kind::Clone => {
+            "Like copy, but with a clone (no limit of 4 GiB): both files share the data (NFS 4.2 CLONE only)"
+        }
         _ => "",
     }
 }

@@ -8,8 +8,8 @@ use super::next_action::NextAction;
 use crate::fileset::OWN_FILE;
 use crate::scenario::WrongData;
 
-/// The longest copy, bytes: the length of a copy has 32 bits.
-const LONGEST: u64 = u32::MAX as u64;
+/// The longest copy, bytes: the length of a copy has 32 bits, and servers may share only whole blocks.
+const LONGEST: u64 = (4 << 30) - (64 << 10);
 
 impl ScriptRunner {
     /// The next action of a step that copies the subject; `None` if there is nothing to copy.
@@ -25,7 +25,7 @@ impl ScriptRunner {
             CopyOfFile::None if size == 0 => None,
             CopyOfFile::None => {
                 let mut path = self.own_path(OWN_FILE, iteration.own.renames())?;
-                // Names of private files have digits and hyphens alone; this is a hexadecimal one.
+                // The clean-up knows private files by names of hexadecimal digits and hyphens, and "c" is such a digit.
                 path.push_str("-c");
                 self.new_path = path;
                 Some(NextAction::CreateCopy)

@@ -96,7 +96,7 @@ fn answers_that_violate_the_specification_end_in_a_failure() {
         ("the ID of a copy that is complete", (copy, copied(1, 1_000, 2, 1, [1, 1]))),
         ("four billion IDs", (copy, copied(u32::MAX, 1_000, 2, 1, [1, 1]))),
         ("a copy that is not complete", (copy, copied(0, 1_000, 2, 1, [1, 0]))),
-        ("a copy that is not in order", (copy, copied(0, 1_000, 2, 1, [0, 1]))),
+        ("a part that is not the first one", (copy, copied(0, 999, 2, 1, [0, 1]))),
         ("a copy of no known durability", (copy, copied(0, 1_000, 3, 1, [1, 1]))),
         ("a copy that is cut", (copy, copied(0, 1_000, 2, 1, [1, 1])[..28].to_vec())),
         ("bytes behind a copy", (copy, [copied(0, 1_000, 2, 1, [1, 1]), vec![0; 4]].concat())),
@@ -142,7 +142,8 @@ fn a_short_copy_goes_on() {
             row.chunks(8).take(3).map(|number| u64::from_be_bytes(number.try_into().unwrap())).collect();
         assert_eq!(numbers, [1_000 - asked, 1_000 - asked, asked], "source, destination, bytes");
         assert_eq!(row[24..], [1, 1, 0].map(u32::to_be_bytes).concat(), "in order, complete, on this server");
-        let results = results(&call, &copied(0, count, 2, 1, [1, 1]));
+        // For all of the rest, the order does not matter.
+        let results = results(&call, &copied(0, count, 2, 1, [u32::from(count < asked), 1]));
         play.answer(&call, &results);
     }
     assert_eq!(play.done(Tag(9)), Some(Ok(Reply::Written { bytes: 1_000 })));
@@ -159,6 +160,30 @@ fn a_short_copy_goes_on() {
     assert!(play.calls.is_empty());
     assert_eq!(play.done(Tag(11)), Some(Ok(Reply::Written { bytes: 0 })));
     play.check_rows("copies");
+}
+
+/// The server may have made the copy, so it must see the slot and the number of before, and the same range.
+#[test]
+fn a_copy_whose_answer_is_lost_is_asked_for_again_with_its_slot() {
+    let mut play = Play::connected_in(2);
+    let file = play.open();
+    play.begin(9, &copy(file));
+    let call = play.calls.remove(0);
+    let half = results(&call, &copied(0, 400, 2, 1, [1, 1]));
+    play.answer(&call, &half);
+    let lost = play.calls.remove(0);
+    assert!(play.lose());
+    play.rejoin();
+    let bind = play.calls.remove(0);
+    assert_eq!(bind.operations, [41]);
+    play.answer(&bind, &bind.fine());
+    let again = play.calls.remove(0);
+    let range = |call: &Asked| call.arguments[call.arguments.len() - 36..].to_vec();
+    assert_eq!((again.slot, &again.operations, range(&again)), (lost.slot, &lost.operations, range(&lost)));
+    let rest = results(&again, &copied(0, 600, 2, 1, [1, 1]));
+    play.answer(&again, &rest);
+    assert_eq!(play.done(Tag(9)), Some(Ok(Reply::Written { bytes: 1_000 })));
+    play.check_rows("a lost answer");
 }
 
 #[test]
@@ -208,6 +233,24 @@ fn holes_count_as_bytes_and_come_as_zeros() {
         play.seen.rows.iter().filter(|row| row.counted && row.procedure.name() == "READ_PLUS").collect();
     assert_eq!(payloads.iter().map(|row| row.payload_bytes).collect::<Vec<_>>(), [Some(8), Some(0)], "without holes");
     play.check_rows("holes");
+}
+
+#[test]
+fn a_hole_up_to_the_end_of_the_file_does_not_end_a_read_of_several_requests() {
+    let mut play = Play::connected_in(2);
+    let file = play.open();
+    let (length, mut calls) = (5_u32 << 20, 0);
+    play.begin(9, &Operation::ReadPlus { file, offset: 0, length, keep: true });
+    while play.done(Tag(9)).is_none() {
+        // The whole file is one hole, and so the hole in each answer is longer than what was asked for.
+        let call = play.calls.remove(0);
+        let results = results(&call, &contents(1, 1, &[(0, Err(length.into()))]));
+        play.answer(&call, &results);
+        calls += 1;
+    }
+    assert!(calls >= 5, "{calls}");
+    assert_eq!(play.done(Tag(9)), Some(Ok(Reply::Read { bytes: length })));
+    play.check_rows("a hole");
 }
 
 #[test]

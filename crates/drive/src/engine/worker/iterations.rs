@@ -149,7 +149,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             slot.begun = self.now;
             slot.has_asked = false;
             slot.asked_bytes = match operation {
-                Operation::Read { length, .. }
+                Operation::Read { length, .. } | Operation::ReadPlus { length, .. }
                     if !slot.scenario.as_ref().is_some_and(|it| it.knows_what_comes_back()) =>
                 {
                     Some(*length)

@@ -309,7 +309,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         let since = self.now.saturating_sub(self.ticked).max(period);
         self.ticked = self.now;
         let fresh = std::mem::take(&mut self.accounting.fresh);
-        self.job.watch.add(fresh.iterations, fresh.actions, fresh.errors, fresh.bytes);
+        self.job.watch.add(fresh.iterations, fresh.actions, fresh.errors);
         if self.job.watch.stopped() && matches!(self.phase, Phase::WarmUp | Phase::Measured) && !self.stopped {
             self.stopped = true;
             self.job.coordinator.end_at(self.now + NOTICE_NS);

@@ -43,7 +43,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
         self.leave_all()?;
         let fresh = self.accounting.fresh;
-        self.job.watch.add(fresh.iterations, fresh.actions, fresh.errors, fresh.bytes);
+        self.job.watch.add(fresh.iterations, fresh.actions, fresh.errors);
         Ok(WorkerResult {
             measured: self.accounting.window,
             sink: self.accounting.sink,

@@ -27,6 +27,11 @@ pub(super) fn bytes_kept(head: &[u8], decrypts: bool) -> usize {
     }
 }
 
+/// Bytes kept of a message of which [`HEAD_MAX`] bytes are kept so far. Its first packet may have ended before its READ_PLUS.
+pub(super) fn bytes_kept_later(kept: &[u8]) -> usize {
+    if kept.len() == HEAD_MAX && has_segments(kept) { SEGMENTS_MAX } else { kept.len() }
+}
+
 /// An RPC reply with the results of a READ_PLUS. (Those of other programs are hardly taken for it, and are only kept longer.)
 fn has_segments(head: &[u8]) -> bool {
     // The second word of a reply.
@@ -66,6 +71,8 @@ mod tests {
         assert_eq!(bytes_kept(&reply(68), false), SEGMENTS_MAX);
         assert_eq!(bytes_kept(&reply(68)[..94], false), SEGMENTS_MAX, "as soon as its number is there");
         assert_eq!(bytes_kept(&reply(25), false), HEAD_MAX, "READ has its length before its data");
+        let long = |operation| [reply(operation), vec![0; HEAD_MAX]].concat()[..HEAD_MAX].to_vec();
+        assert_eq!((bytes_kept_later(&long(68)), bytes_kept_later(&long(25))), (SEGMENTS_MAX, HEAD_MAX));
         let mut call = reply(68);
         call[7] = 0;
         assert_eq!(

@@ -80,6 +80,11 @@ impl PartialMessage {
         let captured = rest.len().min(take);
         let room = self.head_max - self.buffer.len();
         self.buffer.extend_from_slice(&rest[..captured.min(room)]);
+        if captured >= room {
+            self.head_max = head::bytes_kept_later(&self.buffer);
+            let more = captured.min(room + self.head_max - self.buffer.len());
+            self.buffer.extend_from_slice(&rest[room..more]);
+        }
         self.head_closed = captured < take;
     }
 

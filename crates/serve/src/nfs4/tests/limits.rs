@@ -2,9 +2,11 @@
 
 use plimsoll_wire::nfs::v4::getattr::ChangeAttributes;
 use plimsoll_wire::nfs::v4::lock::Unlock;
+use plimsoll_wire::nfs::v4::read_plus::ReadPlus;
 
 use super::*;
 use crate::memory::{Change, New};
+use crate::nfs4::limits::LONGEST_RECORD;
 use crate::nfs4::opens::Share;
 use crate::nfs4::ranges::Span;
 
@@ -110,6 +112,35 @@ fn a_denied_lock_obeys_the_limits_of_the_answer() {
         assert_eq!(statuses(&results), (expected.0, vec![53, 22, 12]));
         assert_eq!(results.len() > 1024, expected == Status::DENIED);
     }
+}
+
+#[test]
+fn a_read_plus_obeys_the_limit_of_the_answer() {
+    let server = server();
+    let mut client = Client::new(&server, b"one");
+    let (state, handle) = client.open(b"o", b"file", 3).unwrap();
+    let node = server.node(handle.as_bytes()).unwrap();
+    // Data and a hole in each page: no range of this length has more segments.
+    (0..16).for_each(|page| node.write(page << 16, &[7; 1000]).unwrap());
+    let read = |sequence: u32, response: u32| {
+        let slot = another_session(&client, sequence, Channel { response, ..CHANNEL });
+        let results = answer(&server, 2, |compound| {
+            compound.add(&slot).add(&PutHandle(&handle)).add(&ReadPlus { state, offset: 0, count: 1 << 20 });
+        });
+        assert!(results.len() <= response as usize, "{response}: {}", results.len());
+        results
+    };
+    for (sequence, response) in [(2, 512), (3, 16 << 10)] {
+        assert_eq!(statuses(&read(sequence, response)), (Status::REP_TOO_BIG.0, vec![53, 22, 68]));
+    }
+    let bytes = |results: &[u8]| match done(results, &[53, 22, 68])[2] {
+        Done::Contents(contents) => (contents.segments().count(), contents.data),
+        ref other => panic!("{other:?}"),
+    };
+    assert_eq!(bytes(&read(4, 32 << 10)), (31, 15 * 1024 + 1000));
+    node.write(0, &[7; 1 << 20]).unwrap();
+    assert_eq!(statuses(&read(5, 1 << 20)).0, Status::REP_TOO_BIG.0);
+    assert_eq!(bytes(&read(6, LONGEST_RECORD as u32)), (1, 1 << 20));
 }
 
 #[test]

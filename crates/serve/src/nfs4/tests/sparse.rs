@@ -70,6 +70,65 @@ fn a_copy_is_made_piece_by_piece() {
 }
 
 #[test]
+fn a_repeated_copy_is_answered_from_its_slot() {
+    let server = server();
+    let mut client = Client::new(&server, b"one");
+    let (from, source) = file(&mut client, b"source", b"0123456789");
+    let (to, target) = file(&mut client, b"target", b"");
+    client.sequence += 1;
+    let slot = client.slot(0, client.sequence);
+    let copy = || {
+        answer(&server, 2, |compound| {
+            compound.add(&slot).add(&PutHandle(&source)).add(&Save).add(&PutHandle(&target));
+            compound.add(&CopyRange { from, to, from_offset: 0, to_offset: 0, count: 10 });
+        })
+    };
+    let first = copy();
+    assert!(matches!(done(&first, &[53, 22, 32, 22, 60])[4], Done::Copied(Copied { count: 10, .. })));
+    server.node(source.as_bytes()).unwrap().write(0, b"xyz").unwrap();
+    assert!(copy() == first);
+    assert_eq!(bytes_of(&client, &target), b"0123456789", "it was not copied again");
+}
+
+#[test]
+fn copies_have_the_holes_of_their_source() {
+    let server = server();
+    let mut client = Client::new(&server, b"one");
+    // A hole, half a page of data, a hole in the middle, data, and a hole at the end.
+    let (from, source) = file(&mut client, b"source", b"");
+    let node = server.node(source.as_bytes()).unwrap();
+    for (offset, length) in [(PAGE, PAGE / 2), (5 * PAGE + 100, PAGE)] {
+        node.write(offset, &vec![7; length as usize]).unwrap();
+    }
+    node.make_hole(6 * PAGE + 200, 3 * PAGE).unwrap();
+    let size = node.stat().size;
+    let map = |handle: &FileHandle| {
+        let (node, mut at, mut data) = (server.node(handle.as_bytes()).unwrap(), 0, Vec::new());
+        while let (Some((start, stop)), _) = node.next_data(at, u64::MAX).unwrap() {
+            data.push((start, stop));
+            at = stop;
+        }
+        data
+    };
+    for (clones, name) in [(false, &b"copied"[..]), (true, b"cloned")] {
+        // What is there before is replaced, also by holes.
+        let (to, target) = file(&mut client, name, &[9; 3 * PAGE as usize]);
+        let (from_offset, to_offset, count) = (0, 0, size);
+        let files = (&source, &target);
+        let results = match clones {
+            true => on_two(&mut client, files, &CloneRange { from, to, from_offset, to_offset, count }),
+            false => on_two(&mut client, files, &CopyRange { from, to, from_offset, to_offset, count }),
+        };
+        assert_eq!(status(&results), Status::OK);
+        assert!(bytes_of(&client, &target) == bytes_of(&client, &source), "clones: {clones}");
+        let whole =
+            |data: Vec<(u64, u64)>| data.iter().map(|(start, stop)| (start / PAGE, stop.div_ceil(PAGE))).collect();
+        let (found, expected): (Vec<_>, Vec<_>) = (whole(map(&target)), whole(map(&source)));
+        assert_eq!(found, expected, "clones: {clones}");
+    }
+}
+
+#[test]
 fn copies_that_make_no_sense_are_refused() {
     let server = server();
     let mut client = Client::new(&server, b"one");
@@ -173,6 +232,25 @@ fn holes_are_found_and_read() {
 }
 
 #[test]
+fn a_search_for_neither_data_nor_a_hole_is_refused() {
+    let server = server();
+    let mut client = Client::new(&server, b"one");
+    let (state, handle) = file(&mut client, b"file", b"data");
+    for offset in [0, 99] {
+        client.sequence += 1;
+        let mut arguments = Vec::new();
+        let mut compound = Compound::begin(2, &mut arguments);
+        compound.add(&client.slot(0, client.sequence)).add(&PutHandle(&handle));
+        compound.add(&Seek { state, offset, hole: true });
+        let last = arguments.len() - 1;
+        arguments[last] = 2;
+        let mut out = Vec::new();
+        compound::run(&server, None, &arguments, &mut out).unwrap();
+        assert_eq!(status(&out), Status::UNION_NOTSUPP, "at {offset}");
+    }
+}
+
+#[test]
 fn space_is_taken_and_given_back() {
     let server = Server::new(Arc::new(FileSystem::new(20 * PAGE).unwrap()), "export", false).unwrap();
     let mut client = Client::new(&server, b"one");
@@ -193,8 +271,14 @@ fn space_is_taken_and_given_back() {
     let refused = on(&mut client, &only_read, &Allocate { state: reader, offset: 0, length: 1 });
     assert_eq!(status(&refused), Status::OPENMODE);
     let root = client.export();
-    let refused = on(&mut client, &root, &Seek { state: StateId::ANONYMOUS, offset: 0, hole: true });
+    let state_of_none = StateId::ANONYMOUS;
+    let refused = on(&mut client, &root, &Allocate { state: state_of_none, offset: 0, length: 1 });
     assert_eq!(status(&refused), Status::WRONG_TYPE);
+    // Reads and searches are refused as READ is.
+    let refused = on(&mut client, &root, &Seek { state: state_of_none, offset: 0, hole: true });
+    assert_eq!(status(&refused), Status::ISDIR);
+    let refused = on(&mut client, &root, &ReadPlus { state: state_of_none, offset: 0, count: 1 });
+    assert_eq!(status(&refused), Status::ISDIR);
     // 4.1 has none of them.
     let old = client.on(&handle, &Allocate { state, offset: 0, length: 1 });
     assert_eq!(old, Status::OP_ILLEGAL);

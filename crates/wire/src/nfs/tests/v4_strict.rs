@@ -373,7 +373,8 @@ fn answers() -> Vec<(u32, Xdr, Done<'static>)> {
     let unconfirmed = Unconfirmed { client: 7, verifier: [0xA5; 8] };
     let written = Written { count: 4, committed: Stable::Unstable, verifier: [0xA5; 8] };
     let sequence = SequenceReply { session: [0xA5; 16], sequence: 9, slot: 2, highest: 63, target: 31, flags: 0 };
-    let copied = Done::Copied(Copied { count: 9, committed: Stable::FileSync, verifier: [0xA5; 8] });
+    let copied =
+        |consecutive| Done::Copied(Copied { count: 9, committed: Stable::FileSync, verifier: [0xA5; 8], consecutive });
     vec![
         (3, Xdr::new().words(&[0x3F, 0x1F]), Done::Access(Granted { supported: 0x3F, granted: 0x1F })),
         (4, xdr_state(), state),
@@ -422,7 +423,9 @@ fn answers() -> Vec<(u32, Xdr, Done<'static>)> {
         (45, Xdr::new(), Done::Nothing),
         (53, Xdr::new().fixed(16).words(&[9, 2, 63, 31, 0]), Done::Sequence(sequence)),
         (59, Xdr::new(), Done::Nothing),
-        (60, Xdr::new().u32(0).u64(9).u32(2).fixed(8).words(&[1, 1]), copied),
+        (60, Xdr::new().u32(0).u64(9).u32(2).fixed(8).words(&[1, 1]), copied(true)),
+        // Not in order, but complete.
+        (60, Xdr::new().u32(0).u64(9).u32(2).fixed(8).words(&[0, 1]), copied(false)),
         (62, Xdr::new(), Done::Nothing),
         (69, Xdr::new().u32(1).u64(1 << 40), Done::Found(Found { eof: true, offset: 1 << 40 })),
         (71, Xdr::new(), Done::Nothing),
@@ -516,6 +519,7 @@ fn data_and_holes_are_read_one_behind_the_other() {
     let done = read_all(&bytes, &[68]).unwrap();
     let Done::Contents(contents) = done[0] else { panic!("{done:?}") };
     assert_eq!((contents.eof, contents.data), (true, 5));
+    assert_eq!((contents.ends_by(100, 100), contents.ends_by(100, 99)), (true, false), "the hole goes on");
     let read = |offset: u64, count: u32| {
         let mut pieces = Vec::new();
         contents.read(offset, count, |piece| pieces.push(piece)).map(|bytes| (bytes, pieces))
@@ -567,7 +571,7 @@ fn contents_that_violate_the_specification_are_malformed() {
         ("data that is longer than the message", Xdr::new().words(&[68, 0, 1, 1, 0]).u64(100).words(&[9, 0])),
         ("an end that is neither", Xdr::new().words(&[68, 0, 2, 0])),
         ("a copy that goes on", Xdr::new().words(&[60, 0, 1]).then(xdr_state()).u64(9).u32(2).fixed(8).words(&[1, 1])),
-        ("a copy in pieces", Xdr::new().words(&[60, 0, 0]).u64(9).u32(2).fixed(8).words(&[0, 1])),
+        ("an order that is neither", Xdr::new().words(&[60, 0, 0]).u64(9).u32(2).fixed(8).words(&[2, 1])),
         ("a copy without its end", Xdr::new().words(&[60, 0, 0]).u64(9).u32(2).fixed(8).words(&[1, 0])),
     ] {
         let asked = results.0[3];

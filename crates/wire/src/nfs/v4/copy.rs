@@ -46,6 +46,8 @@ pub struct Copied {
     pub committed: Stable,
     /// The server's verifier: a different one means that the server has lost data that was not durable.
     pub verifier: [u8; 8],
+    /// They are the first ones of the range; otherwise any of it.
+    pub consecutive: bool,
 }
 
 /// Reads the results of a copy that was to be complete: the ID of a copy that goes on violates the specification.
@@ -53,9 +55,9 @@ pub(super) fn parse(reader: &mut Strict<'_>) -> Result<Copied, Malformed> {
     if reader.u32()? != 0 {
         return Err(Malformed);
     }
-    let copied = Copied { count: reader.u64()?, committed: Stable::parse(reader)?, verifier: reader.array()? };
+    let (count, committed, verifier) = (reader.u64()?, Stable::parse(reader)?, reader.array()?);
     let (consecutive, synchronous) = (reader.boolean()?, reader.boolean()?);
-    if consecutive && synchronous { Ok(copied) } else { Err(Malformed) }
+    if synchronous { Ok(Copied { count, committed, verifier, consecutive }) } else { Err(Malformed) }
 }
 
 /// `copy_requirements4`, after [`NO_REQUIREMENTS`].

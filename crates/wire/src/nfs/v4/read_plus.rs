@@ -64,6 +64,17 @@ impl<'a> Contents<'a> {
         std::iter::from_fn(move || segment(&mut reader).ok())
     }
 
+    /// Whether the file ends with this range, or before. A hole may go on behind the range: then only the hole ends with the file.
+    #[must_use]
+    pub fn ends_by(&self, offset: u64, count: u32) -> bool {
+        let end = offset.saturating_add(count.into());
+        let goes_on = |segment: Segment<'a>| match segment {
+            Segment::Hole { offset: from, length } => from.saturating_add(length) > end,
+            Segment::Data { .. } => false,
+        };
+        self.eof && !self.segments().any(goes_on)
+    }
+
     /// How many bytes from `offset` on the segments say, of the `count` that were asked for. `piece` gets each part of the range.
     ///
     /// # Errors
