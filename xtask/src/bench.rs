@@ -10,6 +10,7 @@ mod inputs;
 mod measured;
 mod programs;
 mod threads;
+mod two_cores;
 pub(crate) mod walk;
 
 use crate::{Outcome, process, workspace};

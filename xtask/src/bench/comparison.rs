@@ -1,4 +1,4 @@
-//! Compares Plimsoll with other programs, on the same captures and the same core, alternately.
+//! Compares Plimsoll with other programs, on the same captures and the same core, alternately. `two_cores.rs` adds runs with two threads.
 //!
 //! The limits apply to CPU time: with all input in the page cache it is the program's use of its core, and other work on the machine does
 //! not change it. Wall time is shown too.
@@ -10,6 +10,7 @@ use super::binary;
 use super::inputs::{self, Captures};
 use super::measured::{Bench, Taken, median};
 use super::programs::Program;
+use super::two_cores;
 use crate::Outcome;
 
 /// The project's target: this multiple of the operations per second of each, on op-dense traffic.
@@ -59,8 +60,10 @@ impl Rounds {
 fn operations(bench: &Bench, name: &str, captures: &Captures, plimsoll: &Path, rounds: usize) -> Outcome {
     let programs = Program::all(plimsoll);
     let mut taken: Vec<(Rounds, u64)> = programs.iter().map(|_| (Rounds::default(), 0)).collect();
+    let mut two_threads = Vec::new();
     read_once(&captures.long)?;
     for round in 0..rounds {
+        two_threads.extend(two_cores::analyze(bench, plimsoll, &captures.long)?);
         for (program, (all, found)) in programs.iter().zip(&mut taken) {
             let (one, said) = program.run(bench, &captures.long)?;
             println!("round {}: {} {:.2} s", round + 1, program.name(), one.wall_s);
@@ -96,6 +99,12 @@ fn operations(bench: &Bench, name: &str, captures: &Captures, plimsoll: &Path, r
     }
     for (name, promised, times) in verdicts {
         promise(&format!("{times:.1} × {name}"), promised, times);
+    }
+    let tshark = programs.iter().zip(&taken).find(|(program, _)| matches!(program, Program::Tshark(_)));
+    match tshark {
+        Some((_, (all, _))) if !two_threads.is_empty() => two_cores::print(&two_threads, &all.0),
+        Some(_) => println!("not compared on two cores: this machine has one"),
+        None => {}
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Runs programs on one core, and measures their times.
+//! Runs programs on one core or on all, and measures their times.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -38,13 +38,6 @@ impl Bench {
         Ok(Self { folder, taskset, time, core: cores.min(2) - 1 })
     }
 
-    /// The same, where programs may use all cores.
-    pub(crate) fn on_all_cores() -> Result<Self, String> {
-        let mut bench = Self::new()?;
-        bench.taskset = None;
-        Ok(bench)
-    }
-
     /// Where programs run and may leave files.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
@@ -60,13 +53,27 @@ impl Bench {
         format!("{pinned}{missing}")
     }
 
-    /// Runs a program to its end; returns its times and its output.
+    /// Runs a program to its end on one core; returns its times and its output.
     pub(crate) fn run(&self, program: &Path, arguments: &[&OsStr]) -> Result<(Taken, String), String> {
+        self.run_with(self.taskset.as_deref(), program, arguments)
+    }
+
+    /// The same, where the program may use all cores.
+    pub(crate) fn run_on_all_cores(&self, program: &Path, arguments: &[&OsStr]) -> Result<(Taken, String), String> {
+        self.run_with(None, program, arguments)
+    }
+
+    fn run_with(
+        &self,
+        taskset: Option<&Path>,
+        program: &Path,
+        arguments: &[&OsStr],
+    ) -> Result<(Taken, String), String> {
         let said = self.folder.join("said");
         let figures = self.folder.join("figures");
         let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let failed = |error: std::io::Error| format!("{name}: {error}");
-        let mut command = self.command(program, &figures);
+        let mut command = self.command(taskset, program, &figures);
         let out = fs::File::create(&said).map_err(failed)?;
         command.args(arguments).current_dir(&self.folder).stdin(Stdio::null()).stdout(out).stderr(Stdio::null());
         let (start, before) = (Instant::now(), cpu_of_children());
@@ -81,10 +88,10 @@ impl Bench {
         Ok((Taken { wall_s, cpu_s, peak_kib }, String::from_utf8_lossy(&said).into_owned()))
     }
 
-    /// The program's command with `taskset` and `time`, if they are installed.
-    fn command(&self, program: &Path, figures: &Path) -> Command {
+    /// The program's command with `taskset`, if it is to stay on one core, and `time`, if it is installed.
+    fn command(&self, taskset: Option<&Path>, program: &Path, figures: &Path) -> Command {
         let mut words: Vec<std::ffi::OsString> = Vec::new();
-        if let Some(taskset) = &self.taskset {
+        if let Some(taskset) = taskset {
             words.extend([taskset.into(), "-c".into(), self.core.to_string().into()]);
         }
         if let Some(time) = &self.time {

@@ -20,7 +20,7 @@ pub(crate) fn run(rounds: usize) -> Outcome {
     for traffic in [inputs::op_dense()?, inputs::bulk()?].into_iter().flatten() {
         let capture = traffic.captures()?.long;
         read_once(&capture)?;
-        compare(&Bench::on_all_cores()?, traffic.name, &capture, &plimsoll, rounds)?;
+        compare(&Bench::new()?, traffic.name, &capture, &plimsoll, rounds)?;
     }
     Ok(())
 }
@@ -29,7 +29,8 @@ fn compare(bench: &Bench, name: &str, capture: &Path, plimsoll: &Path, rounds: u
     let (mut one, mut two): (Vec<Taken>, Vec<Taken>) = (Vec::new(), Vec::new());
     let analyze = |threads: &str| {
         let arguments = ["analyze", "--quiet", "--threads", threads].map(OsStr::new);
-        bench.run(plimsoll, &[arguments.as_slice(), &[capture.as_os_str()]].concat()).map(|(taken, _)| taken)
+        let arguments = [arguments.as_slice(), &[capture.as_os_str()]].concat();
+        bench.run_on_all_cores(plimsoll, &arguments).map(|(taken, _)| taken)
     };
     for _ in 0..rounds {
         one.push(analyze("1")?);
