@@ -30,6 +30,9 @@ pub(crate) struct Arguments {
     /// With --cost: measure only this operation (may be repeated)
     #[arg(long, requires = "cost", value_name = "OPERATION")]
     only: Vec<String>,
+    /// With --cost: build with Kerberos, and measure NFS with krb5p too
+    #[arg(long, requires = "cost")]
+    kerberos: bool,
     /// Measure only what signing, encryption, TLS and Kerberos cost client, server and users
     #[arg(long, group = "part")]
     protection: bool,
@@ -66,7 +69,7 @@ pub(crate) fn run(wanted: &Arguments) -> Outcome {
     }
     match cost::missing() {
         _ if !all && !wanted.cost => Ok(()),
-        None => cost::run(wanted.rounds, &wanted.only),
+        None => cost::run(wanted.rounds, &wanted.only, wanted.kerberos),
         Some(missing) if all => {
             println!("the cost of operations is not measured: {missing}");
             Ok(())
@@ -119,6 +122,7 @@ mod tests {
         assert_eq!(parse("").unwrap().rounds, 3);
         assert!(parse("--cost --rounds 2").unwrap().cost);
         assert_eq!(parse("--cost --only smb-read-1 --only nfs-getattr").unwrap().only, ["smb-read-1", "nfs-getattr"]);
+        assert!(parse("--cost --kerberos").unwrap().kerberos);
         for bad in [
             "--rounds",
             "--rounds 0",
@@ -127,6 +131,7 @@ mod tests {
             "--cost --stages",
             "--cost --protection",
             "--only smb-read-1",
+            "--kerberos",
         ] {
             assert!(parse(bad).is_err(), "{bad}");
         }

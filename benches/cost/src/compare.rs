@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use crate::libnfs;
 use crate::measured::Measured;
-use crate::operation::{Case, FILE, SIZE};
+use crate::operation::{Case, FILE, Protection, SIZE};
+use crate::own_server::OwnServer;
 use crate::plimsoll;
 use crate::servers::Servers;
 
@@ -16,6 +17,9 @@ struct Costs {
     clients: BTreeMap<&'static str, Vec<f64>>,
     server: Vec<f64>,
 }
+
+/// Bytes that a record of TLS 1.3 adds to its data: header, content type, and the tag of its cipher (RFC 8446 5.2).
+const RECORD: u64 = 5 + 1 + 16;
 
 /// Runs all clients with these operations `rounds` times, in turns, and prints the table.
 pub fn run(servers: &Servers, operations: &[Case], rounds: usize) -> Result<(), Box<dyn Error>> {
@@ -54,56 +58,47 @@ fn round(
     let own = |program: &str, rest: &[&str]| -> Result<Measured, Box<dyn Error>> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["client", program, operation.name(), &deep, &number]).args(rest);
-        measure(command)
+        measure(command.envs(servers.environment(operation)?.iter().cloned()))
     };
     let before = servers.cpu(operation)?;
-    let own_client = own("plimsoll", &[&servers.target(operation)])?;
+    let target = servers.target(operation)?;
+    let own_client = own("plimsoll", &[&target])?;
     let server = (servers.cpu(operation)? - before).as_secs_f64() * 1e6;
     // The server did the client's warm-up, too.
     let total = plimsoll::total(count, depth);
     costs.server.push(server / total as f64);
     costs.add("plimsoll", &own_client);
-    costs.add("by hand", &own("by-hand", &[&servers.target(operation)])?);
+    costs.add("by hand", &own("by-hand", &[&target])?);
     // The other programs have one connection.
     if operation.channels() > 1 {
         return Ok(());
     }
-    let (request, answer) = (own_client.request.to_string(), own_client.answer.to_string());
-    let (mut echo, address) = echo_server(&request, &answer)?;
-    let result = own("echo", &[&address, &request, &answer]);
-    echo.kill()?;
-    echo.wait()?;
-    costs.add("echo", &result?);
+    // Each message in a record of its own: Plimsoll's sizes are those in front of TLS.
+    let record = if operation.protection() == Protection::Tls { RECORD } else { 0 };
+    let [request, answer] = [own_client.request, own_client.answer].map(|bytes| (bytes + record).to_string());
+    let echo = OwnServer::start(&["echo-server", &request, &answer])?;
+    costs.add("echo", &own("echo", &[echo.address(), &request, &answer])?);
+    drop(echo);
     if operation.is_smb() {
         let address = servers.smb_address().to_string();
         costs.add("smb2", &own("smb2", &[&address, servers.share(), servers.user(), servers.password()])?);
-    } else if let Some(libnfs) = libnfs.filter(|_| !operation.has_session()) {
-        // libnfs has no sessions.
+    } else if let Some(libnfs) = libnfs.filter(|_| operation.is_in_libnfs()) {
         let what = if operation.length() > 0 { "read" } else { "getattr" };
         for (name, manner) in [("libnfs", "as-is"), ("libnfs, no delay", "no-delay")] {
             let mut command = Command::new(libnfs);
             command.args([&servers.libnfs_url(), what, &number, &deep, &operation.length().to_string(), FILE, manner]);
-            costs.add(name, &measure(command)?);
+            costs.add(name, &measure(&mut command)?);
         }
     }
     Ok(())
 }
 
 /// Runs a client program, and reads its result.
-pub fn measure(mut command: Command) -> Result<Measured, Box<dyn Error>> {
+pub fn measure(command: &mut Command) -> Result<Measured, Box<dyn Error>> {
     let output = command.stderr(Stdio::inherit()).output()?;
     let line = String::from_utf8_lossy(&output.stdout);
     let measured = Measured::parse(line.trim()).filter(|_| output.status.success());
     measured.ok_or_else(|| format!("{:?}: {} {line}", command.get_program(), output.status).into())
-}
-
-fn echo_server(request: &str, answer: &str) -> Result<(Child, String), Box<dyn Error>> {
-    use std::io::BufRead as _;
-    let mut command = Command::new(std::env::current_exe()?);
-    let mut child = command.args(["echo-server", request, answer]).stdout(Stdio::piped()).spawn()?;
-    let mut line = String::new();
-    std::io::BufReader::new(child.stdout.take().ok_or("no pipe")?).read_line(&mut line)?;
-    Ok((child, line.trim().to_owned()))
 }
 
 impl Costs {
@@ -142,14 +137,17 @@ impl Costs {
             };
             format!("| {} | {depth} | {name} | {ratio:.2} | {by_hand:.2} | {target} |", operation.name())
         };
-        let limits: &[(&str, Option<f64>)] = if depth == 1 {
+        let is_protected = operation.protection() != Protection::None;
+        let limits: &[(&str, Option<f64>)] = if is_protected {
+            &[("by hand", None)]
+        } else if depth == 1 {
             &[("echo", Some(1.25)), ("by hand", None)]
         } else {
             &[("smb2", Some(0.5)), ("libnfs", Some(0.8)), ("libnfs, no delay", None), ("by hand", None)]
         };
         let clients =
             limits.iter().filter_map(|&(name, limit)| self.clients.get(name).map(|others| line(name, others, limit)));
-        clients.chain([line("server", &self.server, Some(1.0))]).collect()
+        clients.chain([line("server", &self.server, (!is_protected).then_some(1.0))]).collect()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The client's cost of an operation in CPU time: Plimsoll compared with the same requests sent by hand, a bare TCP echo of the same
-//! sizes, the smb2 crate and libnfs, against the same Samba and NFS-Ganesha, alternately. `cargo xtask bench --cost` builds and runs it.
+//! sizes, the smb2 crate and libnfs, against the same Samba and NFS-Ganesha, alternately. `cargo xtask bench --cost` builds and runs it,
+//! and with `--kerberos` it has the feature `kerberos`.
 //!
 //! Each client is a separate process, so that its CPU time is separate.
 
@@ -9,8 +10,10 @@ mod echo;
 mod libnfs;
 mod measured;
 mod operation;
+mod own_server;
 mod plimsoll;
 mod protection;
+mod realm;
 mod servers;
 mod smb2_crate;
 mod stream;
@@ -19,6 +22,8 @@ use std::error::Error;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 
+use plimsoll_testkit::servers::rpc_tls::{Manner, RpcTls};
+
 use measured::Measured;
 use operation::Case;
 
@@ -26,11 +31,12 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match arguments.as_slice() {
-        ["--streams"] => servers::Servers::start().and_then(|servers| stream::run(&servers, 3)),
+        ["--streams"] => servers::Servers::start(&[]).and_then(|servers| stream::run(&servers, 3)),
         ["--protection"] => protection::run(5),
         ["--protection", "--rounds", rounds] => rounds.parse().map_err(Into::into).and_then(protection::run),
         ["servers"] => servers::keep(),
         ["echo-server", request, answer] => echo_server(request, answer),
+        ["tls-server", upstream] => tls_server(upstream),
         ["client", program, operation, depth, count, rest @ ..] => client(program, operation, depth, count, rest),
         options => costs(options),
     };
@@ -60,22 +66,35 @@ fn costs(mut options: &[&str]) -> Result<(), Box<dyn Error>> {
             _ => return Err("arguments: [--protection] [--rounds NUMBER] [--only OPERATION]…".into()),
         };
     }
-    let servers = servers::Servers::start()?;
     if !only.is_empty() {
-        return compare::run(&servers, &only, rounds);
+        return compare::run(&servers::Servers::start(&only)?, &only, rounds);
     }
-    compare::run(&servers, &Case::ALL, rounds)?;
+    let all: Vec<Case> = Case::measured().collect();
+    let servers = servers::Servers::start(&all)?;
+    compare::run(&servers, &all, rounds)?;
     stream::run(&servers, rounds)
 }
 
 /// The operation of this name whose cost is measured.
 fn measured_case(name: &str) -> Result<Case, String> {
-    let found = Case::ALL.into_iter().find(|case| case.name() == name);
-    found.ok_or_else(|| format!("--only {name}: expected one of {}", Case::ALL.map(Case::name).join(", ")))
+    let all: Vec<&str> = Case::measured().map(Case::name).collect();
+    let found = Case::measured().find(|case| case.name() == name);
+    found.ok_or_else(|| {
+        let kerberos = if cfg!(feature = "kerberos") { "" } else { "; with --kerberos also those with krb5p" };
+        format!("--only {name}: expected one of {}{kerberos}", all.join(", "))
+    })
 }
 
 fn echo_server(request: &str, answer: &str) -> Result<(), Box<dyn Error>> {
     Ok(echo::serve(request.parse()?, answer.parse()?)?)
+}
+
+/// Ends TLS in front of an NFS server, until standard input ends.
+fn tls_server(upstream: &str) -> Result<(), Box<dyn Error>> {
+    let server = RpcTls::start(upstream.parse()?, Manner::Serves)?;
+    println!("{}", server.address());
+    std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
+    Ok(())
 }
 
 /// One client's run; prints its line.

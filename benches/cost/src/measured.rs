@@ -1,5 +1,6 @@
-//! The result of a client program: a line of numbers on its standard output.
+//! The result of a client program, a line of numbers on its standard output, and processor times.
 
+use std::error::Error;
 use std::time::{Duration, Instant};
 
 /// A client's numbers after its warm-up.
@@ -76,4 +77,24 @@ pub fn children() -> Duration {
 
 fn micros(seconds: i64, micros: i64) -> Duration {
     Duration::from_secs(seconds.unsigned_abs()) + Duration::from_micros(micros.unsigned_abs())
+}
+
+/// Processor time that a process has taken so far; with `group`, also that of the processes in the group that it leads.
+pub fn cpu_of(leader: u32, group: bool) -> Result<Duration, Box<dyn Error>> {
+    let leader = leader.to_string();
+    let mut ticks = 0;
+    for process in std::fs::read_dir("/proc")? {
+        let Ok(stat) = std::fs::read_to_string(process?.path().join("stat")) else { continue };
+        // proc(5): after the name in parentheses: state, ppid, pgrp, … utime and stime are fields 14 and 15, and those of ended
+        // children 16 and 17.
+        let Some((_, fields)) = stat.rsplit_once(") ") else { continue };
+        let fields: Vec<&str> = fields.split(' ').collect();
+        let own = stat.split(' ').next() == Some(&leader);
+        if own || (group && fields.get(2) == Some(&leader.as_str())) {
+            let times = fields.get(11..if own { 15 } else { 13 }).unwrap_or_default();
+            ticks += times.iter().filter_map(|time| time.parse::<u64>().ok()).sum::<u64>();
+        }
+    }
+    let a_second = rustix::param::clock_ticks_per_second();
+    Ok(Duration::from_secs_f64(ticks as f64 / a_second as f64))
 }

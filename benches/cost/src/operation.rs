@@ -15,6 +15,14 @@ pub enum Case {
     NfsGetattr,
     /// NFS3 READ of 8 KiB.
     NfsRead8k,
+    /// NFS3 GETATTR of a known handle, over TLS.
+    NfsTlsGetattr,
+    /// NFS3 READ of 8 KiB, over TLS.
+    NfsTlsRead8k,
+    /// NFS3 GETATTR of a known handle, with krb5p.
+    NfsKrb5pGetattr,
+    /// NFS3 READ of 8 KiB, with krb5p.
+    NfsKrb5pRead8k,
     /// NFS 4.1 GETATTR of a known handle, in a session.
     Nfs41Getattr,
     /// NFS 4.1 READ of 8 KiB, in a session.
@@ -35,6 +43,17 @@ pub enum Case {
     NfsRead1m,
 }
 
+/// What protects the data on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protection {
+    /// Nothing.
+    None,
+    /// RPC over TLS.
+    Tls,
+    /// Kerberos with encryption.
+    Krb5p,
+}
+
 /// The file that is read.
 pub const FILE: &str = "cost.bin";
 /// Its size, bytes: small enough to stay in the server's cache.
@@ -45,8 +64,8 @@ pub const BIG_FILE: &str = "stream.bin";
 pub const BIG_SIZE: u64 = 1 << 30;
 
 impl Case {
-    /// Those whose cost is measured by the operation.
-    pub const ALL: [Case; 8] = [
+    /// Those whose cost is measured by the operation, without Kerberos.
+    const WITHOUT_KERBEROS: [Case; 10] = [
         Case::SmbRead1,
         Case::SmbRead8k,
         Case::SmbMultichannelRead8k,
@@ -55,7 +74,16 @@ impl Case {
         Case::NfsRead8k,
         Case::Nfs41Getattr,
         Case::Nfs41Read8k,
+        Case::NfsTlsGetattr,
+        Case::NfsTlsRead8k,
     ];
+    const WITH_KERBEROS: [Case; 2] = [Case::NfsKrb5pGetattr, Case::NfsKrb5pRead8k];
+
+    /// Those whose cost this build measures by the operation.
+    pub fn measured() -> impl Iterator<Item = Case> {
+        let kerberos = cfg!(feature = "kerberos").then_some(Self::WITH_KERBEROS);
+        Self::WITHOUT_KERBEROS.into_iter().chain(kerberos.into_iter().flatten())
+    }
 
     /// Its name, on the command line and in the table.
     pub fn name(self) -> &'static str {
@@ -66,6 +94,10 @@ impl Case {
             Case::SmbCreateClose => "smb-create-close",
             Case::NfsGetattr => "nfs-getattr",
             Case::NfsRead8k => "nfs-read-8k",
+            Case::NfsTlsGetattr => "nfs-tls-getattr",
+            Case::NfsTlsRead8k => "nfs-tls-read-8k",
+            Case::NfsKrb5pGetattr => "nfs-krb5p-getattr",
+            Case::NfsKrb5pRead8k => "nfs-krb5p-read-8k",
             Case::Nfs41Getattr => "nfs41-getattr",
             Case::Nfs41Read8k => "nfs41-read-8k",
             Case::SmbStream => "smb-stream",
@@ -80,7 +112,8 @@ impl Case {
 
     /// By name.
     pub fn named(name: &str) -> Option<Self> {
-        let mut all = Self::ALL.into_iter().chain([Case::SmbStream, Case::NfsStream]);
+        let all = Self::WITHOUT_KERBEROS.into_iter().chain(Self::WITH_KERBEROS);
+        let mut all = all.chain([Case::SmbStream, Case::NfsStream]);
         all.find(|operation| operation.name() == name)
     }
 
@@ -92,6 +125,20 @@ impl Case {
     /// Whether each request has a slot of a session.
     pub fn has_session(self) -> bool {
         matches!(self, Case::Nfs41Getattr | Case::Nfs41Read8k)
+    }
+
+    /// What protects the data on the wire.
+    pub fn protection(self) -> Protection {
+        match self {
+            Case::NfsTlsGetattr | Case::NfsTlsRead8k => Protection::Tls,
+            Case::NfsKrb5pGetattr | Case::NfsKrb5pRead8k => Protection::Krb5p,
+            _ => Protection::None,
+        }
+    }
+
+    /// Whether libnfs can do it: Debian's has no sessions, no TLS and no Kerberos.
+    pub fn is_in_libnfs(self) -> bool {
+        !self.is_smb() && !self.has_session() && self.protection() == Protection::None
     }
 
     /// Connections of the session.
@@ -113,9 +160,11 @@ impl Case {
     pub fn length(self) -> u32 {
         match self {
             Case::SmbRead1 => 1,
-            Case::SmbRead8k | Case::SmbMultichannelRead8k | Case::NfsRead8k | Case::Nfs41Read8k => 8192,
+            Case::SmbRead8k | Case::SmbMultichannelRead8k | Case::NfsRead8k => 8192,
+            Case::Nfs41Read8k | Case::NfsTlsRead8k | Case::NfsKrb5pRead8k => 8192,
             Case::SmbRead64k | Case::NfsRead64k => 64 << 10,
-            Case::SmbCreateClose | Case::SmbGetattr | Case::NfsGetattr | Case::Nfs41Getattr => 0,
+            Case::SmbCreateClose | Case::SmbGetattr => 0,
+            Case::NfsGetattr | Case::Nfs41Getattr | Case::NfsTlsGetattr | Case::NfsKrb5pGetattr => 0,
             Case::SmbStream | Case::NfsStream | Case::SmbRead1m | Case::NfsRead1m => 1 << 20,
         }
     }

@@ -136,7 +136,7 @@ impl Scenario for ScriptSlot {
         let offset = self.number * u64::from(length) % size;
         let operation = match self.operation {
             Case::SmbCreateClose => Operation::Close { file },
-            Case::SmbGetattr | Case::NfsGetattr | Case::Nfs41Getattr => Operation::GetattrOpen { file },
+            _ if length == 0 => Operation::GetattrOpen { file },
             _ => Operation::Read { file, offset, length, keep: false },
         };
         ScenarioStep::Act(operation, Symbol::NONE)

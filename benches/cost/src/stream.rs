@@ -67,8 +67,8 @@ fn ours(servers: &Servers, operation: Case) -> Result<Moved, Box<dyn Error>> {
     let mut command = Command::new(std::env::current_exe()?);
     let count = BIG_SIZE >> 20;
     let (count, depth) = (count.to_string(), DEPTH.to_string());
-    command.args(["client", "plimsoll", operation.name(), &depth, &count, &servers.target(operation)]);
-    let Measured { operations, cpu, elapsed, .. } = compare::measure(command)?;
+    command.args(["client", "plimsoll", operation.name(), &depth, &count, &servers.target(operation)?]);
+    let Measured { operations, cpu, elapsed, .. } = compare::measure(&mut command)?;
     Ok(Moved::new(operations << 20, elapsed, cpu))
 }
 

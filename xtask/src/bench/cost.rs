@@ -20,11 +20,13 @@ const NEEDED: [(&str, &str); 4] = [
     ("nfs-cat", "libnfs-utils"),
 ];
 
-/// The client compared with other clients, with all operations or only these.
-pub(crate) fn run(rounds: usize, only: &[String]) -> Outcome {
+/// The client compared with other clients, with all operations or only these. With Kerberos it is another build, and all operations
+/// include those with krb5p.
+pub(crate) fn run(rounds: usize, only: &[String], kerberos: bool) -> Outcome {
+    let features: &[&str] = if kerberos { &["--features", "kerberos"] } else { &[] };
     let rounds = rounds.to_string();
     let only = only.iter().flat_map(|operation| ["--only", operation]);
-    start(&[], &["--rounds", &rounds].into_iter().chain(only).collect::<Vec<_>>())
+    start(features, &["--rounds", &rounds].into_iter().chain(only).collect::<Vec<_>>())
 }
 
 /// What signing, encryption, TLS and Kerberos cost: docs/protection-cost.md.

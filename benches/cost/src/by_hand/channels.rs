@@ -8,7 +8,7 @@
 //! The connections are not read in turn with blocking reads: a request on one connection would then wait for a response on another one.
 
 use std::error::Error;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use plimsoll_client::{Arrived, Client, NewChannel};
 use plimsoll_model::{Endpoint, Names};
 use rustix::event::epoll;
 
-use super::{Hand, MARK, Progress, info, message, open, read, said, ticket, waiting};
+use super::{Hand, Progress, info, message, one_message, open, read, said, ticket, waiting};
 use crate::measured::{Measured, Watch};
 use crate::operation::Case;
 use crate::servers::connector;
@@ -43,7 +43,7 @@ pub fn run(operation: Case, target: &str, depth: usize, count: u64) -> Result<Me
 
 /// Does `count` operations.
 fn exchange(hands: &mut [Hand], set: &OwnedFd, depth: usize, count: u64) -> Result<(), Box<dyn Error>> {
-    let mut progress = Progress { count, begun: 0, done: 0 };
+    let mut progress = Progress { count, begun: 0, done: 0, free: 0 };
     let channels = hands.len();
     for place in (0..channels).cycle().take(depth.min(usize::try_from(count)?)) {
         hands.get_mut(place).ok_or("no such connection")?.begin(&mut progress)?;
@@ -145,14 +145,4 @@ impl Session {
             self.client.message(arrived, &mut self.out, &mut self.seen);
         }
     }
-}
-
-/// Reads one message, with its length in front.
-fn one_message(stream: &mut TcpStream) -> Result<Vec<u8>, Box<dyn Error>> {
-    let mut bytes = vec![0; MARK];
-    stream.read_exact(&mut bytes)?;
-    let length = super::word(&bytes, 0)? as usize;
-    bytes.resize(MARK + length, 0);
-    stream.read_exact(bytes.get_mut(MARK..).unwrap_or_default())?;
-    Ok(bytes)
 }

@@ -14,8 +14,9 @@ use plimsoll_testkit::servers::{Export, Ganesha, Kdc, Samba, Scratch, Share};
 
 use super::relay;
 use crate::compare::content;
+use crate::measured::cpu_of;
 use crate::operation::FILE;
-use crate::servers::{cpu_of, with_password};
+use crate::servers::with_password;
 
 /// The version of the NFS rows.
 const VERSION: &str = "4.1";
