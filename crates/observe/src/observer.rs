@@ -17,7 +17,7 @@ use crate::name_lookups::NameLookups;
 use crate::named_services::NamedServices;
 use crate::packet::{self, Fragments, Packet, Path, Segment, SegmentBuf, Stamp, ip_address};
 use crate::pairing::{Output, Shared};
-use crate::stream::{Connections, Slot};
+use crate::stream::{Connections, PACKINGS, Slot};
 use crate::ties::{Datagram, DatagramBuf, Tied, TiedPacket, Ties};
 use crate::time_gate::{TimeGate, Waiting};
 use crate::tracer::Tracer;
@@ -31,9 +31,11 @@ const REASSEMBLIES_MAX: usize = 8;
 const RPC_PORTS: [u16; 2] = [2049, 111];
 /// Closed connections are looked for this often, ns.
 const SWEEP_NS: i64 = 1_000_000_000;
-/// Connections without packets for this to twice this time are packed, ns: longer than between the packets by which most clients keep an
-/// idle connection alive (TCP keep-alive, SMB2 ECHO, RENEW: a minute).
+/// Connections without packets for this time, or up to [`PACK_NS`] longer, are packed, ns: longer than between the packets by which most
+/// clients keep an idle connection alive (TCP keep-alive, SMB2 ECHO, RENEW: a minute).
 const IDLE_NS: i64 = 120_000_000_000;
+/// Idle connections are looked for this often, ns.
+const PACK_NS: i64 = IDLE_NS / PACKINGS as i64;
 /// Maximum number of unknown link types that are listed; a capture has an interface or two of them.
 const UNKNOWN_LINKS_MAX: usize = 16;
 
@@ -574,7 +576,7 @@ impl<S: Sink> Observer<S> {
     fn sweep(&mut self) {
         let now_ns = self.span.1;
         self.swept_ns = now_ns;
-        if now_ns.saturating_sub(self.packed_ns) > IDLE_NS {
+        if now_ns.saturating_sub(self.packed_ns) > PACK_NS {
             self.packed_ns = now_ns;
             // The keys of decrypted connections are not written anywhere.
             if self.shared.smb2.decryption.is_none() {

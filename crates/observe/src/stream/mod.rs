@@ -13,7 +13,7 @@ mod receiver;
 mod tcp_flow;
 
 pub use chunk::Chunk;
-pub use connections::{Connections, Over, Slot};
+pub use connections::{Connections, Over, PACKINGS, Slot};
 pub use counts::{Counts, Sizes};
 pub use receiver::Receiver;
 pub use tcp_flow::TcpFlow;

@@ -176,7 +176,7 @@ fn idle_connections_take_little_memory_and_go_on() {
         capture.pass(1);
     }
     let (count, bytes) = capture.observer.packed();
-    assert!(count >= 200 && bytes / count < 1_500, "{bytes} bytes of {count} connections");
+    assert!(count >= 200 && bytes / count < 600, "{bytes} bytes of {count} connections");
     for tcp in &mut all {
         capture.traffic.send(tcp, Side::Client, &rpc::record(&rpc::getattr(CALLS + 1, b"handle")));
         capture.answer(tcp, CALLS + 1);

@@ -2,13 +2,41 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use zstd::bulk::{Compressor, decompress};
+use zstd::zstd_safe::get_frame_content_size;
+
+/// The fastest of the usual levels.
+const LEVEL: i32 = 1;
+
+/// What packing needs.
+pub(super) struct Packer {
+    compressor: Compressor<'static>,
+    plain: Vec<u8>,
+    compressed: Vec<u8>,
+}
+
+impl Packer {
+    /// None if the system has no memory for it.
+    pub(super) fn new() -> Option<Self> {
+        Some(Self { compressor: Compressor::new(LEVEL).ok()?, plain: Vec::new(), compressed: Vec::new() })
+    }
+
+    fn pack<C: Serialize>(&mut self, connection: &C) -> Option<Box<[u8]>> {
+        self.plain.clear();
+        self.plain = postcard::to_extend(connection, std::mem::take(&mut self.plain)).ok()?;
+        self.compressed.clear();
+        self.compressed.reserve(zstd::zstd_safe::compress_bound(self.plain.len()));
+        self.compressor.compress_to_buffer(&self.plain, &mut self.compressed).ok()?;
+        Some(self.compressed.as_slice().into())
+    }
+}
 
 /// A connection.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Stored<C> {
     /// On its own, so that a table that grows moves little.
     Open(Box<C>),
-    /// As it is handed over to the analysis of the next file: without free room, and small numbers in few bytes.
+    /// As it is handed over to the analysis of the next file (without free room, and small numbers in few bytes), and compressed.
     Packed(Box<[u8]>),
 }
 
@@ -36,13 +64,10 @@ impl<C: Serialize + DeserializeOwned> Stored<C> {
         }
     }
 
-    /// Packs it; `room` is used for that.
-    pub(super) fn pack(&mut self, room: &mut Vec<u8>) {
+    pub(super) fn pack(&mut self, packer: &mut Packer) {
         let Self::Open(connection) = self else { return };
-        room.clear();
-        if let Ok(packed) = postcard::to_extend(&**connection, std::mem::take(room)) {
-            *self = Self::Packed(packed.as_slice().into());
-            *room = packed;
+        if let Some(packed) = packer.pack(&**connection) {
+            *self = Self::Packed(packed);
         }
     }
 
@@ -59,5 +84,7 @@ impl<C: Serialize + DeserializeOwned> Stored<C> {
 #[inline(never)]
 fn unpacked<C: DeserializeOwned>(bytes: &[u8]) -> Box<C> {
     // Only what `pack` wrote is read here, by the same program.
-    Box::new(postcard::from_bytes(bytes).expect("a packed connection can be read"))
+    let len = get_frame_content_size(bytes).ok().flatten().and_then(|len| usize::try_from(len).ok());
+    let plain = len.and_then(|len| decompress(bytes, len).ok()).expect("a packed connection can be decompressed");
+    Box::new(postcard::from_bytes(&plain).expect("a packed connection can be read"))
 }
