@@ -277,8 +277,11 @@ impl Rpc {
             let mut facts = Facts::default();
             nfs::results(waiting.program, waiting.version, waiting.procedure, results, &mut facts);
             note_results(&mut waiting, &facts, &mut answer, handles, output);
-            if let Some(program) = waiting.asked_program {
-                portmap::note_service((program, waiting.version), results, direction, link, output);
+            if let (Some(program), Some(services)) = (waiting.asked_program, &output.services) {
+                let answer = (program, waiting.version);
+                if let Some(named) = portmap::named_service(answer, results, link.ends[direction].ip) {
+                    services.add(named);
+                }
             }
         }
         let silent = answer.status.is_none() && answer.outcome == Outcome::Succeeded;
@@ -329,7 +332,7 @@ fn note_arguments<S: Sink>(
         return;
     }
     if waiting.program == PORTMAP && output.services.is_some() {
-        waiting.asked_program = portmap::asked_program(waiting, bytes);
+        waiting.asked_program = portmap::asked_program(waiting.version, waiting.procedure, bytes);
     }
     let mut facts = Facts::default();
     nfs::arguments(waiting.program, waiting.version, waiting.procedure, bytes, &mut facts);
