@@ -65,6 +65,9 @@ impl fmt::Display for FolderError {
                 f,
                 "{folder:?} contains no recording: manifest.json is missing; name a folder written with --record"
             ),
+            Self::NoRecording { folder, inside } if inside.len() == 1 => {
+                write!(f, "{folder:?} is not a recording, but contains one: name {:?}", inside[0])
+            }
             Self::NoRecording { folder, inside } => {
                 let named: Vec<String> = inside.iter().map(|path| format!("{path:?}")).collect();
                 write!(f, "{folder:?} contains several recordings: name one of {}", named.join(", "))
