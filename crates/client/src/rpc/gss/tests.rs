@@ -300,7 +300,7 @@ impl World {
     }
 
     fn null(&mut self, tag: u64) {
-        let ticket = Ticket { tag: Tag(tag), intended: None, path: Symbol::NONE, session: None };
+        let ticket = Ticket { tag: Tag(tag), intended: None, path: Symbol::NONE };
         self.client.begin(&Operation::Null, ticket, NOW, &mut self.out, &mut self.seen);
     }
 }
@@ -529,7 +529,8 @@ impl Context for Nothing {
 fn file_data_is_signed_and_encrypted_with_the_arguments() {
     let content = Content::new(7);
     let template = CallTemplate::new(100_003, 3, &Caller::Nobody).unwrap();
-    let about = About { procedure: Procedure::of(Protocol::Nfs3, 7), intended: None, path: Symbol::NONE };
+    let about =
+        About { procedure: Procedure::of(Protocol::Nfs3, 7), intended: None, path: Symbol::NONE, session: None };
     for protection in ALL {
         let gss = Gss::new(ticket(), protection);
         let mut connection = Connection::new(identity(), (100_003, 3), Some(&gss));
