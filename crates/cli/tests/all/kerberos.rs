@@ -169,7 +169,7 @@ mod with_a_kdc {
             let report: Value = crate::only_side(&output.stdout);
             let stage = &report["stages"][0];
             assert_eq!((&stage["errors"], stage["clients"].as_u64()), (&Value::from(0), Some(3)), "{stage:#}");
-            assert_eq!(stage["failures"].as_array().unwrap().len(), 0, "{}", stage["failures"]);
+            assert_eq!(stage["failures"].as_array().unwrap().len(), 0, "{target}: {}", stage["failures"]);
             assert!(stage["count"].as_u64().unwrap() > 0, "{stage:#}");
             let facts = report["run"]["facts"].to_string();
             assert!(facts.contains(&format!("Kerberos ({security})")), "{facts}");
