@@ -103,7 +103,9 @@ impl Krb5p {
         let (_, true) = context.step(begun.token)? else { return Err("the server's token ends too early".into()) };
         context.verify(&begun.window.to_be_bytes(), signature)?;
         let head = head(0, NULL, GssProcedure::Data, 0, begun.handle).len();
-        let (handle, window) = (begun.handle.to_vec(), u64::from(begun.window.min(u128::BITS)));
+        // As Plimsoll's client: of 32 calls at once, Ganesha may drop some.
+        let window = if begun.window == 32 { 31 } else { u64::from(begun.window.min(u128::BITS)) };
+        let handle = begun.handle.to_vec();
         Ok(Self { context, handle, head, window, oldest: 1, answered: 0 })
     }
 

@@ -32,6 +32,11 @@ pub struct Gss {
     renewed: Arc<AtomicU64>,
 }
 
+/// NFS-Ganesha's window. It notes the numbers of calls in a mask of as many bits, and shifts the mask by the distance of a new number from the
+/// largest before. A shift by all 32 bits changes nothing on x86. If the last of 32 calls is looked at first, Ganesha therefore takes others
+/// for repeats, and drops them in silence.
+const MASK_BITS: u32 = 32;
+
 /// Maximum number of contexts in a row that replace an expired one without a call that succeeds.
 const MOST_RENEWALS: u32 = 3;
 
@@ -147,6 +152,7 @@ impl GssContext {
     /// in silence).
     pub(crate) fn window(&self) -> usize {
         match &self.stage {
+            Stage::Ready(ready) if ready.window == MASK_BITS => MASK_BITS as usize - 1,
             Stage::Ready(ready) => ready.window as usize,
             Stage::New | Stage::Asked(_) => 1,
         }

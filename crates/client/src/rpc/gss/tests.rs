@@ -511,6 +511,19 @@ fn no_more_calls_are_outstanding_than_the_window_allows() {
     }
 }
 
+/// Of 32 calls at once, Ganesha would drop some if it looked at the last one first.
+#[test]
+fn one_number_of_a_window_of_32_is_left_out() {
+    for (window, most) in [(31, 31), (32, 31), (33, 33)] {
+        let mut world = World::new(Protection::None);
+        world.server.window = window;
+        world.connect(Wrong::Nothing);
+        world.exchange(&fsinfo(), Wrong::Nothing);
+        (1..=40).for_each(|tag| world.null(tag));
+        assert_eq!(records(&taken(&mut world.out)).len(), most, "{window}");
+    }
+}
+
 /// A call of no client.
 #[derive(Debug)]
 struct Nothing;
