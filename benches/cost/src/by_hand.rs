@@ -73,7 +73,8 @@ fn plain(operation: Case, target: &str) -> Result<Hand, Box<dyn Error>> {
     Hand::of(operation, stream, first, second, slots)
 }
 
-/// A connection of its own with TLS. Plimsoll's client writes the request on another one: NFS 3 has no session, so the request is the same.
+/// A separate connection with TLS. Plimsoll's client writes the request on another connection. NFS 3 has no session, so both requests are the
+/// same.
 fn with_tls(operation: Case, target: &str) -> Result<Hand<TlsStream>, Box<dyn Error>> {
     let server = connector(operation, target, &mut Names::default())?;
     let (first, second) = requests(operation, &mut connected(operation, &*server)?)?;

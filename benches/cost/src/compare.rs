@@ -73,7 +73,7 @@ fn round(
     if operation.channels() > 1 {
         return Ok(());
     }
-    // Each message in a record of its own: Plimsoll's sizes are those in front of TLS.
+    // Each message is in a separate TLS record. Plimsoll reports the sizes before encryption.
     let record = if operation.protection() == Protection::Tls { RECORD } else { 0 };
     let [request, answer] = [own_client.request, own_client.answer].map(|bytes| (bytes + record).to_string());
     let echo = OwnServer::start(&["echo-server", &request, &answer])?;

@@ -1,7 +1,7 @@
 //! NFS 3 with krb5p for the loop by hand: the head of each call is signed, arguments and results are encrypted.
 //!
-//! MOUNT gives the handle of the export without Kerberos, as it does to Plimsoll. Everything else goes through a context of this file, on
-//! a connection of its own. Each response is checked as Plimsoll checks it: its signature, and the sequence number that was encrypted.
+//! MOUNT gives the handle of the export without Kerberos, as it does to Plimsoll. All other calls go through the context of this file, on
+//! a separate connection. The loop checks what Plimsoll checks: the signature of each response, and the sequence number that was encrypted.
 //!
 //! Spec: RFC 2203 5.2 (context), 5.3 (calls); RFC 1813 3.3
 

@@ -64,7 +64,7 @@ fn configuration() -> Result<Arc<ClientConfig>, Box<dyn Error>> {
 }
 
 impl Read for TlsStream {
-    /// Takes what is there, once, and waits for more only if no data was in it.
+    /// Reads the socket once. It reads again, and waits, only if the first read brought no data.
     fn read(&mut self, plain: &mut [u8]) -> io::Result<usize> {
         loop {
             let count = self.socket.read(&mut self.received)?;

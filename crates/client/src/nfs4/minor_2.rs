@@ -60,7 +60,7 @@ impl Nfs4Client {
             return Ok(());
         }
         let copied = found.copied.ok_or(Malformed)?;
-        // Of a short copy that was not made in order, nobody knows which bytes are missing.
+        // If a short copy was not made in order, the client cannot know which bytes are missing.
         let part = copied.count > 0 && copied.count < copying.left();
         if copied.count > copying.left() || part && !copied.consecutive {
             return Err(Malformed);

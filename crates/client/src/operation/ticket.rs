@@ -1,4 +1,4 @@
-//! The requester of an operation, and what belongs to the request besides the operation itself.
+//! Who requested an operation, when it is due, and the path that reports show for it.
 
 use plimsoll_model::Symbol;
 
@@ -34,7 +34,7 @@ impl Tag {
 /// Maximum number of connections per session. Windows clients have up to 64.
 pub const MOST_CHANNELS: u32 = 64;
 
-/// Parameters of an operation besides the operation itself.
+/// Facts about a requested operation that the operation does not contain.
 #[derive(Clone, Copy, Debug)]
 pub struct Ticket {
     /// The requester.
