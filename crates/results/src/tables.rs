@@ -117,7 +117,7 @@ fn files(input: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let kept = &recording.manifest.transactions.which;
     if kept != "all" {
         let why = format!(
-            "{shown}: recorded with --record-transactions {kept}, but analyze and filters need all transactions; \
+            "{shown}: recorded with --record-transactions {kept}, but this command line needs all transactions; \
             record again with --record-transactions all"
         );
         return Err(Usage(why).into());

@@ -99,7 +99,7 @@ fn filters_are_of_the_recording_and_not_of_the_comparison() {
     let plain = compared(folder, &[&[&one[..], &other], &filter[..]].concat(), 0);
     assert!(compared(folder, &["short", "short-other"], 0)["comparison"]["levels"] == plain["comparison"]["levels"]);
     assert_eq!(plimsoll(folder, &[&["compare", "short", "short-other"], &filter[..]].concat()), Some(2));
-    assert!(said(folder, "err").contains("filters need all transactions"), "{}", said(folder, "err"));
+    assert!(said(folder, "err").contains("this command line needs all transactions"), "{}", said(folder, "err"));
     let key = "0011223344556677:00112233445566778899aabbccddeeff";
     assert_eq!(plimsoll(folder, &["compare", "short", "short-other", "--smb-session-key", key]), Some(2));
 }

@@ -110,7 +110,7 @@ impl Account {
             counts.refused
         )];
         if counts.restarts > 0 {
-            facts.push(format!("load file: restarts after lost connections: {}", counts.restarts));
+            facts.push(format!("load file: restarts by clients after lost connections: {}", counts.restarts));
         }
         facts.extend(counts.deviations.iter().map(|(deviation, count)| deviation.words(count)));
         if counts.others > 0 {

@@ -189,7 +189,7 @@ fn a_lost_connection_begins_the_play_anew() {
     assert_eq!(played.failed, [Cause::ConnectionReset]);
     let facts = account.take(&script);
     assert!(
-        facts[0].contains("completed 1 times") && facts[1].contains("restarts after lost connections: 1"),
+        facts[0].contains("completed 1 times") && facts[1].contains("restarts by clients after lost connections: 1"),
         "{facts:#?}"
     );
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
