@@ -122,8 +122,8 @@ pub struct Credits {
     pub waits: u64,
     /// How long it had none before, ns.
     pub wait_ns: u64,
-    /// How long the connections lasted, ns.
-    pub connections_ns: u64,
+    /// How long the connections had outstanding requests, ns.
+    pub busy_ns: u64,
 }
 
 impl Credits {
@@ -131,7 +131,7 @@ impl Credits {
     pub fn add(&mut self, other: &Credits) {
         self.waits = self.waits.saturating_add(other.waits);
         self.wait_ns = self.wait_ns.saturating_add(other.wait_ns);
-        self.connections_ns = self.connections_ns.saturating_add(other.connections_ns);
+        self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
     }
 }
 

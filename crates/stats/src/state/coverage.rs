@@ -160,7 +160,7 @@ fields!("round trip", RoundTrip { least_ns, median_ns, count });
 fields!("pace", Pace { count, bytes, ns, on_the_way, log2_sum, log2_squares });
 fields!("client with most retransmissions", MostResent { client, lead });
 fields!("small window", SmallWindow { client, waits, wait_ns, bytes });
-fields!("credits", Credits { waits, wait_ns, connections_ns });
+fields!("credits", Credits { waits, wait_ns, busy_ns });
 fields!(
     "slots of a session",
     SessionSlots {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// A client that waited for credits goes on within this time of being given some, ns, or within a fourth of the time that it waited.
 const GOES_ON_NS: i64 = 1_000_000;
-/// Credits limit a connection if it has none for at least 1 / `HELD_UP` of its time.
+/// Credits limit a connection if it has none for at least 1 / `HELD_UP` of the time in which it has outstanding requests.
 const HELD_UP: u64 = 5;
 /// A client with more outstanding requests that uses up its credits is busy, not limited by credits.
 const FEW_OUTSTANDING: u32 = 32;
@@ -44,8 +44,11 @@ pub(super) struct Balance {
     exhausted_ns: Option<i64>,
     /// Credits came: when, and how long there had been none.
     granted: Option<(i64, i64)>,
-    /// First and last request, ns.
-    span_ns: Option<(i64, i64)>,
+    /// Time with outstanding requests, ns: the parts that have ended, and the begin of the present one.
+    busy_ns: u64,
+    busy_since_ns: Option<i64>,
+    /// Last request, ns.
+    last_ns: i64,
     found: Credits,
 }
 
@@ -60,7 +63,9 @@ impl Default for Balance {
             charge: 1,
             exhausted_ns: None,
             granted: None,
-            span_ns: None,
+            busy_ns: 0,
+            busy_since_ns: None,
+            last_ns: 0,
             found: Credits::default(),
         }
     }
@@ -88,7 +93,8 @@ impl Balance {
             self.found.waits += 1;
             self.found.wait_ns = self.found.wait_ns.saturating_add(waited_ns.unsigned_abs());
         }
-        self.span_ns = Some((self.span_ns.map_or(now_ns, |(first, _)| first), now_ns));
+        self.busy_since_ns.get_or_insert(now_ns);
+        self.last_ns = now_ns;
         self.charge = i64::from(charge.max(1));
         self.outstanding = self.outstanding.saturating_add(1);
         let left = left - self.charge;
@@ -122,6 +128,11 @@ impl Balance {
     fn granted(&mut self, credits: u16, now_ns: i64, is_final: bool) {
         let Some(left) = self.left else { return };
         self.outstanding = self.outstanding.saturating_sub(u32::from(is_final));
+        if self.outstanding == 0
+            && let Some(since_ns) = self.busy_since_ns.take()
+        {
+            self.busy_ns = self.busy_ns.saturating_add_signed(now_ns.saturating_sub(since_ns).max(0));
+        }
         self.left = Some(left + i64::from(credits));
         if let Some(exhausted_ns) = self.exhausted_ns
             && left + i64::from(credits) >= self.charge
@@ -131,13 +142,13 @@ impl Balance {
         }
     }
 
-    /// The findings; empty if grants were not captured, or if credits hardly limited the connection: the time of idle connections would
+    /// The findings; empty if grants were not captured, or if credits hardly limited the connection: the time of other connections would
     /// hide the one that waits.
     pub(super) fn found(&self) -> Credits {
-        let Some((first, last)) = self.span_ns.filter(|_| self.left.is_some()) else { return Credits::default() };
-        let connections_ns = first.abs_diff(last);
-        let is_held_up = self.found.waits > 0 && self.found.wait_ns >= connections_ns / HELD_UP;
-        if is_held_up { Credits { connections_ns, ..self.found } } else { Credits::default() }
+        let lasts_ns = self.busy_since_ns.map_or(0, |since_ns| self.last_ns.saturating_sub(since_ns).max(0));
+        let busy_ns = self.busy_ns.saturating_add_signed(lasts_ns);
+        let is_held_up = self.left.is_some() && self.found.waits > 0 && self.found.wait_ns >= busy_ns / HELD_UP;
+        if is_held_up { Credits { busy_ns, ..self.found } } else { Credits::default() }
     }
 }
 
@@ -150,6 +161,10 @@ mod tests {
     /// A client that always wants `wanted` outstanding reads, and a server that grants `credits` in total and answers each read after 1
     /// ms.
     fn reads(wanted: usize, credits: u16) -> Credits {
+        after_reads(wanted, credits).0.found()
+    }
+
+    fn after_reads(wanted: usize, credits: u16) -> (Balance, i64) {
         let mut balance = Balance::default();
         balance.request(1, 0, true);
         balance.response(credits, 100 * US, true, 0);
@@ -166,7 +181,10 @@ mod tests {
             left += 1;
             now += 10 * US;
         }
-        balance.found()
+        while due.pop_front().is_some() {
+            balance.response(1, now + 1_000 * US, true, 0);
+        }
+        (balance, now + 1_000 * US)
     }
 
     /// The same as a capture beside the server sees it, which answers at once, a round trip of 12 ms from the client.
@@ -191,16 +209,27 @@ mod tests {
     #[test]
     fn credits_that_a_far_client_lacks_are_seen_at_the_server() {
         let few = far_reads(32, 8);
-        assert!(few.waits > 200 && few.wait_ns > few.connections_ns / 2, "{few:?}");
+        assert!(few.waits > 200 && few.wait_ns > few.busy_ns / 2, "{few:?}");
         assert_eq!(far_reads(8, 64).waits, 0, "there are more");
         assert_eq!(far_reads(1, 8).waits, 0, "one at a time");
+    }
+
+    #[test]
+    fn idle_time_hides_no_wait_for_credits() {
+        let (mut balance, now) = after_reads(16, 4);
+        let busy = balance.found();
+        let later = now + 3_600_000_000 * US;
+        balance.request(1, later, true);
+        balance.response(1, later + 50 * US, true, 0);
+        let found = balance.found();
+        assert!(found.waits > 900 && found.busy_ns < busy.busy_ns + 1_000_000, "{found:?}");
     }
 
     #[test]
     fn a_client_waits_for_credits_that_uses_all_of_them() {
         let few = reads(16, 4);
         assert!(few.waits > 900, "{few:?}");
-        assert!(few.wait_ns > few.connections_ns / 2, "{few:?}");
+        assert!(few.wait_ns > few.busy_ns / 2, "{few:?}");
         assert_eq!(reads(4, 64).waits, 0, "there are more");
         assert_eq!(reads(1, 1).waits, 0, "one at a time waits for its answer");
         // A few requests, then nothing for long.

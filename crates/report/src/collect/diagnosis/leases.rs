@@ -9,7 +9,7 @@ use crate::text::duration;
 
 /// Minimum number of a client's waits for credits.
 const CREDIT_WAITS: u64 = 50;
-/// Minimum fraction of the time of its connections in waits for credits.
+/// Minimum fraction of the time with outstanding requests in waits for credits.
 const CREDIT_TIME: f64 = 0.2;
 /// Minimum fraction of these waits in all time waited. Two to 32 requests wait meanwhile.
 const CREDIT_WAITING: f64 = 0.02;
@@ -17,7 +17,7 @@ const CREDIT_WAITING: f64 = 0.02;
 /// Clients that have fewer credits than they have requests to send.
 pub(super) fn credits(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let credits = &evidence.coverage.credits;
-    let time = credits.wait_ns as f64 / credits.connections_ns.max(1) as f64;
+    let time = credits.wait_ns as f64 / credits.busy_ns.max(1) as f64;
     if !evidence.findings.source.filters.is_empty()
         || credits.waits < CREDIT_WAITS
         || (credits.wait_ns as f64) < evidence.least_ns().max(CREDIT_WAITING * waited_s * 1e9)
@@ -27,7 +27,7 @@ pub(super) fn credits(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     }
     let text = format!(
         "Clients ran out of SMB2 credits {times}, and sent the next request as soon as the server granted more credits. The affected \
-        connections lacked credits for {share} of their time. Response times do not include this wait. Configure \
+        connections lacked credits for {share} of the time in which they had outstanding requests. Response times do not include this wait. Configure \
         the server so that it grants more credits.",
         times = plural(credits.waits, "time"),
         share = percent(time),

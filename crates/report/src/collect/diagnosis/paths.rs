@@ -4,9 +4,9 @@ mod walk;
 
 use std::net::IpAddr;
 
-use plimsoll_model::Symbol;
+use plimsoll_model::{Operation, Symbol};
 use plimsoll_stats::Tallies;
-use plimsoll_stats::tallies::{ByOperation, Excess, MIN_COMPARED, PathRow, sum_of};
+use plimsoll_stats::tallies::{ByOperation, Excess, Listing, MIN_COMPARED, PathRow, sum_of};
 
 use self::walk::{MAX_LEVELS, Noted, Walk, descend};
 use super::super::counts::plural;
@@ -19,6 +19,9 @@ use crate::text::duration;
 
 /// A directory in which nearly all of it happens is named rather than one above it.
 const NEARLY_ALL: f64 = 0.9;
+
+/// Lists of a directory are slow from this multiple of the mean time of other lists on.
+const SLOW_LISTS: f64 = 3.0;
 
 /// From this part of the difference on it is the server's time.
 const SERVICE: f64 = 0.75;
@@ -190,7 +193,21 @@ fn sentence(evidence: &Evidence<'_>, tallies: &Tallies, slow: &SlowPath<'_>) -> 
     );
     let found = Found::new(Kind::Place, Rule::SlowPath, Some(share), text);
     let found = if about.is_empty() { found } else { found.inferred() };
-    found.explaining(excess.ns() / waited_ns).look(excess.operation.label(), "path")
+    let lists_ns = if excess.operation == Operation::List { 0.0 } else { slow_lists_ns(evidence, tallies, slow) };
+    found.explaining((excess.ns() + lists_ns) / waited_ns).look(excess.operation.label(), "path")
+}
+
+/// Waiting for slow lists of the directory. The notes may lack lists of other directories to compare these with.
+fn slow_lists_ns(evidence: &Evidence<'_>, tallies: &Tallies, slow: &SlowPath<'_>) -> f64 {
+    let path = |row: &Listing| evidence.names.text(row.path).map(|path| path.trim_end_matches(['/', '\\']));
+    let is_it = |row: &&Listing| row.share == slow.share && path(row) == Some(slow.path.as_str());
+    let all = tallies.sum(|_| true);
+    let lists = all.iter().find(|(operation, _)| *operation == Operation::List).map(|(_, cell)| *cell);
+    let Some((row, lists)) = tallies.listings().rows().iter().find(is_it).zip(lists) else { return 0.0 };
+    let (count, waited_ns) = (row.cell.count, row.cell.waited_ns as f64);
+    let others = lists.count.saturating_sub(count).max(1) as f64;
+    let others_ns = (lists.waited_ns as f64 - waited_ns).max(0.0) / others;
+    if row.cell.mean_ns() >= SLOW_LISTS * others_ns { waited_ns - count as f64 * others_ns } else { 0.0 }
 }
 
 /// The client, if there is only one.
