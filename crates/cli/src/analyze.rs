@@ -92,7 +92,7 @@ fn catch(stop: &StopReading, quiet: bool) -> anyhow::Result<()> {
         stop.ask();
         if !quiet {
             shell::note(
-                "plimsoll: interrupted: reporting the packets read so far (press Ctrl-C again to exit \
+                "plimsoll: interrupted; reporting the packets read so far (press Ctrl-C again to exit \
             without a report)",
             );
         }
@@ -133,7 +133,7 @@ fn observe(
     bar.finish();
     let why = match captures.interrupted() {
         true => "interrupted before the first packet: no report",
-        false => "the capture contains no packets: check the capture command",
+        false => "the capture contains no packets; check the capture command",
     };
     anyhow::ensure!(packets, why);
     if let (Some(chain), Some(carried)) = (&mut chain, carried) {

@@ -76,13 +76,13 @@ fn copy(input: &Path, key: Key, quiet: bool, file: &mut impl Write) -> anyhow::R
         Ok(())
     })?;
     if captures.anomalies().truncated_tail + captures.anomalies().bad_records > 0 {
-        shell::note("plimsoll: the capture is damaged: the copy contains only the packets before the damage");
+        shell::note("plimsoll: the capture is damaged; the copy contains only the packets before the damage");
     }
     let format = captures.formats().first().map(|format| (format.format, format.tick_ns));
     let mut second = first.finish(format.map(|(format, _)| format), format.and_then(|(_, tick_ns)| tick_ns))?;
     each_frame(input, quiet, |frame| Ok(second.frame(frame, file)?))?;
     let counts = second.finish(file)?;
-    anyhow::ensure!(counts.packets > 0, "the capture contains no packets: check the capture command");
+    anyhow::ensure!(counts.packets > 0, "the capture contains no packets; check the capture command");
     Ok(counts)
 }
 

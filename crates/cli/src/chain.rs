@@ -12,8 +12,8 @@ pub(crate) struct ChainFlags {
     /// then covers all capture files so far; --record and --transactions cover only the current one
     #[arg(long, value_name = "FILE")]
     hand_over_from: Option<PathBuf>,
-    /// Write the state of open connections and all results so far to FILE, for the analysis of the next capture file. FILE contains packet data, so only
-    /// its owner may read it
+    /// Write the state of open connections and all results so far to FILE, for the analysis of the next capture file. FILE
+    /// contains packet data, so Plimsoll makes it readable only by its owner
     #[arg(long, value_name = "FILE")]
     hand_over_to: Option<PathBuf>,
 }

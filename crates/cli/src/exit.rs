@@ -38,7 +38,7 @@ impl Done {
         match (validity.valid, printed) {
             (true, _) => Done::Normally,
             (false, true) => {
-                Done::NoVerdict("the numbers are INVALID: the reasons are at the top of the report".to_owned())
+                Done::NoVerdict("the numbers are INVALID; the reasons are at the top of the report".to_owned())
             }
             (false, false) => Done::NoVerdict(format!("the numbers are INVALID: {}", first_reason(&validity.reasons))),
         }

@@ -185,7 +185,7 @@ impl OpenOutput {
 pub(crate) fn show_instants(utc: bool) {
     let zone = if utc { Ok(Zone::utc()) } else { Zone::local() };
     zone.unwrap_or_else(|error| {
-        shell::note(&format!("plimsoll: local time zone unknown: {error}; using UTC (--utc suppresses this warning)"));
+        shell::note(&format!("plimsoll: local time zone unknown ({error}); using UTC (--utc suppresses this warning)"));
         Zone::utc()
     })
     .show();

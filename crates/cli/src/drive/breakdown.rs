@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     capture: Option<PathBuf>,
     /// Show which functions of client and server take CPU time: perf takes samples of this process and of the process of
-    /// --server-pid. The samples slow the calls. perf writes copies of stacks, which may contain secrets, to a temporary folder
+    /// --server-pid. Sampling slows the calls. perf writes copies of stacks, which may contain secrets, to a temporary folder
     #[arg(long, help_heading = "Server")]
     profile: bool,
     #[command(flatten)]

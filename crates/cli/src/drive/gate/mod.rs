@@ -126,7 +126,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         [baseline, candidate, workload] => (baseline, candidate, workload.clone()),
         [only] => {
             return Err(Usage(format!(
-                "{only}: gate needs a baseline and a candidate: two targets, or at least two recordings"
+                "{only}: gate needs a baseline and a candidate; give two targets, or at least two recordings"
             ))
             .into());
         }

@@ -17,7 +17,7 @@ pub(crate) struct AuthFlags {
     /// before the run, and uses it for all logons of the account. For Kerberos with NFS, see sec in --target
     #[arg(long, value_name = "HOW", value_parser = parse_how, default_value = "ntlm")]
     auth: How,
-    /// Kerberos realm. A target URL has it after %40: smb://user%40REALM@host/share, nfs://user%40REALM@host/export?sec=krb5
+    /// Kerberos realm. In a target URL, the realm follows %40: smb://user%40REALM@host/share, nfs://user%40REALM@host/export?sec=krb5
     /// [default: the realm in the target URL]
     #[arg(long, value_name = "REALM")]
     realm: Option<String>,

@@ -385,6 +385,6 @@ fn already(arguments: &Arguments, spec: &RunSpec) -> anyhow::Result<(BTreeMap<u3
 fn finish(table: Table, file: OutputFile) -> anyhow::Result<()> {
     let table: TransactionsFile = Arc::into_inner(table)
         .and_then(|table| table.into_inner().ok())
-        .context("the transactions table still has a writer: please report this bug")?;
+        .context("the transactions table still has a writer; please report this bug")?;
     finish_table(table.finish(), file)
 }

@@ -35,8 +35,8 @@ pub(crate) struct PartFlags {
     /// this difference and sets the option [default: each machine's time of day is the common clock]
     #[arg(long, value_name = "NS", requires = "part", allow_negative_numbers = true)]
     clock_origin: Option<i64>,
-    /// Write the progress of this part to FILE about twice per second, in place of the previous content: one line with load level,
-    /// phase, clients, connected clients, operations and errors, separated by tabs
+    /// Replace the content of FILE about twice per second with the progress of this part: one line with load level, phase,
+    /// clients, connected clients, operations and errors, separated by tabs
     #[arg(long, value_name = "FILE", requires = "part")]
     progress_file: Option<PathBuf>,
 }
@@ -50,7 +50,7 @@ impl PartFlags {
         let set = self.clock_origin.is_none_or(Clock::set_common);
         anyhow::ensure!(
             set,
-            "--clock-origin: plimsoll read its clock before it set the common clock: please report this bug"
+            "--clock-origin: plimsoll read its clock before it set the common clock; please report this bug"
         );
         Ok(())
     }
