@@ -85,7 +85,8 @@ impl Filter {
                 let found = hosts.addresses(name);
                 if found.is_empty() {
                     let why = format!(
-                        "--{flag} {name}: unknown host name; give an IP address, or a file with this name (--hosts FILE)"
+                        "--{flag} {name}: unknown host name; give an IP address, or a hosts file that has this name \
+                        (--hosts FILE)"
                     );
                     return Err(Usage(why).into());
                 }

@@ -114,7 +114,7 @@ impl SideReader<'_> {
             });
         }
         bar.finish();
-        anyhow::ensure!(packets, "{name}: the capture contains no packets: check the capture command");
+        anyhow::ensure!(packets, "{name}: the capture contains no packets; check the capture command");
         let mut observed = observer.finish();
         captures.anomalies().add_to(&mut observed.coverage.anomalies);
         self.filter.check(observed.coverage.first_ns, observed.coverage.last_ns).with_context(|| name.clone())?;

@@ -479,7 +479,7 @@ impl Source {
         let outcome = stream.take(MEMORY_LIMIT).read_to_end(&mut bytes);
         if bytes.len() as u64 > MEMORY_LIMIT {
             return Err(Stop::Unsupported(format!(
-                "captures in this format can have at most {} MiB in a pipe or a compressed file (no limit for an uncompressed file)",
+                "captures in this format are limited to {} MiB in a pipe or a compressed file (no limit for an uncompressed file)",
                 MEMORY_LIMIT >> 20
             )));
         }

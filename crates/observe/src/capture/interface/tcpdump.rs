@@ -52,12 +52,12 @@ pub(super) fn program(link: LinkType, expression: &str) -> Result<Vec<sock_filte
 fn parse(text: &str) -> Result<Vec<sock_filter>, &'static str> {
     let mut lines = text.lines();
     let count: usize =
-        lines.next().and_then(|line| line.trim().parse().ok()).ok_or("it does not begin with a number")?;
+        lines.next().and_then(|line| line.trim().parse().ok()).ok_or("its first line is not a number")?;
     if !(1..=MAX_INSTRUCTIONS).contains(&count) {
         return Err("expected 1 to 4,096 instructions");
     }
     let program = lines.map(instruction).collect::<Option<Vec<_>>>().ok_or("expected four numbers per line")?;
-    if program.len() == count { Ok(program) } else { Err("the number of instructions is not as announced") }
+    if program.len() == count { Ok(program) } else { Err("its first line is not the number of instructions") }
 }
 
 fn instruction(line: &str) -> Option<sock_filter> {
