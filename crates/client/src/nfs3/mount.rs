@@ -93,7 +93,8 @@ pub enum MountError {
     },
     /// No MOUNT is registered with the portmapper.
     #[error(
-        "the portmapper at {0} knows no MOUNT version 3 over TCP; give the port of MOUNT in the target: ?mountport=PORT"
+        "the portmapper at {0} has no entry for MOUNT version 3 over TCP; give the port of MOUNT in the target: \
+        ?mountport=PORT"
     )]
     NotRegistered(SocketAddr),
     /// The server refused.

@@ -97,7 +97,7 @@ pub enum SealError {
     #[error("the encrypted message is not authentic: modified in transit, or encrypted with another key")]
     Refused,
     /// Every nonce of this key has been used.
-    #[error("the session's encryption key has reached its limit of messages; log on again")]
+    #[error("the session's encryption key has encrypted the maximum number of messages; log on again")]
     Exhausted,
 }
 
