@@ -36,8 +36,8 @@ impl CompanionSpec {
             .map_err(|error| Usage(error.to_string()))?;
         if workload.digest() != self.workload_sha256 {
             return Err(Usage(format!(
-                "--from: the load file of workload {file} has changed: the SHA-256 of workload and load file is now {now}, but the \
-                recording has {recorded}",
+                "the load file of workload {file} has changed since the recording; restore the file (SHA-256 of workload and load \
+                file: now {now}, in the recording {recorded})",
                 file = self.workload,
                 now = workload.digest(),
                 recorded = self.workload_sha256

@@ -108,7 +108,7 @@ impl FromStr for Companion {
         let mut parts = text.split(',').map(str::trim);
         let workload = parts.next().filter(|name| !name.is_empty()).ok_or("expected a workload")?.to_owned();
         if workload.contains('=') {
-            return Err(format!("{workload}: expected a workload in front of NAME=VALUE"));
+            return Err(format!("{workload}: expected the name of a workload before NAME=VALUE"));
         }
         let given = parts.map(|part| {
             let (name, value) = part.split_once('=').ok_or_else(|| format!("{part:?}: expected NAME=VALUE"))?;
@@ -147,7 +147,7 @@ mod tests {
     fn what_makes_no_sense_is_said() {
         for (text, said) in [
             ("", "expected a workload"),
-            ("clients=3", "in front of NAME=VALUE"),
+            ("clients=3", "before NAME=VALUE"),
             ("mixed,clients", "expected NAME=VALUE"),
             ("mixed,clients=2,clients=3", "clients is given twice"),
             ("mixed,clients=many", "--with mixed: clients=many: expected an integer"),

@@ -66,8 +66,8 @@ fn check_version(workload: &Workload, target: &Target) -> Result<(), Usage> {
     let step = workload.nfs_4_2_alone().or(workload.copies().then_some("copy"));
     match (older, step) {
         (Some(version), Some(step)) => Err(Usage(format!(
-            "workload {name} uses the step `{step}`, which NFS has only from version 4.2 on, but the target has version {}; give a target with \
-             version=4.2, whose server supports this version",
+            "workload {name} uses the step `{step}`, which NFS has only from version 4.2 on, but the target has version {}; give \
+             version=4.2 in the target (the server must support this version)",
             version.name()
         ))),
         _ => Ok(()),

@@ -66,7 +66,7 @@ pub(super) fn reasons(
     if silence.outages > 0 {
         let times = if silence.outages == 1 { "once".to_owned() } else { format!("{} times", silence.outages) };
         let text = format!(
-            "the server sent no response for {without:.2} s of {seconds:.2} s ({times}; longest {longest:.2} s; shorter silences than \
+            "the server sent no response for {without:.2} s of {seconds:.2} s ({times}; longest {longest:.2} s; silences shorter than \
             {limit:.2} s do not count), although requests were outstanding or due",
             without = silence.without_answer_s,
             longest = silence.longest_s.unwrap_or(0.0),

@@ -249,8 +249,8 @@ impl RunSpec {
                 Workload::parse_with(&self.workload, text, &settings).map_err(|error| Usage(error.to_string()))?;
             if workload.digest() != spec.workload_sha256 {
                 return Err(Usage(format!(
-                    "--from: the load file of workload {file} has changed: the SHA-256 of workload and load file is now {now}, but the \
-                    recording has {recorded}",
+                    "the load file of workload {file} has changed since the recording; restore the file (SHA-256 of workload and load \
+                    file: now {now}, in the recording {recorded})",
                     file = self.workload,
                     now = workload.digest(),
                     recorded = spec.workload_sha256
