@@ -49,7 +49,7 @@ pub(crate) fn items<'a>(text: &'a str, read: impl Fn(&str) -> Option<f64>) -> Re
         let (from, to) = (number(from)?, number(to)?);
         all.extend(range(part, from, to, step)?.into_iter().map(Item::Number));
         if all.len() > MOST {
-            return Err(format!("{part}: the list has more than {MOST} values: use a larger step"));
+            return Err(format!("{part}: the list has more than {MOST} values; use a larger step"));
         }
     }
     Ok(all)

@@ -34,7 +34,7 @@ pub fn finished_levels(
         (*kept != sample.policy()).then(|| format!("it was made with --record-transactions {}", kept.which))
     });
     if let Some(why) = other {
-        return Err(Usage(format!("--continue: {shown} is the recording of a different run: {why}")).into());
+        return Err(Usage(format!("--continue: {shown} is the recording of a different run; {why}")).into());
     }
     let mut levels = BTreeMap::new();
     for stage in &recording.manifest.stages {

@@ -156,7 +156,7 @@ fn opened(folders: &[PathBuf]) -> (Vec<PartRecording>, Vec<Reason>) {
         let fits = PartRecording::open(folder).and_then(|part| {
             let other = parts.first().and_then(|first| part.differs(first));
             if let Some(why) = other {
-                anyhow::bail!("it is the recording of a different run: {why}");
+                anyhow::bail!("it is the recording of a different run; {why}");
             }
             if let Some(same) = parts.iter().find(|other| other.part == part.part) {
                 anyhow::bail!("{} is part {}, too", same.shown, part.part);

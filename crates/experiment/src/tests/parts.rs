@@ -161,7 +161,7 @@ fn whatever_becomes_of_a_part_is_said_and_the_others_are_whole() {
     };
     let (said, requests) = with("other-seed", &|folder| changed(folder, &|spec| spec.seed = 8));
     assert!(
-        said.contains("other-seed is not merged: it is the recording of a different run: its seed is 8, not 7"),
+        said.contains("other-seed is not merged: it is the recording of a different run; its seed is 8, not 7"),
         "{said}"
     );
     assert_eq!(requests, others);
