@@ -28,7 +28,7 @@ impl fmt::Display for RecordingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownFormat { path } => {
-                write!(f, "{path:?}: unknown file format: give a name that ends in .parquet or .csv")
+                write!(f, "{path:?}: unknown file format; give a name that ends in .parquet or .csv")
             }
             Self::Write { rows, source } => write!(f, "cannot write transactions after {rows} rows: {source}"),
         }

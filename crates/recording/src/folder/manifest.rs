@@ -150,7 +150,7 @@ impl Manifest {
         let mut text = Vec::new();
         file.take(MOST_BYTES + 1).read_to_end(&mut text).map_err(|source| FolderError::file(&path, source))?;
         if text.len() as u64 > MOST_BYTES {
-            return Err(FolderError::damaged(&path, format!("the file is too large: the limit is {MOST_BYTES} bytes")));
+            return Err(FolderError::damaged(&path, format!("the file exceeds the limit of {MOST_BYTES} bytes")));
         }
         // Checks the version first, because another version may have other fields.
         let damaged = |error: serde_json::Error| FolderError::damaged(&path, error);
