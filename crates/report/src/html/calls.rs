@@ -35,7 +35,7 @@ pub(super) fn figure(findings: &Findings) -> Option<Figure<'_>> {
     let x = Axis::names(phases.iter().map(|phase| phase.call.clone()).collect());
     let chart = Chart { x, y: Axis::linear(Unit::Seconds, "time of a call", highest)?, series };
     let explanation =
-        "Mean time of a call by part, one group of bars per phase; the bars of a group add up to the whole call.";
+        "Mean time of each part of a call, one group of bars per phase; the bars of a group add up to the whole call.";
     let words = phases.iter().map(|phase| format!("{} {}", phase.call, duration(phase.whole_s)));
     let summary = format!("A call takes: {}.", words.collect::<Vec<_>>().join(", "));
     Figure::of(("calls", "Where the time of a call goes"), explanation, summary, chart)

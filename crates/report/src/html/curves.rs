@@ -154,8 +154,8 @@ fn trade<'a>(curves: &[Curve<'_>], several: bool) -> Option<Figure<'a>> {
         id: "throughput-response",
         title: "Response time against throughput",
         explanation: "Mean response time against throughput, one point per load level. The band reaches from p50 \
-        to p95; where throughput falls at higher load, a vertical bar replaces the band. The best operating range is left of the load \
-        level from which the response time rises steeply.",
+        to p95; where throughput falls at higher load, a vertical bar replaces the band. The best operating range ends where the \
+        response time begins to rise steeply.",
         summary: response_words(curves, "throughput"),
         choose: "Against",
         charts: charts.into_iter().flatten().collect(),

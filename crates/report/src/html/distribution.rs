@@ -115,8 +115,8 @@ fn cumulative<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     Figure {
         id: "cumulative",
         title: "Cumulative distribution",
-        explanation: "Share of each group answered within a response time. A steep rise is one kind of response, for example \
-        from a cache; a flat stretch separates two kinds.",
+        explanation: "Share of each group's operations that took at most a given time. A steep rise means many similar responses, for \
+        example from a cache; a flat stretch separates two kinds of responses.",
         summary: in_words(sides, "Medians", |row| Some(row.headline_time()?.p50_s)),
         choose: "Operations of",
         charts: by_group(sides, |row| !row.percentiles.is_empty(), series, chart),

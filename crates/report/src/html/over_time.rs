@@ -150,7 +150,7 @@ fn mean<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     let lines = [Lines { name: &name, values: |bins| bins.response_mean_s.clone() }];
     let chart = over_time(sides, Unit::Seconds, "", &lines, false)?;
     let summary = format!("{name} over time. Peaks: {}.", peaks(&chart, duration));
-    let explanation = "Mean over all operations that ended in each interval; no line in intervals without any.";
+    let explanation = "Mean over all operations that ended in each interval; no line in intervals without operations.";
     Figure::of(("mean", "Mean response time"), explanation, summary, chart)
 }
 

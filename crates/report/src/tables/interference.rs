@@ -20,9 +20,9 @@ pub(crate) fn interference(sides: &[Findings]) -> Option<Table> {
         id: "interference".to_owned(),
         title: "Interference: each workload alone, and at the same time as the others".to_owned(),
         scaled: None,
-        caption: "Each workload alone, and beside the others (at the same time): means over the rounds, the change with its 95 % interval, \
-        and whether the change is significant (5 % level, Holm's correction for all numbers). Response times cover all operations \
-        together."
+        caption: "Alone: the workload without the others. Beside: at the same time as the others. Both are means over the rounds. Change: \
+        from alone to beside, with its 95 % interval, and whether it is significant (5 % level, Holm's correction for all numbers). \
+        Response times cover all operations together."
             .to_owned(),
         columns: vec![
             Column::words("Number", "Number"),

@@ -52,8 +52,8 @@ fn late_answers(prefix: &str, stage: &Stage) -> Option<Note> {
     (count > 0).then(|| Note {
         weight: Weight::Plain,
         text: format!(
-            "At {prefix}{level}, {answers} matched no outstanding request (including the warm-up). A response that comes after the timeout or \
-            a second time matches no request.",
+            "At {prefix}{level}, {answers} matched no outstanding request (including the warm-up). A response after the timeout, or a \
+            repeated response, matches no request.",
             level = stage.words()
         ),
         page: true,

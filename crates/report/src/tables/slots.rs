@@ -35,9 +35,10 @@ fn table(found: &Slots, prefix: &str, number: usize) -> Table {
     }
 }
 
-const EXPLANATION: &str = "Granted: slots in the response to CREATE_SESSION. Slots: the server's last target, at most the granted slots. \
-    Most used: most slots in use at the same time. All used: time in which all slots were in use. Waits: how often the client sent its \
-    next request as soon as a slot was free (only sessions with 2 to 32 slots). A dash: unknown.";
+const EXPLANATION: &str = "Granted: slots in the response to CREATE_SESSION. Slots: slots that the client \
+    may use (the server's last target, at most the granted slots). Most used: most slots in use at the same time. All used: time in which \
+    all slots were in use. Waits: how often the client sent its next request as soon as a slot was free (only sessions with 2 to 32 \
+    slots). A dash: unknown.";
 
 fn line(row: &SlotRow) -> Row {
     // An unknown number is a dash.

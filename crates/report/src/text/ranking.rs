@@ -132,9 +132,7 @@ fn places(page: &mut Page<'_>, sides: &[Findings], ranking: &Ranking) -> fmt::Re
     ranked_list(page, title, sides, (&ranking.overall, ranking.points + ranking.not_used))?;
     let left_out = match ranking.not_used {
         0 => String::new(),
-        count => {
-            format!(" Load levels marked ! are left out, because the results of a server are INVALID there: {count}.")
-        }
+        count => format!(" Load levels left out (marked !), because the results of a server are INVALID: {count}."),
     };
     let note = format!(
         "Servers without a significant difference share a place (Holm's correction for {} pairs).{left_out}",

@@ -248,7 +248,7 @@ fn narrow(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, Vec<IpAddr>)
     if hidden_s >= HIDDEN * cost_s {
         let delay = first.delay_s.map_or_else(String::new, |[least, median]| {
             format!(
-                " Client {client} acknowledged data after {median} (median); its shortest time was {least}.",
+                " Client {client} took {median} (median) to acknowledge data; its shortest time was {least}.",
                 client = first.client,
                 median = duration(median),
                 least = duration(least),

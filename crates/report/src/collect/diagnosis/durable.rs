@@ -45,7 +45,7 @@ pub(super) fn writes(evidence: &Evidence<'_>) -> Option<Found> {
     };
     let text = format!(
         "Each small write waits for stable storage: {writes}{whose} ask the server to store their data before it answers (NFS \
-        FILE_SYNC or DATA_SYNC, SMB write-through). On average, each of them carries {bytes} and took {mean}{compared}. Together, they \
+        FILE_SYNC or DATA_SYNC, SMB write-through). On average, each of them carried {bytes} and took {mean}{compared}. Together, they \
         account for {share} of all time waited. With unstable writes and one flush at the end, clients would wait for the storage only \
         once. The same data would fit into {requests} of {size}.",
         writes = plural(all.count, "write request"),

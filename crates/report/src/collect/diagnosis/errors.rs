@@ -156,8 +156,8 @@ fn meaning_of(evidence: &Evidence<'_>, meaning: &Meaning) -> &'static str {
     let is_about_permission = meaning.statuses.contains(&(StatusFamily::Nt, 0xC000_0022));
     match is_about_permission && evidence.findings.operations.iter().any(is_refused) {
         true => {
-            "the server probably cannot verify the signatures of requests: it even refuses LOGOFF, TREE_DISCONNECT or ECHO, which need \
-             no permission. Check whether something between client and server changes packets (a WAN optimizer, a proxy)"
+            "the server probably cannot verify the signatures of requests (it even refuses LOGOFF, TREE_DISCONNECT or ECHO, which need \
+             no permission). Check whether something between client and server changes packets (a WAN optimizer, a proxy)"
         }
         false => meaning.text,
     }

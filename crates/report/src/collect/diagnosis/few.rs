@@ -151,7 +151,7 @@ pub(super) fn several(evidence: &Evidence<'_>) -> Option<Found> {
     let times = || alike.iter().map(|one| one.waited_ns as f64 / 1e9);
     let begins = || alike.iter().map(|one| one.span_ns.0);
     let text = format!(
-        "{count} requests of {kinds} operations ({named}) took {least} to {most}: {share} of all time waited. They came from {whose}: the \
+        "{count} requests for {kinds} operations ({named}) took {least} to {most}: {share} of all time waited. They came from {whose}: the \
         first began at {first}, the last at {last}.{regular}",
         count = alike.len(),
         named = named.join(", "),
@@ -184,8 +184,8 @@ fn regular(alike: &[&Long]) -> Option<String> {
     let is_near = |ns: &u64| ns.abs_diff(median_ns) as f64 <= REGULAR_NEAR * median_ns as f64;
     intervals.iter().all(is_near).then(|| {
         format!(
-            " Each of these clients had one about every {interval}, whatever it asked for. Look for something that the server looks up \
-            again for each client or user when it has expired, e.g. a user's groups in a directory service.",
+            " Each of these clients had such a slow request about every {interval}, independently of the operation. Look for something \
+            that the server must look up again for each client or user when it expires, e.g. a user's groups in a directory service.",
             interval = duration(median_ns as f64 / 1e9)
         )
     })
@@ -277,7 +277,7 @@ fn transfer_of(evidence: &Evidence<'_>, alike: &[&Slow]) -> Option<String> {
     let payload = alike.iter().map(|one| payload_of(evidence, one)).sum::<Option<f64>>()?;
     (transfer_s >= TRANSFER * response_s).then(|| {
         format!(
-            " Sending and receiving were {share} of the time that {these} took, at about {rate:.1} Mbit/s: the network path or the \
+            " Sending and receiving (at about {rate:.1} Mbit/s) were {share} of the time that {these} took: the network path or the \
             client is slow, or the server accepts data slowly.",
             share = percent(transfer_s / response_s),
             these = these(alike),

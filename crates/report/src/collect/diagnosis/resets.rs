@@ -27,7 +27,8 @@ pub(super) fn resets(evidence: &Evidence<'_>) -> Option<Found> {
     let text = format!(
         "{connections} of client {client} to server {server} ended with a TCP reset while they were in use, from {first} to {last}. The \
         client connected again each time, at most {after} later. The server has {others}, without such resets. {source}. But a device \
-        between them, e.g. a firewall, can use this address too: check the devices on the path and the programs on the client.",
+        between client and server, e.g. a firewall, can also send resets with such an address: check the devices on the path and the \
+        programs on the client.",
         connections = plural(count, "connection"),
         first = instant::second(span_ns.0),
         last = instant::second(span_ns.1),

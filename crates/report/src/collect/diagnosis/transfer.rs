@@ -102,8 +102,8 @@ fn cause(evidence: &Evidence<'_>, segments: &str) -> String {
     let late = late.into_iter().map(|at| sum(|path| path.reordered_segments, at)).sum();
     let on = most.map_or_else(String::new, |client| format!(" on the path of client {client}"));
     format!(
-        "Packets{on} arrive out of order: {late} came after later ones, too soon for retransmissions. TCP takes such packets for lost: it \
-        retransmitted {segments}. Check whether the path uses several links or routes at the same time.",
+        "Packets{on} arrive out of order: {late} came after segments that were sent later, and too soon for retransmissions. TCP assumes that \
+        such segments are lost: it retransmitted {segments}. Check whether the path uses several links or routes at the same time.",
         late = plural(late, "captured segment"),
     )
 }

@@ -121,8 +121,8 @@ pub(super) fn no_response(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
     let on = if hung.len() > 1 { format!(" on {} connections", hung.len()) } else { String::new() };
     let text = format!(
         "{requests} of {clients}{on} got no response for {up_to}{longest}. {which} was sent at {first}. The server responded to \
-        other requests during this time.{in_common} Response times do not include this wait. If \
-        all time waited included it, this wait would be {share} of all time waited.",
+        other requests during this time.{in_common} Response times do not include this wait; if \
+        they did, it would be {share} of all time waited.",
         requests = plural(requests, "request"),
         clients = clients::named(evidence, &concerned),
         longest = duration(longest as f64 / 1e9),

@@ -66,10 +66,10 @@ pub(in crate::collect::diagnosis) fn retries(evidence: &Evidence<'_>) -> Option<
     let last_ns = rows.iter().map(|row| row.in_a_row.span_ns.1).max()?;
     let lasted_ns: f64 = rows.iter().map(|row| row.in_a_row.span_ns.1.abs_diff(row.in_a_row.span_ns.0) as f64).sum();
     let text = format!(
-        "Clients ask again and again for a new file of a name that exists already: {requests} for {path}{on} got {status}, from {first} \
-        to {last} and without a success between them. {who}, one every {interval} on average. This file is probably a lock file that no \
-        program deletes: check which program created it, and whether that program still runs. Response times do not include the pauses \
-        between these requests.",
+        "Clients try again and again to create a file that already exists: {requests} for {path}{on} got {status}, from {first} to {last} \
+        and without a success in between. {who}, one every {interval} on average. This file is probably a lock file that no program \
+        deletes: check which program created it, and whether that program still runs. Response times do not include the pauses between \
+        these requests.",
         requests = plural(count, &format!("{} request", operation.label())),
         path = evidence.names.text(path)?,
         on = evidence.names.text(share).map_or_else(String::new, |name| format!(" on share {name}")),

@@ -182,7 +182,7 @@ fn a_narrow_path_behind_the_capture_is_in_no_response_time() {
     assert!(
         text.starts_with(
             "Data move slowly from the capture point to client 10.0.0.2 (1.0 Mbit/s): they arrive at an even rate, and acknowledgements \
-            come late. Client 10.0.0.2 acknowledged data after 120 ms (median); its shortest time was 10.0 ms. Data were on this network path for 16.0 s in all. Response times are measured at the capture point, so they include only 0 s of this time."
+            come late. Client 10.0.0.2 took 120 ms (median) to acknowledge data; its shortest time was 10.0 ms. Data were on this network path for 16.0 s in all. Response times are measured at the capture point, so they include only 0 s of this time."
         ),
         "{text}"
     );

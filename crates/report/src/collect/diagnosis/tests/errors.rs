@@ -127,7 +127,7 @@ fn a_lock_file_that_no_program_deletes_comes_first() {
     let text = locked(create, 100, usize::MAX, 0).first(Rule::ErrorStatuses);
     assert!(
         text.starts_with(
-            "Clients ask again and again for a new file of a name that exists already: 200 create requests for inbox.lock on share \\\\server1\\data got 0x11, from 2023-11-14 22:13:2"
+            "Clients try again and again to create a file that already exists: 200 create requests for inbox.lock on share \\\\server1\\data got 0x11, from 2023-11-14 22:13:2"
         ),
         "{text}"
     );

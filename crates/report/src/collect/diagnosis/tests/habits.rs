@@ -168,7 +168,7 @@ fn small_writes_that_wait_for_stable_storage_are_the_cause_not_their_directory()
         ),
         "{text}"
     );
-    assert!(text.contains("write-through). On average, each of them carries 4.10 kB and took 8.00 ms"), "{text}");
+    assert!(text.contains("write-through). On average, each of them carried 4.10 kB and took 8.00 ms"), "{text}");
     assert!(text.contains(" (other writes: 500 µs). Together, they account for 84 % of all time waited."), "{text}");
     let rules = traffic.rules();
     assert!(!rules.contains(&Rule::SlowClient) && !rules.contains(&Rule::SlowPath), "{rules:?}");

@@ -329,8 +329,8 @@ fn segments_lost_behind_the_capture_are_said() {
     let text = lossy.first(Rule::Retransmission);
     assert!(
         text.starts_with(
-            "Packets on the path of client 10.0.0.2 arrive out of order: 12 captured segments came after later ones, too soon for \
-             retransmissions. TCP takes such packets for lost: it retransmitted 100 segments of responses (0.2 %). Check whether"
+            "Packets on the path of client 10.0.0.2 arrive out of order: 12 captured segments came after segments that were sent \
+             later, and too soon for retransmissions. TCP assumes that such segments are lost: it retransmitted 100 segments of responses (0.2 %). Check whether"
         ),
         "{text}"
     );

@@ -33,8 +33,8 @@ fn a_client_whose_connections_are_reset_again_and_again_is_named_if_others_have_
         reset(7, 0).first(Rule::Reconnects),
         "7 connections of client 10.0.0.2 to server 10.0.1.1:445 ended with a TCP reset while they were in use, from 2023-11-14 22:13:20 \
          UTC to 2023-11-14 22:14:02 UTC. The client connected again each time, at most 80.0 ms later. The server has 2 other clients, \
-         without such resets. The captured resets have the client's address as source. But a device between them, e.g. a firewall, can use \
-         this address too: check the devices on the path and the programs on the client."
+         without such resets. The captured resets have the client's address as source. But a device between client and server, e.g. a \
+         firewall, can also send resets with such an address: check the devices on the path and the programs on the client."
     );
     let is_said = |traffic: Traffic| traffic.rules().contains(&Rule::Reconnects);
     assert!(!is_said(reset(2, 0)), "twice");

@@ -369,7 +369,7 @@ fn few_slow_requests_of_several_operations_are_said_with_their_interval() {
     }
     let text = traffic.first(Rule::FewSlowRequests);
     assert!(
-        text.starts_with("9 requests of 3 operations (read 3, open 3, fsinfo 3) took 1.50 s to 1.50 s: "),
+        text.starts_with("9 requests for 3 operations (read 3, open 3, fsinfo 3) took 1.50 s to 1.50 s: "),
         "{text}"
     );
     assert!(
@@ -378,7 +378,7 @@ fn few_slow_requests_of_several_operations_are_said_with_their_interval() {
         ),
         "{text}"
     );
-    assert!(text.contains(" Each of these clients had one about every 1"), "{text}");
+    assert!(text.contains(" Each of these clients had such a slow request about every 1"), "{text}");
 }
 
 #[test]
@@ -426,7 +426,7 @@ fn large_after(service_ms: i64, took_ms: i64) -> Traffic {
 fn large_transfers_that_take_the_time_of_their_bytes_are_no_slow_requests() {
     assert!(!large(150).rules().contains(&Rule::FewSlowRequests), "{:#?}", large(150).diagnosis());
     let slow = large(400).diagnosis().statements.into_iter().find(|one| one.rule == Rule::FewSlowRequests).unwrap();
-    let end = "Sending and receiving were 99.8 % of the time that these requests took, at about 20.1 Mbit/s: the network path or the client is slow, or the server accepts data \
+    let end = "Sending and receiving (at about 20.1 Mbit/s) were 99.8 % of the time that these requests took: the network path or the client is slow, or the server accepts data \
                slowly.";
     assert!(slow.text.ends_with(end) && slow.text.contains("client 10.0.0.1 on 1 connection"), "{}", slow.text);
 }

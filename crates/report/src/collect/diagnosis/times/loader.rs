@@ -65,5 +65,5 @@ fn directory(evidence: &Evidence<'_>, ip: IpAddr) -> Option<String> {
     let ((share, path), waited_ns) = most.max_by_key(|((_, path), _)| (path.len(), *path))?;
     let on = evidence.names.text(*share).map_or_else(String::new, |name| format!(" on share {name}"));
     let part = percent(*waited_ns as f64 / all.max(1) as f64);
-    Some(format!(" About {part} of its time waited was for {path} and what is in it{on}."))
+    Some(format!(" About {part} of its time waited was for {path} and its contents{on}."))
 }
