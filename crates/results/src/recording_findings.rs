@@ -99,7 +99,7 @@ fn of_analysis(recording: &Recording, source: Source, status_name: StatusName) -
     let mut names = Names::default();
     let why = match recording.manifest.state {
         Progress::Running => {
-            "the recording has no results yet: its program was killed, or is still running; a watch records results about every 5 s"
+            "the recording has no results yet: its program was killed, or is still running; plimsoll watch records results about every 5 s"
         }
         _ => "the analysis did not finish, so the recording has no results; analyse the capture again",
     };

@@ -125,7 +125,7 @@ fn files(input: &Path) -> anyhow::Result<Vec<PathBuf>> {
     match recording.manifest.stages.as_slice() {
         [] => anyhow::bail!("{shown}: the recording has no finished load level; record again"),
         [stage] if stage.is_so_far() => {
-            anyhow::bail!("{shown}: the recording has no transactions before its program ends; read it then")
+            anyhow::bail!("{shown}: the recording gets its transactions only when its program ends; read it then")
         }
         [stage] => recording.transactions(stage).with_context(|| shown.to_string()),
         stages => {

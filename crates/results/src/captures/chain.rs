@@ -75,7 +75,7 @@ fn missing(last: u32, first: u32, before: Option<&str>) -> Reason {
     };
     let before = before.map_or_else(String::new, |shown| format!(" (the recording of the previous file is {shown})"));
     Reason::invalid(format!(
-        "{which}{before}: the report covers the missing part, because later recordings include its statistics, but intervals and \
-        transaction rows lack it"
+        "{which}{before}: the report covers this part of the capture, because later recordings include its statistics, but intervals \
+        and transaction rows lack it"
     ))
 }
