@@ -25,7 +25,7 @@ impl Deck {
         let all = weights().sum::<u64>() / unit;
         if all > MOST {
             return Err(format!(
-                "order = \"shuffled\": the sum of the weights, divided by their greatest common divisor, is {all}, but the limit is \
+                "the sum of the weights, divided by their greatest common divisor, is {all}; with order = \"shuffled\" the limit is \
                  {MOST}: use smaller weights"
             ));
         }

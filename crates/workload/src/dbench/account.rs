@@ -100,8 +100,8 @@ impl Account {
             return Vec::new();
         }
         let mut facts = vec![format!(
-            "load file of {} operations ({} with an expected error status): completed {} times; replayed {} operations, including the \
-            warm-up: {} with the expected result ({} of them expected errors)",
+            "load file of {} operations ({} with an expected error status): completed {} times; of {} replayed operations, including the \
+            warm-up, {} had the expected result ({} of them expected errors)",
             script.operations(),
             script.refusals(),
             counts.plays,

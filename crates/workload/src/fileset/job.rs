@@ -54,7 +54,7 @@ pub enum FileSetError {
     },
     /// The manifest describes another file set. No run deletes this directory, not even with `--remove-files`.
     #[error(
-        "the manifest {path} describes another file set than the name of the directory {root} says: delete or move this directory"
+        "the manifest {path} does not match the name of the directory {root}: it describes another file set; delete or move this directory"
     )]
     OtherSet {
         /// The manifest.
@@ -66,7 +66,7 @@ pub enum FileSetError {
     #[error("{0}: unknown file in the file set; Plimsoll does not delete unknown files: move the file elsewhere")]
     Foreign(String),
     /// The server says one thing of a path and then the opposite.
-    #[error("{path}: the server reports contradictory states: {said}; delete the path on the server")]
+    #[error("{path}: the server reports contradictory states ({said}); delete the path on the server")]
     Contradictory {
         /// The path.
         path: String,

@@ -247,7 +247,7 @@ mod tests {
             assert!(
                 error
                     .to_string()
-                    .starts_with("own: the server reports contradictory states: first not a directory, then"),
+                    .starts_with("own: the server reports contradictory states (first not a directory, then"),
                 "{error}"
             );
         }

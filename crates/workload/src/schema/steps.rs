@@ -70,10 +70,10 @@ fn does(kind: OperationKind) -> &'static str {
         Kind::Find => "Searches the directory for the file's name",
         Kind::Copy => {
             "Creates a file in the same directory, copies the file to it on the server (SMB FSCTL_SRV_COPYCHUNK, NFS 4.2 COPY, \
-            copy_file_range), then closes and removes the copy. Copies at most 4 GiB minus 64 KiB, and no empty file"
+            copy_file_range), then closes and removes the copy. Copies at most the first 4 GiB minus 64 KiB, and skips empty files"
         }
         Kind::Clone => {
-            "Like copy, but with a clone (no limit of 4 GiB): both files share the data (NFS 4.2 CLONE only)"
+            "Like copy, but clones the whole file (no limit of 4 GiB), so that both files share the data (NFS 4.2 CLONE only)"
         }
         _ => "",
     }
