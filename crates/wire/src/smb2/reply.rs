@@ -46,12 +46,12 @@ impl core::fmt::Display for Malformed {
             None => write!(f, "SMB2 response to the unknown command {}: {field} ", command.code())?,
         }
         match why {
-            Why::Missing => f.write_str("is missing: the message ends before this field"),
+            Why::Missing => f.write_str("is missing, because the message ends before this field"),
             Why::Value(value) => write!(f, "is {value:#x}, an invalid value"),
             Why::Place { offset, length } => {
                 write!(
                     f,
-                    "has offset {offset} and length {length}: outside of the message, or inside the fixed part of the message"
+                    "has offset {offset} and length {length}, which is outside of the message, or inside the fixed part of the message"
                 )
             }
             Why::Repeated => f.write_str("occurs more than once"),
