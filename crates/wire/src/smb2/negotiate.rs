@@ -66,6 +66,8 @@ pub const CAP_LEASING: u32 = 0x0000_0002;
 pub const CAP_LARGE_MTU: u32 = 0x0000_0004;
 /// SMB2_GLOBAL_CAP_MULTI_CHANNEL, in the dialects 3: several connections with one session.
 pub const CAP_MULTI_CHANNEL: u32 = 0x0000_0008;
+/// SMB2_GLOBAL_CAP_PERSISTENT_HANDLES, in the dialects 3.
+pub const CAP_PERSISTENT_HANDLES: u32 = 0x0000_0010;
 /// SMB2_GLOBAL_CAP_DIRECTORY_LEASING, in the dialects 3.
 pub const CAP_DIRECTORY_LEASING: u32 = 0x0000_0020;
 /// SMB2_GLOBAL_CAP_ENCRYPTION, in the dialects 3.0 and 3.0.2.

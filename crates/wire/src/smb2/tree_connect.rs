@@ -28,6 +28,8 @@ pub const MAXIMAL_ACCESS: usize = header::LEN + 12;
 pub const RESPONSE_END: usize = header::LEN + 16;
 /// Share flag: everything in this share is encrypted.
 pub const SHARE_ENCRYPTS: u32 = 0x0000_8000;
+/// SMB2_SHARE_CAP_CONTINUOUS_AVAILABILITY: with a server that has persistent handles, opens of this share may have them.
+pub const SHARE_CONTINUOUS_AVAILABILITY: u32 = 0x0000_0010;
 
 view! {
     /// Where to.
@@ -93,7 +95,7 @@ pub struct Connected {
     pub share_type: ShareType,
     /// SMB2_SHAREFLAG bits, [`SHARE_ENCRYPTS`] among them.
     pub flags: u32,
-    /// SMB2_SHARE_CAP bits.
+    /// SMB2_SHARE_CAP bits, [`SHARE_CONTINUOUS_AVAILABILITY`] among them.
     pub capabilities: u32,
     /// ACCESS_MASK of the user's maximal rights.
     pub maximal_access: u32,

@@ -2,6 +2,7 @@
 //! messages never sent, sent twice, late, out of order or with a bit turned over; and the whole server dead, and back.
 
 mod framing;
+mod persistent;
 mod pump;
 mod rules;
 

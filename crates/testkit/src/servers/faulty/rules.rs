@@ -61,6 +61,9 @@ pub enum Rule {
         /// By a reset; otherwise by an orderly close.
         reset: bool,
     },
+    /// The answers of an SMB server say that it has persistent handles where it has durable ones. Only for guests, because for users a
+    /// signature protects the negotiation.
+    PersistentHandles,
 }
 
 impl Rule {
@@ -88,7 +91,10 @@ impl Judge {
     /// Keeps only this connection's rules: there may be one for each of thousands.
     pub(super) fn new(mut rules: Vec<Rule>, number: usize) -> Self {
         rules.retain(|rule| {
-            let (Rule::Answers { connection, .. } | Rule::End { connection, .. }) = rule;
+            let connection = match rule {
+                Rule::Answers { connection, .. } | Rule::End { connection, .. } => *connection,
+                Rule::PersistentHandles => None,
+            };
             connection.is_none_or(|connection| connection == number)
         });
         Self { rules, replies: 0 }
@@ -100,7 +106,7 @@ impl Judge {
         self.replies += 1;
         self.rules.iter().find_map(|rule| match rule {
             Rule::Answers { which, fault, .. } => which.has(reply).then_some(*fault),
-            Rule::End { .. } => None,
+            Rule::End { .. } | Rule::PersistentHandles => None,
         })
     }
 
@@ -108,8 +114,13 @@ impl Judge {
     pub(super) fn end(&self) -> Option<(u64, bool)> {
         self.rules.iter().find_map(|rule| match rule {
             Rule::End { offset, reset, .. } => Some((*offset, *reset)),
-            Rule::Answers { .. } => None,
+            Rule::Answers { .. } | Rule::PersistentHandles => None,
         })
+    }
+
+    /// Whether the server is to have persistent handles.
+    pub(super) fn has_persistent_handles(&self) -> bool {
+        self.rules.contains(&Rule::PersistentHandles)
     }
 }
 
