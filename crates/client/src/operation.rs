@@ -86,6 +86,7 @@ pub enum Caching {
     /// As lease-cached, and a lease for each directory: the client lists a directory only once per lease (SMB 3.0 and later).
     DirectoryCached,
     /// A durable handle, together with a lease (SMB 2.0.2: with a batch oplock). After a lost connection, the client reopens its files.
+    /// On a share with continuous availability: a persistent handle.
     Durable,
     /// NFS: open without a request if the handle is known (Linux: `nocto`). SMB: no oplock, no lease.
     Handle,

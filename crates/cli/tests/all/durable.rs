@@ -1,15 +1,15 @@
-//! Durable handles on Samba: connections that are lost with files open, and runs that go on as if they were not.
+//! Durable handles on Samba, and persistent ones: connections that are lost with files open, and runs that go on as if they were not.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::faulty::{Faulty, Framing, Rule};
-use plimsoll_testkit::servers::{Samba, Scratch};
+use plimsoll_testkit::servers::{Samba, Scratch, Share};
 use serde_json::Value;
 
 use crate::{alone, held_to_schema, only_side};
@@ -28,9 +28,8 @@ fn samba(more: &[&str]) -> Option<Samba> {
 }
 
 /// Drives the server; returns findings and output.
-fn drive(folder: &Path, address: SocketAddr, more: &[&str]) -> (Value, String) {
-    let target = format!("smb://{}@{address}/data", Samba::USER);
-    let run = ["run", "--target", &target, "--clients", "3", "--warmup", "0s", "--seed", "3", "--timeout", "20s"];
+fn drive(folder: &Path, target: &str, more: &[&str]) -> (Value, String) {
+    let run = ["run", "--target", target, "--clients", "3", "--warmup", "0s", "--seed", "3", "--timeout", "20s"];
     let outputs = ["--json", "run.json", "--tap", "tap.pcapng", "--transactions", "run.parquet", "--full"];
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     command.args(run).args(outputs).args(more).current_dir(folder).env("PLIMSOLL_PASSWORD", Samba::PASSWORD);
@@ -43,7 +42,7 @@ fn drive(folder: &Path, address: SocketAddr, more: &[&str]) -> (Value, String) {
     (only_side(&bytes), said)
 }
 
-/// A workload that keeps files open, changes them, and does what cannot be done twice.
+/// A workload that keeps files open, and changes them.
 const WORKLOAD: &str = r#"
 name = "open-files"
 description = "Reads and writes of open files, and files that come and go"
@@ -70,13 +69,17 @@ weight = 4
 on = "file"
 steps = [{ read = { size = "16KiB", at = "random" } }, { write = { size = "4KiB", at = "random" } }]
 [[iterations]]
-name = "own"
-on = "own"
-steps = ["create", { write = { size = "4KiB" } }, "close", "rename", "remove"]
-[[iterations]]
 name = "list"
 on = "directory"
 steps = ["list"]
+"#;
+
+/// What cannot be done twice.
+const OWN: &str = r#"
+[[iterations]]
+name = "own"
+on = "own"
+steps = ["create", { write = { size = "4KiB" } }, "close", "rename", "remove"]
 "#;
 
 /// The numbers of the fact of the run that begins so.
@@ -88,9 +91,10 @@ fn fact(side: &Value, begin: &str) -> Vec<u64> {
 
 #[test]
 fn a_reset_with_open_files_fails_nothing() {
+    let workload = [WORKLOAD, OWN].concat();
     for more in [&[][..], &["--signing"], &["--encryption"], &["--channels", "2"], &["--dialect", "2.1"]] {
         // Every connection is lost after a few reads: both of a session, too.
-        let Some((side, said)) = survives(WORKLOAD, 60_000, more) else { return };
+        let Some((side, said)) = survives(&workload, 60_000, more) else { return };
         assert!(fact(&side, "recovered opens: ")[0] >= 1, "{more:?}: {said}");
     }
 }
@@ -99,7 +103,8 @@ fn a_reset_with_open_files_fails_nothing() {
 /// time, for nothing is left of the first open.
 #[test]
 fn an_open_whose_response_is_lost_leaves_nothing_behind() {
-    let small = WORKLOAD.replace("keep_open = 3", "keep_open = 0").replace("16KiB", "512B").replace("4KiB", "512B");
+    let small = [WORKLOAD, OWN].concat();
+    let small = small.replace("keep_open = 3", "keep_open = 0").replace("16KiB", "512B").replace("4KiB", "512B");
     for more in [&[][..], &["--channels", "2"], &["--dialect", "2.1"]] {
         if survives(&small, 12_000, more).is_none() {
             return;
@@ -115,10 +120,11 @@ fn survives(workload: &str, bytes: u64, more: &[&str]) -> Option<(Value, String)
     let folder = scratch.path();
     fs::write(folder.join("w.toml"), workload).unwrap();
     let faulty = Faulty::start(samba.address(), Framing::Smb, Vec::new()).unwrap();
+    let target = format!("smb://{}@{}/data", Samba::USER, faulty.address());
     let load = |duration| [&["w.toml", "--depth", "1", "--duration", duration], more].concat();
-    drive(folder, faulty.address(), &load("100ms"));
+    drive(folder, &target, &load("100ms"));
     faulty.set_rules(vec![Rule::End { connection: None, offset: bytes, reset: true }]);
-    let (side, said) = drive(folder, faulty.address(), &load("2s"));
+    let (side, said) = drive(folder, &target, &load("2s"));
     let stage = &side["stages"][0];
     let failures = stage["failures"].as_array().unwrap();
     let survived = |failure: &&Value| failure["cause"].as_str().unwrap().contains("(operations continued)");
@@ -136,6 +142,49 @@ fn survives(workload: &str, bytes: u64, more: &[&str]) -> Option<(Value, String)
         assert_eq!(requests(folder, "run.parquet"), requests(folder, "tap.pcapng"), "{more:?}");
     }
     Some((side, said))
+}
+
+/// The head of the create context with which a client reconnects an open.
+const RECONNECT: [u8; 16] = *b"\x10\0\x04\0\0\0\x18\0\x24\0\0\0DH2C";
+/// From its end to its flags, of which 2 is a persistent handle.
+const FLAGS: usize = 4 + 16 + 16;
+
+/// Samba has durable handles, and a proxy lets them seem persistent. It also resets all connections and refuses new ones for a while, as
+/// during a restart of the server. Samba signs what the proxy changes, except for guests.
+#[test]
+fn a_run_with_persistent_handles_survives_restarts() {
+    let _alone = alone();
+    let Some(samba) = samba(&[]) else { return };
+    let mut faulty = Faulty::start(samba.address(), Framing::Smb, vec![Rule::PersistentHandles]).unwrap();
+    let target = format!("smb://guest@{}/{}", faulty.address(), Share::Guest.name());
+    let scratch = Scratch::new("persistent");
+    let folder = scratch.path();
+    // Every file is open at the restarts: Samba does not recognise a repeated open.
+    fs::write(folder.join("w.toml"), WORKLOAD.replace("keep_open = 3", "keep_open = 6")).unwrap();
+    drive(folder, &target, &["w.toml", "--depth", "1", "--duration", "100ms"]);
+    faulty.set_rules(vec![Rule::PersistentHandles]);
+    let (side, said) = std::thread::scope(|scope| {
+        let running = scope.spawn(|| drive(folder, &target, &["w.toml", "--depth", "1", "--duration", "3s"]));
+        for replies in [400, 700, 1000] {
+            while faulty.seen().iter().map(|seen| seen.replies).sum::<u64>() < replies && !running.is_finished() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            faulty.down();
+            std::thread::sleep(Duration::from_millis(200));
+            faulty.up().unwrap();
+        }
+        running.join().unwrap()
+    });
+    assert_eq!(side["stages"][0]["failed"], 0, "{said}");
+    let [requested, granted] = fact(&side, "persistent handles: ")[..] else { panic!("{said}") };
+    assert!(granted >= 1 && granted <= requested, "{said}");
+    assert_eq!(fact(&side, "durable handles: "), [granted], "{said}");
+    let [reconnected, refused] = fact(&side, "recovered opens: ")[..] else { panic!("{said}") };
+    assert!(reconnected >= 1 && refused == 0, "{said}");
+    let tap = fs::read(folder.join("tap.pcapng")).unwrap();
+    let names = tap.windows(RECONNECT.len()).enumerate().filter(|(_, head)| *head == RECONNECT);
+    let flags: Vec<u8> = names.filter_map(|(at, _)| tap.get(at + RECONNECT.len() + FLAGS)).copied().collect();
+    assert!(!flags.is_empty() && flags.iter().all(|flags| *flags == 2), "{flags:?}");
 }
 
 /// Requests of each procedure in a table or capture.

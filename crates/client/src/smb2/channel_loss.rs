@@ -188,7 +188,7 @@ impl SmbClient {
 }
 
 /// Says of each request which changes something that it may have been carried out before.
-fn mark_replay(outgoing: &mut Outgoing) {
+pub(super) fn mark_replay(outgoing: &mut Outgoing) {
     for member in &outgoing.members {
         let changes = matches!(
             member.step,

@@ -1,4 +1,5 @@
-//! Durable handles: the facts needed to reconnect an open file on another connection.
+//! Durable handles: the facts needed to reconnect an open file on another connection. A persistent handle is a durable handle that also
+//! survives a restart of the server.
 //!
 //! Spec: MS-SMB2 3.2.4.3.5, 3.2.4.4, 3.2.5.7
 
@@ -36,7 +37,9 @@ pub(super) struct Reopening {
     pub(super) options: u32,
     /// The open's name, from dialect 3.0 on.
     pub(super) guid: Option<[u8; 16]>,
-    /// The granted lease; `None`: a batch oplock.
+    /// A persistent handle was requested; after the response: was granted.
+    pub(super) persistent: bool,
+    /// The granted lease; `None`: a batch oplock, or for a persistent handle nothing.
     pub(super) lease: Option<create::Lease>,
     /// Which file it is.
     pub(super) file: Option<FileIdentity>,
@@ -47,7 +50,7 @@ impl Reopening {
     /// name.
     pub(super) fn build(&self, handle: FileId, outgoing: &mut Outgoing) -> bool {
         let durable = match self.guid {
-            Some(guid) => create::Context::Reconnect2 { file: handle, guid, persistent: false },
+            Some(guid) => create::Context::Reconnect2 { file: handle, guid, persistent: self.persistent },
             None => create::Context::Reconnect(handle),
         };
         let lease = self.lease.map(|lease| match self.guid {
@@ -57,7 +60,11 @@ impl Reopening {
         let contexts: Vec<create::Context<'_>> = std::iter::once(durable).chain(lease).collect();
         let call = create::Create {
             name: &self.path,
-            oplock: if self.lease.is_some() { create::OPLOCK_LEASE } else { create::OPLOCK_BATCH },
+            oplock: match self.lease {
+                Some(_) => create::OPLOCK_LEASE,
+                None if self.persistent => create::OPLOCK_NONE,
+                None => create::OPLOCK_BATCH,
+            },
             impersonation: create::IMPERSONATION_IMPERSONATION,
             access: self.access,
             attributes: create::ATTRIBUTE_NORMAL,
@@ -74,8 +81,12 @@ impl Reopening {
 /// Counts of lost sessions with open files and of their recovery, over all clients of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reconnects {
-    /// Opens that got a durable handle.
+    /// Opens that got a durable handle, persistent or not.
     pub granted: u64,
+    /// Opens that requested a persistent handle.
+    pub persistent_requested: u64,
+    /// Of these, opens that got a persistent handle.
+    pub persistent: u64,
     /// Sessions that went on as another session, on another connection.
     pub sessions: u64,
     /// Opens that were reconnected.
@@ -93,12 +104,18 @@ pub struct Reconnects {
 impl Durable {
     /// Whether the server gives a file back to another connection.
     pub(super) fn is_durable(&self, open: &Open) -> bool {
-        // With fewer rights the server closes the open with its connection (MS-SMB2 3.3.4.6, 3.3.4.7, 3.3.7.1).
+        let Some(reopening) = self.opens.get(&open.id) else { return false };
+        // With fewer rights the server closes the open with its connection, unless it is persistent (MS-SMB2 3.3.4.6, 3.3.4.7, 3.3.7.1).
         let held = match open.lease {
             Some(lease) => lease.state & create::LEASE_HANDLE != 0,
             None => open.oplock == create::OPLOCK_BATCH,
         };
-        held && self.opens.contains_key(&open.id)
+        held || reopening.persistent
+    }
+
+    /// Whether the server grants the persistent handles that it offers, as far as the client knows.
+    pub(super) fn grants_persistent(&self) -> bool {
+        self.counts.persistent > 0 || self.counts.granted == 0
     }
 
     pub(super) fn get(&self, file: FileId) -> Option<&Reopening> {
@@ -122,8 +139,9 @@ impl Durable {
         if let Kind::Open { reopening, opened: Some((key, _)), .. } = &mut job.kind
             && let (Some(reopening), Some(open)) = (reopening.take(), files.get(*key))
         {
-            self.opens.insert(open.id, Reopening { lease: open.lease, file: open.file, ..*reopening });
             self.counts.granted += 1;
+            self.counts.persistent += u64::from(reopening.persistent);
+            self.opens.insert(open.id, Reopening { lease: open.lease, file: open.file, ..*reopening });
         }
     }
 
@@ -163,6 +181,8 @@ impl Reconnects {
     /// Adds the counts of another client.
     pub(super) fn add(&mut self, other: &Self) {
         self.granted += other.granted;
+        self.persistent_requested += other.persistent_requested;
+        self.persistent += other.persistent;
         self.sessions += other.sessions;
         self.opens += other.opens;
         self.refused += other.refused;
@@ -174,10 +194,14 @@ impl Reconnects {
     /// The counts as facts for the report.
     #[must_use]
     pub fn facts(&self) -> Vec<String> {
-        let Self { granted, sessions, opens, refused, sent_again, done_before, outage_ns } = *self;
+        let Self { granted, persistent_requested, persistent, sessions, opens, refused, .. } = *self;
+        let Self { sent_again, done_before, outage_ns, .. } = *self;
         let mut facts = Vec::new();
         if granted > 0 {
             facts.push(format!("durable handles: {granted} granted"));
+        }
+        if persistent_requested > 0 {
+            facts.push(format!("persistent handles: {persistent_requested} requested, {persistent} granted"));
         }
         // A session that was not recovered has an outage, too.
         if sessions + refused + outage_ns > 0 {

@@ -72,7 +72,10 @@ impl SmbClient {
         }
         let several = if self.channels.is_some() { negotiate::CAP_MULTI_CHANNEL } else { 0 };
         let directories = if self.directory_cache.is_some() { negotiate::CAP_DIRECTORY_LEASING } else { 0 };
-        let always = negotiate::CAP_LEASING | negotiate::CAP_LARGE_MTU | negotiate::CAP_ENCRYPTION;
+        let always = negotiate::CAP_LEASING
+            | negotiate::CAP_LARGE_MTU
+            | negotiate::CAP_PERSISTENT_HANDLES
+            | negotiate::CAP_ENCRYPTION;
         always | several | directories
     }
 
@@ -148,12 +151,14 @@ impl SmbClient {
         let dialect = Dialect::from_code(chosen.dialect).filter(|dialect| self.options.dialects.contains(dialect));
         let dialect = dialect.ok_or(Cause::Malformed)?;
         let multi_credit = dialect > Dialect::V202 && chosen.capabilities & negotiate::CAP_LARGE_MTU != 0;
+        let has = |capability| dialect >= Dialect::V300 && chosen.capabilities & capability != 0;
         let most = if multi_credit { MOST } else { CREDIT };
         let limit = |said: u32| said.clamp(1, most);
         self.connection.limits = Limits {
             dialect,
             multi_credit,
-            directory_leases: dialect >= Dialect::V300 && chosen.capabilities & negotiate::CAP_DIRECTORY_LEASING != 0,
+            directory_leases: has(negotiate::CAP_DIRECTORY_LEASING),
+            persistent_handles: has(negotiate::CAP_PERSISTENT_HANDLES),
             max_transact: limit(chosen.max_transact),
             max_read: limit(chosen.max_read),
             max_write: limit(chosen.max_write),
@@ -180,8 +185,7 @@ impl SmbClient {
         let server_guid = chosen.server_guid;
         self.negotiated_security =
             Some(Box::new(NegotiatedSecurity { preauth, cipher, algorithm, signs, offer, server_guid }));
-        let multichannel = dialect >= Dialect::V300 && chosen.capabilities & negotiate::CAP_MULTI_CHANNEL != 0;
-        if self.channels.is_some() && !multichannel {
+        if self.channels.is_some() && !has(negotiate::CAP_MULTI_CHANNEL) {
             return Err(Cause::NoMultichannel);
         }
         let offer = Some(chosen.security_buffer).filter(|buffer| !buffer.is_empty());
@@ -289,6 +293,8 @@ impl SmbClient {
         events: &mut dyn Events,
     ) -> Result<(), Cause> {
         self.connection.session.tree = reply.header().tree_id().ok_or(Cause::Malformed)?;
+        self.connection.limits.persistent_handles &=
+            share.capabilities & tree_connect::SHARE_CONTINUOUS_AVAILABILITY != 0;
         if share.flags & tree_connect::SHARE_ENCRYPTS != 0 {
             self.connection.session.seals = true;
             if self.connection.session.seal.is_none() {

@@ -143,7 +143,11 @@ impl Job {
         let file = self.file;
         match (&mut self.kind, found) {
             (Kind::Open { lease, readable, reopening, opened, .. }, Found::Opened(found)) => {
-                reopening.take_if(|_| found.granted.durable.is_none());
+                reopening.take_if(|reopening| {
+                    // The flag is ignored if it was not requested: the handle counts as durable.
+                    reopening.persistent &= found.granted.durable.is_some_and(|durable| durable.persistent);
+                    found.granted.durable.is_none()
+                });
                 let ours = |granted: &create::Lease| Some(granted.key) == *lease;
                 let lease = found.granted.lease.map(|granted| granted.lease).filter(ours);
                 let open = Open { id: found.file, oplock: found.oplock, lease, readable: *readable, file, locks: 0 };

@@ -7,6 +7,7 @@ use plimsoll_wire::smb2::{
     Command, FileId, change_notify, close, create, flush, lock, query_directory, query_info, read, set_info, write,
 };
 
+use super::channel_loss::mark_replay;
 use super::client::SmbClient;
 use super::connection::{Outgoing, SentMessage};
 use super::durable::closed;
@@ -45,12 +46,19 @@ impl SmbClient {
     /// that, and the file that it was to create may be there. Nobody can close the first open. With another lease the file is asked for
     /// as by another client: the server breaks the lease of the first open, and closes it, because it has no connection
     /// (MS-SMB2 3.3.4.7). Samba would otherwise have the file open twice, and would not give it back the next time.
+    ///
+    /// An open with a persistent handle stays without a connection, and the server then refuses other opens of the file
+    /// (MS-SMB2 3.3.5.9). The same request is sent again, because the server recognises it by its GUID.
     pub(super) fn open_anew(&mut self, message: &mut SentMessage) {
         let guid = self.new_key();
+        let grants_persistent = self.durable.as_ref().is_some_and(|durable| durable.grants_persistent());
         let Some(Job { kind: Kind::Open { reopening: Some(reopening), lease, .. }, .. }) = self.jobs.get(message.job)
         else {
             return;
         };
+        if reopening.persistent && grants_persistent {
+            return mark_replay(&mut message.outgoing);
+        }
         open_or_create(&mut message.outgoing);
         if let Some(before) = &mut reopening.guid {
             replace(&mut message.outgoing, std::mem::replace(before, guid), guid);

@@ -65,6 +65,8 @@ pub(super) struct Limits {
     pub(super) multi_credit: bool,
     /// Leases of directories.
     pub(super) directory_leases: bool,
+    /// Persistent handles: offered by the server and, after TREE_CONNECT, by the share.
+    pub(super) persistent_handles: bool,
     pub(super) max_transact: u32,
     pub(super) max_read: u32,
     pub(super) max_write: u32,
@@ -103,9 +105,15 @@ pub(super) struct RequestContext {
 impl Connection {
     /// A new connection; `credits` is the target number of credits.
     pub(super) fn new(identity: Identity, dialect: Dialect, credits: u16) -> Self {
-        let (multi_credit, directory_leases) = (false, false);
-        let (max_transact, max_read, max_write) = (CREDIT, CREDIT, CREDIT);
-        let limits = Limits { dialect, multi_credit, directory_leases, max_transact, max_read, max_write };
+        let limits = Limits {
+            dialect,
+            multi_credit: false,
+            directory_leases: false,
+            persistent_handles: false,
+            max_transact: CREDIT,
+            max_read: CREDIT,
+            max_write: CREDIT,
+        };
         Self {
             identity,
             limits,

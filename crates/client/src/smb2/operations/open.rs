@@ -46,7 +46,10 @@ impl SmbClient {
         self.caching.0 += u64::from(oplock != create::OPLOCK_NONE);
         let guid = self.name_of_open(caching);
         let parent = self.directory_cache.as_ref().and_then(|cache| cache.parent_key(path));
-        let contexts = self.contexts(caching, (lease, parent), guid);
+        // Only files of the primary share are reconnected.
+        let reconnects = caching == Caching::Durable && !self.connection.in_secondary_context();
+        let persistent = reconnects && self.connection.limits.persistent_handles;
+        let contexts = self.contexts(caching, (lease, parent), (guid, persistent));
         let (deletes, deleting) =
             if delete_on_close { (create::ACCESS_DELETE, create::OPTION_DELETE_ON_CLOSE) } else { (0, 0) };
         let call = create::Create {
@@ -76,10 +79,10 @@ impl SmbClient {
         self.outgoing.add(RequestKind::Open, &call).map_err(|_| Cause::Unsupported)?;
         let keeps = (caching == Caching::LeaseCached).then(|| (path.into(), access));
         let (access, options) = (call.access, call.options);
-        let reopening = (caching == Caching::Durable && !self.connection.in_secondary_context()).then(|| {
-            self.durable.get_or_insert_default();
+        let reopening = reconnects.then(|| {
+            self.durable.get_or_insert_default().counts.persistent_requested += u64::from(persistent);
             self.connection.sent_messages.get_or_insert_default();
-            Box::new(Reopening { path: path.into(), access, options, guid, lease: None, file: None })
+            Box::new(Reopening { path: path.into(), access, options, guid, persistent, lease: None, file: None })
         });
         Ok(Kind::Open { lease, readable, keeps, reopening, opened: None })
     }
@@ -95,7 +98,7 @@ impl SmbClient {
         &self,
         caching: Caching,
         (lease, parent): (Option<[u8; 16]>, Option<[u8; 16]>),
-        guid: Option<[u8; 16]>,
+        (guid, persistent): (Option<[u8; 16]>, bool),
     ) -> Vec<create::Context<'static>> {
         let mut contexts = Vec::new();
         if let Some(key) = lease {
@@ -110,7 +113,7 @@ impl SmbClient {
         // One of several connections may be lost: the server recognises a repeated CREATE by its GUID (MS-SMB2 3.3.5.9.10).
         if caching == Caching::Durable || self.channels.is_some() {
             contexts.push(match guid {
-                Some(guid) => create::Context::Durable2 { timeout_ms: 0, persistent: false, guid },
+                Some(guid) => create::Context::Durable2 { timeout_ms: 0, persistent, guid },
                 None => create::Context::Durable,
             });
         }

@@ -10,14 +10,20 @@ use crate::operation::{Access, Caching, Cause, Disposition, FileKey, Operation, 
 use crate::outbox::Outbox;
 use crate::smb2::Dialect;
 
-fn open(disposition: Disposition) -> Operation<'static> {
+pub(super) fn open(disposition: Disposition) -> Operation<'static> {
     Operation::Open { path: "f", access: Access::ReadWrite, disposition, caching: Caching::Durable }
 }
 
 /// A client with an open file, on a server that gives durable handles.
 pub(super) fn with_file(dialect: Dialect) -> (World, FileKey) {
-    let mut world = World::ready(dialect, 64);
-    world.server.durable = true;
+    let mut server = Server::default();
+    server.durable = true;
+    with_file_on(server, dialect)
+}
+
+/// The same, on this server.
+pub(super) fn with_file_on(server: Server, dialect: Dialect) -> (World, FileKey) {
+    let mut world = World::ready_on(server, dialect, 64);
     let tag = world.begin(&open(Disposition::OpenOrCreate));
     world.obey();
     match world.result(tag) {

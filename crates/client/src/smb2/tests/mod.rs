@@ -8,6 +8,7 @@ mod lease_cache;
 mod logon;
 mod misbehaviour;
 mod outage;
+mod persistent;
 mod server;
 mod shares;
 
@@ -80,10 +81,16 @@ impl World {
 
     /// A client on the share after an anonymous logon: messages are unsigned, so a server needs only a few lines.
     fn ready(dialect: Dialect, credits: u16) -> Self {
+        Self::ready_on(Server::default(), dialect, credits)
+    }
+
+    /// The same, on this server.
+    fn ready_on(server: Server, dialect: Dialect, credits: u16) -> Self {
         let mut options = SmbOptions::new("srv", "share", Credentials::anonymous());
         options.dialects = dialect..=dialect;
         options.credits = credits;
         let mut world = Self::new(options);
+        world.server = server;
         world.server.dialect = dialect.code();
         world.server.grants = credits;
         world.connect();

@@ -30,6 +30,12 @@ pub(super) struct Server {
     pub(super) grants: u16,
     /// Opens get the durable handles that they ask for.
     pub(super) durable: bool,
+    /// Flags of these handles.
+    pub(super) durable_flags: u8,
+    /// The capabilities that NEGOTIATE adds.
+    pub(super) capabilities: u8,
+    /// The capabilities of the share.
+    pub(super) share_capabilities: u8,
     /// Listings that have been answered with entries.
     listed: Vec<[u8; 16]>,
 }
@@ -152,7 +158,7 @@ impl Server {
                 let token = if status == MORE { challenge() } else { Vec::new() };
                 buffer(9, 0, &token)
             }
-            Command::TreeConnect => [&[16, 0, 1, 0][..], &[0; 12]].concat(),
+            Command::TreeConnect => [&[16, 0, 1, 0, 0, 0, 0, 0, self.share_capabilities][..], &[0; 7]].concat(),
             Command::Create => {
                 let mut body = vec![0; 88];
                 body[0] = 89;
@@ -162,7 +168,7 @@ impl Server {
                 body[72] = 1;
                 // Another connection has the same message ids.
                 body[76..80].copy_from_slice(&(self.heard as u32).to_le_bytes());
-                grant(&asked.bytes, self.durable, &mut body);
+                grant(&asked.bytes, self.durable.then_some(self.durable_flags), &mut body);
                 body
             }
             Command::Close => [&[60][..], &[0; 59]].concat(),
@@ -210,7 +216,7 @@ impl Server {
         body[2] = 1;
         body[4..6].copy_from_slice(&self.dialect.to_le_bytes());
         // Large requests.
-        body[24] = 4;
+        body[24] = 4 | self.capabilities;
         for size in [28, 32, 36] {
             body[size..size + 4].copy_from_slice(&(1_u32 << 20).to_le_bytes());
         }
@@ -258,12 +264,14 @@ pub(super) fn challenge() -> Vec<u8> {
     wrap(0xA1, &wrap(0x30, &[state, token].concat()))
 }
 
-/// Grants the lease that an open asks for, if it does (MS-SMB2 2.2.13.2.10, 2.2.14.2.11), and a durable handle.
-fn grant(request: &[u8], durable: bool, body: &mut Vec<u8>) {
+/// Grants the lease that an open asks for, if it does (MS-SMB2 2.2.13.2.10, 2.2.14.2.11), and a durable handle with these flags.
+fn grant(request: &[u8], durable: Option<u8>, body: &mut Vec<u8>) {
     let asked = |name: &[u8; 4]| request.windows(4).position(|part| part == name);
     let mut contexts = Vec::new();
-    if durable && let Some(name) = [b"DH2Q", b"DHnQ"].into_iter().find(|name| asked(name).is_some()) {
-        contexts.push((name, vec![0; 8]));
+    if let Some(flags) = durable
+        && let Some(name) = [b"DH2Q", b"DHnQ"].into_iter().find(|name| asked(name).is_some())
+    {
+        contexts.push((name, vec![0, 0, 0, 0, flags, 0, 0, 0]));
     }
     if let Some(at) = asked(b"RqLs") {
         contexts.push((b"RqLs", request[at + 8..][..usize::from(request[at - 4])].to_vec()));
