@@ -108,7 +108,6 @@ pub(crate) fn microsecond(ns: i64) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 mod tests {
     use super::*;
 

@@ -1,5 +1,4 @@
 //! Many accounts of one server: each client logs on as its own, and reports tell them apart.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and says why it skips")]
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,4 @@
 //! `plimsoll anonymize`: the copy has the same numbers, and no name, address or data of the original.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -37,7 +36,6 @@ pub(crate) fn own_captures() -> Vec<PathBuf> {
 }
 
 /// Published captures; none, with a printed reason, if they are missing.
-#[expect(clippy::print_stdout, reason = "the reason for skipping")]
 pub(crate) fn shared_captures() -> Vec<PathBuf> {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
     if !shared.exists() {

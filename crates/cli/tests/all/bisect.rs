@@ -1,5 +1,4 @@
 //! `git bisect run` with `plimsoll gate` in a real repository of a server, one of whose commits makes every call 10 % slower.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::process::{Command, Output};
 use std::time::Duration;

@@ -1,5 +1,4 @@
 //! `plimsoll breakdown` as its users call it, shortened: on the servers in its own process, on Samba, on Ganesha and on a directory.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::process::Command;
 
@@ -9,7 +8,6 @@ use serde_json::Value;
 
 const SHORT: [&str; 8] = ["--size", "256KiB", "--duration", "300ms", "--warmup", "100ms", "--calls", "20"];
 
-#[expect(clippy::print_stdout, reason = "the reason for skipping")]
 fn skip(reason: impl std::fmt::Display) {
     println!("SKIPPED: {reason}");
 }

@@ -1,5 +1,4 @@
 //! Lease breaks of a real Samba: `analyze` counts in the capture what tshark finds in it.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,5 +1,4 @@
 //! `plimsoll capacity` as its users call it, on the server in its own process.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,5 +1,4 @@
 //! Results for unexpected captures: other traffic, damaged files, wrong arguments.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::Path;
 use std::process::{Command, Output};

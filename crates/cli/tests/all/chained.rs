@@ -1,6 +1,5 @@
 //! A capture in several files, each analysed by a separate job that continues the previous one: together they give the same as one
 //! analysis of all files, and a failed job is named.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
 //! SMB multichannel on Samba: several connections with one session, the traffic of each, and a lost one.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and says why it skips")]
 
 use std::collections::BTreeMap;
 use std::fs;

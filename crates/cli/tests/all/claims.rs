@@ -1,5 +1,4 @@
 //! Claims of reports about incomplete captures: counts, sentences and verdicts must agree with the capture.
-#![allow(clippy::print_stdout, reason = "a test says why it was skipped")]
 
 use std::path::Path;
 use std::process::Command;

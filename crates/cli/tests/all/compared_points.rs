@@ -1,5 +1,4 @@
 //! Captures as points of load curves: `plimsoll compare NAME@LOAD=FILE …`.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::process::{Command, Output};
 

@@ -1,5 +1,4 @@
 //! `plimsoll compare` with recordings: usage and results.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::fs;
 use std::path::Path;

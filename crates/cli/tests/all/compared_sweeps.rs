@@ -1,5 +1,4 @@
 //! Compares the recorded sweeps of two servers: the faster one wins, and a server never wins against itself.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! `plimsoll compare`, `plimsoll duel` and `plimsoll run --repeat`: usage and results.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

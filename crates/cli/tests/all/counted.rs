@@ -1,5 +1,4 @@
 //! A server's counters compared with the transactions of `plimsoll run`, by procedure: they must be equal.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +11,6 @@ use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
 /// Requests by procedure.
 type Counts = BTreeMap<String, i64>;
 
-#[expect(clippy::print_stdout, reason = "the reason for skipping")]
 fn skip(reason: impl std::fmt::Display) {
     println!("SKIPPED: {reason}");
 }

@@ -1,5 +1,4 @@
 //! Read delegations: granted, used, recalled and returned in runs on real servers, counted as tshark does.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! Filters and `--by`: a row of a breakdown equals a report that is filtered to its key.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,5 +1,4 @@
 //! Durable handles on Samba, and persistent ones: connections that are lost with files open, and runs that go on as if they were not.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::BTreeMap;
 use std::fs;

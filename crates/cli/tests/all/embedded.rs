@@ -1,5 +1,4 @@
 //! Our clients on our embedded servers: everything that both know.
-#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

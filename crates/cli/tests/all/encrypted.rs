@@ -1,5 +1,4 @@
 //! Encrypted SMB 3 without keys: the report compared with the keys' or the clients' numbers.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

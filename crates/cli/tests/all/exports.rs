@@ -1,5 +1,4 @@
 //! `plimsoll report DIR --export`: other programs read the same counts as in the report.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and says why it skips")]
 
 use std::collections::BTreeMap;
 use std::fs;

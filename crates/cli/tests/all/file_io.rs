@@ -1,5 +1,4 @@
 //! How files are read and written: against workloads whose truth is known, from the run, its table and its capture alike.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::Path;
 use std::process::Command;

@@ -1,6 +1,4 @@
 //! The first screen of `analyze`: its content, its length, and its time zone.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
-#![allow(clippy::print_stdout, reason = "a test says why it was skipped")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,5 +1,4 @@
 //! `source=disk`: a file set beyond the server's memory, on a Samba whose memory is limited.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::Path;
 use std::process::Command;

@@ -1,5 +1,4 @@
 //! `plimsoll gate`: its exit codes and files, on servers whose latency is known.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,5 +1,4 @@
 //! `plimsoll gate BASELINE… -- run …`: a candidate that is measured now is judged as its recording would be.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::Path;
 use std::process::{Command, Output};

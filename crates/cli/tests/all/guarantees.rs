@@ -1,5 +1,4 @@
 //! Servers that guarantee different things are not ranked: signed against unsigned on Samba, stable against unstable writes on Ganesha.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and says why it skips")]
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! `plimsoll history` on recordings: of captures as a library makes them, and of real runs.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::BTreeMap;
 use std::fs;

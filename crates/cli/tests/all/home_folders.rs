@@ -1,5 +1,4 @@
 //! Home folders: their mix on the wire, users with schedules, and unsupported targets.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::process::{Command, Output};
 use std::time::{Duration, SystemTime};
@@ -65,7 +64,6 @@ const OF_2008: &Table = &[
 
 /// Runs a workload with a few users who start often, and holds what went over the wire in the measured phase, as `analyze`
 /// counts it in a tap, to its table: within a point.
-#[expect(clippy::print_stdout, reason = "the reason for skipping")]
 fn measured(workload: &str, table: &Table) -> Option<Value> {
     let samba = match Samba::start(&[]) {
         Ok(samba) => samba,

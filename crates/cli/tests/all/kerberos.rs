@@ -1,5 +1,4 @@
 //! `plimsoll run --auth` and `?sec=krb5`: with Kerberos built in, and without.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::process::{Command, Output};
 
@@ -45,7 +44,6 @@ mod with_a_kdc {
 
     use super::*;
 
-    #[expect(clippy::print_stdout, reason = "the reason for skipping")]
     fn realm() -> Option<(Kdc, Samba)> {
         let start = || -> Result<_, Unavailable> {
             let kdc = Kdc::start()?;

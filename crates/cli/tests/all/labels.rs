@@ -1,5 +1,4 @@
 //! `--title`, `--label` and `--describe`: the description of a measurement is in its report, recording, exports and comparisons.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::fs;
 use std::path::Path;

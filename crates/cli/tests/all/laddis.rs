@@ -1,5 +1,4 @@
 //! LADDIS: its mix on the wire, and levels that end where the server is too slow.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::BTreeMap;
 use std::process::{Command, Output};

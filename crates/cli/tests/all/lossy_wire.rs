@@ -1,5 +1,4 @@
 //! A run over a wire that loses packets: the report of a capture at either end has the retransmissions that the wire's log names.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,6 +1,5 @@
 //! The experiment of Swartz (1997) in a shortened form: a load file at several loads on two servers, throughput and response times
 //! against clients, Appendix A's report of each data point, and all points of both servers on one page.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! NFS 4.1 sessions in captures: their slots and connections are those of the run, and those that tshark sees.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and says why it skips")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

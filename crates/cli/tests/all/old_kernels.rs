@@ -1,5 +1,4 @@
 //! Load on kernels that lack the newer system calls.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::Path;
 use std::process::Command;

@@ -1,5 +1,4 @@
 //! Parts of a run in separate processes, on one server: together they send the same requests as one process, and a failed part is named.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::Path;
 use std::process::Command;

@@ -2,7 +2,6 @@
 //!
 //! On an otherwise idle machine. Whether parts ask for the same operations is in `parts.rs`; that their statistics are
 //! equal bit for bit, under a virtual clock, in plimsoll-experiment. `PLIMSOLL_BINARY` is the program that is measured.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and prints its figures")]
 
 use std::path::Path;
 use std::process::Command;

@@ -1,5 +1,4 @@
 //! `--on-phase`: a command that runs when a load level begins and when it has ended.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::Path;
 use std::process::Command;

@@ -3,7 +3,6 @@
 //!
 //! They judge the rules, so no rule's threshold may be set by them. A cause that is not named stands in the table as `missed`;
 //! this test fails when one is lost, and when one is found that the table calls missed.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and says what it found")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

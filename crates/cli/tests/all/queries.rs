@@ -1,5 +1,4 @@
 //! The queries of docs/queries.md give the same answers in DuckDB and DataFusion, and the numbers of the reports.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and says why it skips")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

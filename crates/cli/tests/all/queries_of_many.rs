@@ -2,7 +2,6 @@
 //!
 //! With `PLIMSOLL_EXACT=1`: 100 million transactions and all queries, also in Spark if it is installed, with time and memory. Otherwise
 //! some ten thousand transactions and two queries. The rows come from captures in `captures/`, copied to days, servers and clients.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and prints its figures")]
 
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};

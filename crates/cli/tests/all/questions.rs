@@ -1,7 +1,6 @@
 //! The questions of docs/slow-share.md: each command prints the documented output, and its numbers equal those of the SQL beside it.
 //!
 //! `PLIMSOLL_BLESS=1 cargo test -p plimsoll --test all questions` rewrites the outputs: read the changes.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,5 +1,4 @@
 //! `--record DIR` and `plimsoll report DIR`: the same report again, whatever happened in between.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

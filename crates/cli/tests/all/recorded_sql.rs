@@ -1,7 +1,6 @@
 //! The questions of docs/recordings.md, asked with DuckDB, have the answers that stand there; pandas reads the tables too.
 //!
 //! `PLIMSOLL_BLESS=1 cargo test -p plimsoll --test all recorded_sql` writes the answers anew: read what changed.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and says why it skips")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,5 +1,4 @@
 //! `plimsoll run` of load files, on every kind of target: each line ends as the file says, or is a named exception.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
@@ -30,7 +29,6 @@ fn limit() -> Duration {
     if all_lines() { 15 * LIMIT } else { LIMIT }
 }
 
-#[expect(clippy::print_stdout, reason = "the reason for skipping")]
 fn skip(reason: impl std::fmt::Display) {
     println!("SKIPPED: {reason}");
 }

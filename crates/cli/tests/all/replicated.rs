@@ -1,7 +1,6 @@
 //! A small capture many times over a day: a stream of packets that no disk has to hold.
 //!
 //! Copies have other clients and servers; times of day follow each other. Checksums are not made right: nothing looks at them.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::io::Write;
 use std::path::Path;

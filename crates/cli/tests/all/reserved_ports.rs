@@ -1,5 +1,4 @@
 //! An NFS server that takes calls from source ports below 1024 alone.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::process::Command;
 

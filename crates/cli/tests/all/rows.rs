@@ -1,7 +1,6 @@
 //! docs/sources.toml: every table, figure and method of five documents, each with a command that gives its counterpart. With
 //! `PLIMSOLL_EXACT=1` all commands run, on Samba and Ganesha if they are installed; otherwise those that read captures of this
 //! repository.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,5 +1,4 @@
 //! NFS over TLS (RFC 9289), with a server of the tests that ends the TLS in front of real servers.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,4 @@
 //! `plimsoll run` against real servers, beside tcpdump.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::HashMap;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -23,7 +22,6 @@ fn duration(workload: &str) -> &'static str {
     if workload == "stream-write" { "4s" } else { "400ms" }
 }
 
-#[expect(clippy::print_stdout, reason = "the reason for skipping")]
 fn skip(reason: impl std::fmt::Display) {
     println!("SKIPPED: {reason}");
 }

@@ -1,6 +1,5 @@
 //! `plimsoll serve`: usage and results.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::io::Read;
 use std::net::TcpStream;

@@ -1,5 +1,4 @@
 //! The server's own numbers beside the client's: a process on this machine, and an exporter.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::io::{Read, Write};
 use std::net::TcpListener;

@@ -1,6 +1,5 @@
 //! `plimsoll analyze`: usage and results.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

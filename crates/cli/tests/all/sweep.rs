@@ -1,5 +1,4 @@
 //! `plimsoll sweep`: load curves, parameters, and sweeps that were interrupted and go on.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and says why it skips")]
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! Several servers in one run, each with its share of the clients; and targets that lead elsewhere.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and says why it skips")]
 
 use std::collections::BTreeMap;
 use std::fs;

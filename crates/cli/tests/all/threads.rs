@@ -1,5 +1,4 @@
 //! `analyze --threads`: with any number of threads the results are identical, byte for byte.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

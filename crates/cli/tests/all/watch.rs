@@ -1,7 +1,6 @@
 //! What users see of a server that they watch, and that it is what they get when they analyse the packets later.
 //!
 //! With `PLIMSOLL_EXACT=1` 20 seeds of loads, otherwise four and one that loses packets.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::io::Write;
 use std::path::Path;
@@ -20,7 +19,6 @@ fn plimsoll() -> Command {
 }
 
 /// Whether this user may capture; prints why not.
-#[expect(clippy::print_stdout, reason = "the reason for skipping")]
 pub(crate) fn may_capture() -> bool {
     let may = geteuid().is_root();
     if !may {

@@ -1,5 +1,4 @@
 //! The view of a watch in a browser: it shows the report's numbers, can only read, and shows names as text.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -3,7 +3,6 @@
 //! With `PLIMSOLL_EXACT=1` for ten minutes, or as `PLIMSOLL_WATCH_RATE` and `PLIMSOLL_WATCH_SECONDS` say; otherwise a few thousand packets,
 //! slowly, which all arrive.
 //! `PLIMSOLL_BINARY` is the program that is measured, by default the one that was built with the tests.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,7 +1,6 @@
 //! What a watch costs the server that it watches, on the same machine: throughput without and with it, A B B A.
 //!
 //! `PLIMSOLL_BINARY` is the program that is measured, `PLIMSOLL_WATCH_ROUNDS` the number of rounds.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::process::Command;
 use std::time::Instant;

@@ -2,7 +2,6 @@
 //!
 //! Each request names another file. It is sent at any time within a second. With `PLIMSOLL_EXACT=1` there are 100 requests, and the 99th
 //! percentile has a limit; otherwise there are a few, which all appear.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};

@@ -1,5 +1,4 @@
 //! A watch when something around it fails: it says so, and goes on as far as it can.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::io::Write;
 use std::process::{Command, Output};
@@ -44,7 +43,6 @@ fn in_a_namespace(folder: &Scratch, flags: &str, script: &str) -> Option<Output>
     Some(ended)
 }
 
-#[expect(clippy::print_stdout, reason = "the reason for skipping")]
 fn skip(reason: &str) {
     println!("SKIPPED: {reason}");
 }

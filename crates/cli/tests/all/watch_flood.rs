@@ -1,5 +1,4 @@
 //! A flood of connections while a server is watched: it is counted, memory stays bounded, and all other traffic is still reported.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -1,7 +1,6 @@
 //! A page of a watch that stays open: the browser's memory stays flat, and the page costs the network little.
 //!
 //! It stays open for an hour, or for `PLIMSOLL_WATCH_SECONDS`.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -1,5 +1,4 @@
 //! A watch captures a server at a port that no filter knows before a portmapper names it.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};

@@ -2,7 +2,6 @@
 //! and the report estimates the share of the operations that are missing.
 //!
 //! With `PLIMSOLL_EXACT=1` 30 pauses, otherwise two.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! The HTTP server of a watch: Prometheus, every query of the dashboard, and misbehaving clients.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -133,7 +132,6 @@ struct Prometheus {
 }
 
 impl Prometheus {
-    #[expect(clippy::print_stdout, reason = "the reason for skipping")]
     fn start(folder: &Path, watch: SocketAddr) -> Option<Self> {
         // If another process takes the port in this moment, the test must be repeated.
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

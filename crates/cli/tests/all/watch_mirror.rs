@@ -1,5 +1,4 @@
 //! A mirror port: a watch of the copies reports the same as a watch of the interface itself.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,5 +1,4 @@
 //! The recording of a watch is read while it grows: it has the numbers of the packets so far. At its end it is that of `analyze`.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::BTreeMap;
 use std::io::Write;

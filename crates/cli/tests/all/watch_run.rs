@@ -1,5 +1,4 @@
 //! A run with live output: the shown numbers equal its table of transactions, and the run is unaffected.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Read, Write};

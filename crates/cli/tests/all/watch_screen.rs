@@ -1,5 +1,4 @@
 //! The screen of a watch, in terminals of several sizes: it shows the report's numbers, and restores the terminal.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::num::NonZeroU16;
 use std::path::Path;

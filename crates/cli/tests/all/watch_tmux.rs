@@ -1,6 +1,5 @@
 //! The screen of a watch in tmux, at 80 × 24 and 200 × 50: each second's numbers are those of a report in JSON, names have no effect, and
 //! the terminal is restored.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::Path;
 use std::process::Command;
@@ -96,7 +95,6 @@ fn tmux(size: (u16, u16)) -> Option<Tmux> {
     tmux.ok()
 }
 
-#[expect(clippy::print_stdout, reason = "the reason for skipping")]
 fn skip(reason: &dyn std::fmt::Display) {
     println!("SKIPPED: {reason}");
 }

@@ -1,5 +1,4 @@
 //! `--with`: several workloads at the same time, and each alone.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::Path;
 use std::process::Command;

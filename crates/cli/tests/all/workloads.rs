@@ -1,6 +1,5 @@
 //! `plimsoll workloads`: usage and results.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::process::{Command, Output};
 

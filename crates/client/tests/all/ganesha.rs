@@ -1,5 +1,4 @@
 //! The NFSv3 client against a real NFS-Ganesha.
-#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::process::Command;
 use std::sync::Arc;

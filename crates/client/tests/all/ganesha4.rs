@@ -1,5 +1,4 @@
 //! The NFSv4 client against a real NFS-Ganesha.
-#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,5 +1,4 @@
 //! The SMB client's lease caching, against a real Samba: no other client ever sees a file in a wrong state.
-#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,4 @@
 //! The SMB client against a real Samba.
-#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,4 @@
 //! Kerberos logons: MIT's KDC, Samba with its keytab, and KDCs that are no good.
-#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};

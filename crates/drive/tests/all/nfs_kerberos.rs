@@ -1,5 +1,4 @@
 //! NFS with Kerberos (RPCSEC_GSS): MIT's KDC, and Ganesha with its keytab.
-#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};

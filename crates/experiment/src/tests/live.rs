@@ -1,5 +1,4 @@
 //! Looking on changes no number, and sees the numbers that a recording has.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::sync::Mutex;
 use std::time::Duration;

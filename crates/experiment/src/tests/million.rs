@@ -2,7 +2,7 @@
 //!
 //! With `PLIMSOLL_EXACT=1` a million, and 64,000 where one process is compared with the parts; otherwise few users in 8 parts.
 //! Peaks of memory are those of the process: `--test-threads=1`.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and prints its figures")]
+#![allow(clippy::print_stdout, reason = "a test prints its figures")]
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

@@ -1,6 +1,5 @@
 //! Servers that treat a size, or a client, differently from all others: the report must find and name them. The real client and engine on
 //! the scripted server, in memory under a virtual clock.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::sync::Arc;
 use std::time::Duration;

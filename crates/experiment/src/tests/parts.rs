@@ -1,5 +1,4 @@
 //! Parts of a run, merged, are the run: the real clients and engine on simulated servers, in memory under a virtual clock.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

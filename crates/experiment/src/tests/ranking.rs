@@ -1,6 +1,5 @@
 //! Sweeps of servers of known speed: the faster one is ahead at every point, and a server is never ahead of itself. The real client
 //! and engine on the scripted server, in memory under a virtual clock.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
 //! Whether the recording of a run is that of its parts, merged: bit for bit.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::Path;
 

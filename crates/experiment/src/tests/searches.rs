@@ -1,6 +1,5 @@
 //! A search for a capacity in parts is the search in one process: the real clients and engine on simulated servers, in memory under a
 //! virtual clock. The parts are threads here, which know no more of each other than processes do.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

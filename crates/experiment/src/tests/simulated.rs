@@ -1,5 +1,4 @@
 //! Processes that drive simulated servers: the real clients and engine, in memory under a virtual clock.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

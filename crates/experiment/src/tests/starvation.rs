@@ -1,6 +1,5 @@
 //! A load generator that has its processor to itself, and one that has not: the first one's numbers stand, the second one's do not. The
 //! real client and engine on the scripted server, in memory under a virtual clock.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
 //! A later comparison equals an immediate one: intervals read from a recording are unchanged.
-#![allow(clippy::unwrap_used, reason = "in tests")]
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! Findings made from transactions and coverage.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use plimsoll_model::{
     Anomaly, Coverage, Endpoint, Frames, Names, Outcome, Procedure, Protocol, Reason, Transaction, Validity, Vantage,

@@ -1,5 +1,4 @@
 //! A comparison: its numbers, its text and its JSON, held to its schema.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use plimsoll_model::{Procedure, Protocol, Validity};
 use plimsoll_report::collect::comparison::{Contestant, IterationCost, LevelRuns, LoadPoint, MeasuredRun, Order};

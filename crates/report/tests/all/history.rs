@@ -1,5 +1,4 @@
 //! Histories of simulated recordings: their changes, other facts that changed, and all output formats.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use plimsoll_model::{Procedure, Protocol};
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint, MeasuredRun};

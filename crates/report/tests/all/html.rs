@@ -1,6 +1,5 @@
 //! The page as text: untrusted names stay text, there are no external references, the numbers are those of the findings.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use crate::html_synthetic::{NASTY, busy, compared, compared_in_full, invalid, points, run};
 use plimsoll_report::collect::repeats::repeats;

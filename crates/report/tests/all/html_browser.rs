@@ -3,7 +3,6 @@
 //!
 //! Needs Chromium. `PLIMSOLL_SCREENSHOTS=DIR` keeps pages, pictures of them and a printout.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use crate::html_synthetic::{busy, compared, compared_in_full, invalid, points, run};
 use plimsoll_report::findings::Findings;

@@ -1,5 +1,4 @@
 //! The report JSON, held to its schema.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use crate::{against_schema, example, value};
 use plimsoll_report::findings::Report;

@@ -1,5 +1,4 @@
 //! The terminal report, held to golden files and to its objectives.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use crate::example::{self, bless};
 use plimsoll_model::SystemUnderTest;

@@ -1,5 +1,4 @@
 //! docs/vocabulary.md is the table of procedures, printed.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use crate::example::bless;
 use plimsoll_model::{Operation, Outcome, Procedure, StatusFamily};

@@ -1,5 +1,4 @@
 //! The NFS server, with libnfs's programs as clients.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails, and says what it skips")]
 
 use std::path::Path;
 use std::process::Output;

@@ -1,5 +1,4 @@
 //! Load curves against closed forms: laws that are known, measured with and without error.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use plimsoll_stats::comparison::Interval;
 use plimsoll_stats::curve::{

@@ -1,5 +1,4 @@
 //! Where an operation counts, that parts are the whole, and that intervals agree with the report's statistics.
-#![allow(clippy::unwrap_used, reason = "in tests")]
 
 use plimsoll_model::{Group, Outcome, Procedure, Protocol, Timeline, Transaction};
 use plimsoll_stats::intervals::MAX_CELLS;

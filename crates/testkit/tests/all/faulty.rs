@@ -1,5 +1,4 @@
 //! The proxy that corrupts answers, in front of an echo server.
-#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -1,5 +1,4 @@
 //! NFS-Ganesha, as the other tests start it.
-#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::net::TcpStream;
 use std::process::Command;

@@ -1,5 +1,4 @@
 //! Samba, as the other tests start it.
-#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::net::TcpStream;
 

@@ -1,5 +1,5 @@
 //! The scripted server, over real connections.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
+#![allow(clippy::print_stdout, reason = "a test")]
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

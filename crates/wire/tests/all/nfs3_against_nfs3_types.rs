@@ -1,6 +1,5 @@
 //! An independent check of NFSv3: the `nfs3_types` crate must read our messages, and we its messages.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its input has failed")]
 
 use nfs3_types::nfs3::*;
 use nfs3_types::xdr_codec::{List, Opaque, Pack, Unpack, Void};

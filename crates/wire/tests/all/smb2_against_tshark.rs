@@ -2,7 +2,6 @@
 
 // A skipped test says so.
 #![allow(clippy::print_stdout)]
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its input has failed")]
 
 use plimsoll_testkit::{Side, Tcp, Traffic, nbss};
 use plimsoll_wire::smb2::attributes::Times;

@@ -1,7 +1,6 @@
 //! The closure test: a server is driven through a tap, the tap's capture is observed, and both lists of transactions
 //! must be the same, one for one: every action of every client, over loopback against every server that this machine has, and
 //! over memory, under a virtual clock, against the embedded ones.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 mod compare;
 mod memory;
@@ -75,7 +74,6 @@ fn observe(file: &std::path::Path) -> Vec<Transaction> {
     observer.finish().sink
 }
 
-#[expect(clippy::print_stdout, reason = "the reason for skipping")]
 fn skip(reason: impl std::fmt::Display) {
     println!("SKIPPED: {reason}");
 }

@@ -1,6 +1,5 @@
 //! Bad input and faults, end to end through `plimsoll run`: each has a clear outcome, counted, and none is a hang, a panic
 //! or a lost result.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 mod command;
 mod corrupted;
@@ -14,7 +13,6 @@ mod secrecy;
 mod sessions;
 mod signals;
 
-#[expect(clippy::print_stdout, reason = "the reason for skipping")]
 fn skip(reason: impl std::fmt::Display) {
     println!("SKIPPED: {reason}");
 }

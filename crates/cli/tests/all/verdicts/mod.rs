@@ -3,8 +3,6 @@
 //! virtual clock, with servers that remember: a queue, and one that is slow for a while and then quick.
 //!
 //! `cargo xtask verify A/A A/B` has all cases, and prints the table that docs/comparing.md quotes.
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
-#![allow(clippy::print_stdout, reason = "the table")]
 
 mod capacity;
 mod latency;

@@ -1,5 +1,5 @@
 //! The NFSv3 client with scripted answers: no server is needed.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
+#![allow(clippy::indexing_slicing, reason = "a test")]
 
 mod due;
 mod hostile;

@@ -1,5 +1,4 @@
 //! The engine, over memory under a virtual clock and over TCP.
-#![allow(clippy::unwrap_used, reason = "a test")]
 
 mod blocking;
 mod failures;

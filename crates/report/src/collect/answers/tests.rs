@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
-
 use super::*;
 use crate::findings::calls::{CallPart, CallPhase, Calls, LocalCall};
 use crate::findings::capacity::{Capacity, Trial};
