@@ -3,24 +3,19 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
 use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Samba, Scratch, Share};
 use serde_json::Value;
 
-use crate::alone;
+use crate::{alone, available, output_in};
 
 const ACCOUNTS: usize = 50;
-
-fn plimsoll(folder: &Path, arguments: &[&str]) -> Output {
-    output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments).current_dir(folder))
-}
 
 /// Reads of each user, in a capture or a table of transactions.
 fn reads(folder: &Path, input: &str) -> BTreeMap<String, u64> {
     let json = format!("{input}.json");
-    let ran = plimsoll(folder, &["analyze", input, "--by", "user", "--operation", "read", "--json", &json, "-q"]);
+    let ran = output_in(folder, &["analyze", input, "--by", "user", "--operation", "read", "--json", &json, "-q"]);
     assert_eq!(ran.status.code(), Some(0), "{}", String::from_utf8_lossy(&ran.stderr));
     let json: Value = serde_json::from_slice(&fs::read(folder.join(json)).unwrap()).unwrap();
     let rows = json["sides"][0]["breakdown"]["rows"].as_array().unwrap();
@@ -30,10 +25,7 @@ fn reads(folder: &Path, input: &str) -> BTreeMap<String, u64> {
 #[test]
 fn each_client_has_an_account_of_its_own() {
     let _alone = alone();
-    let samba = match Samba::start(&[]) {
-        Ok(samba) => samba,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(samba) = available(Samba::start(&[])) else { return };
     let scratch = Scratch::new("accounts");
     let folder = scratch.path();
     let accounts = samba.accounts(ACCOUNTS);
@@ -44,7 +36,7 @@ fn each_client_has_an_account_of_its_own() {
     let load = ["--clients", "50", "--duration", "2s", "--warmup", "0s", "--record", "run"];
     let outputs = ["--tap", "tap.pcapng", "--transactions", "run.parquet"];
     let who = ["--target", &target, "--password-file", "password", "--accounts", "accounts"];
-    let ran = plimsoll(folder, &[&["run", "random-read"], &load[..], &outputs, &who].concat());
+    let ran = output_in(folder, &[&["run", "random-read"], &load[..], &outputs, &who].concat());
     let said = String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap();
     // 4: a busy machine.
     assert!(matches!(ran.status.code(), Some(0 | 4)), "{said}");
@@ -61,7 +53,7 @@ fn each_client_has_an_account_of_its_own() {
     assert!(!said.contains("of daemon") && samba.process_id().is_some());
     // A recorded run is repeated with the same accounts.
     let again = ["run", "--from", "run", "--password-file", "password", "--transactions", "again.parquet", "-q"];
-    let ran = plimsoll(folder, &again);
+    let ran = output_in(folder, &again);
     assert!(matches!(ran.status.code(), Some(0 | 4)), "{}", String::from_utf8_lossy(&ran.stderr));
     assert_eq!(users(&reads(folder, "again.parquet")), users(&table));
 }
@@ -69,10 +61,7 @@ fn each_client_has_an_account_of_its_own() {
 #[test]
 fn a_client_with_a_wrong_password_is_missed() {
     let _alone = alone();
-    let samba = match Samba::start(&[]) {
-        Ok(samba) => samba,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(samba) = available(Samba::start(&[])) else { return };
     let scratch = Scratch::new("accounts-wrong");
     let folder = scratch.path();
     let accounts = samba.accounts(2).replace("account1:", "account1:not ");
@@ -80,7 +69,7 @@ fn a_client_with_a_wrong_password_is_missed() {
     fs::write(folder.join("password"), Samba::PASSWORD).unwrap();
     let target = format!("smb://{}@{}/data", Samba::USER, samba.address());
     let arguments = ["run", "random-read", "--clients", "2", "--duration", "500ms", "--target", &target];
-    let ran = plimsoll(folder, &[&arguments[..], &["--password-file", "password", "--accounts", "accounts"]].concat());
+    let ran = output_in(folder, &[&arguments[..], &["--password-file", "password", "--accounts", "accounts"]].concat());
     let said = String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap();
     assert_eq!(ran.status.code(), Some(4), "{said}");
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");

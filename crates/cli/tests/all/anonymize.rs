@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use plimsoll_observe::capture::{Captures, Input};
 use plimsoll_observe::packet::{self, Packet, ip_address};
 use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
 use serde_json::Value;
+
+use crate::output_of;
 
 /// Columns that hold names, addresses, and numbers that are made from them.
 const NAMES: [&str; 7] = ["client", "server", "share", "path", "user", "second_path", "file"];
@@ -20,10 +22,6 @@ const WORDS: [&str; 15] = [
     "LANMAN", "MAILSLOT", "BROWSE", "NETLOGON", "SYSVOL", "SRVSVC", "WKSSVC", "LSARPC", "MDSSVC", "NTSVCS", "SVCCTL",
     "WINREG", "SPOOLSS", "NETDFS", "EVENTLOG",
 ];
-
-fn plimsoll(arguments: &[&str]) -> Output {
-    output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments))
-}
 
 /// The captures of the project.
 pub(crate) fn own_captures() -> Vec<PathBuf> {
@@ -83,7 +81,7 @@ fn analyzed(capture: &Path, scratch: &Path) -> (Option<i32>, Vec<Vec<String>>, V
     let [table, report] = ["table.csv", "report.json"].map(|name| scratch.join(name));
     let [capture, table_name, report_name] = [capture, &table, &report].map(|path| path.to_str().unwrap());
     let flags = ["analyze", capture, "--quiet", "--transactions", table_name, "--json", report_name];
-    let done = plimsoll(&flags);
+    let done = output_of(&flags);
     let text = std::fs::read_to_string(&table).unwrap_or_else(|_| panic!("{capture}: {done:?}"));
     (done.status.code(), rows(&text), serde_json::from_slice(&std::fs::read(&report).unwrap()).unwrap())
 }
@@ -213,7 +211,7 @@ fn searched(captures: &[PathBuf], name: &str) -> usize {
     let mut searched = 0;
     for capture in captures {
         let [from, to, key] = [capture, &copy, &key].map(|path| path.to_str().unwrap());
-        let done = plimsoll(&["anonymize", from, to, "--key", key, "--quiet"]);
+        let done = output_of(&["anonymize", from, to, "--key", key, "--quiet"]);
         assert!(done.status.success() && done.stdout.is_empty(), "{from}: {done:?}");
         let [(code, table, report), (copied_code, copied_table, copied_report)] =
             [capture, &copy].map(|path| analyzed(path, folder));
@@ -255,7 +253,7 @@ fn copies_have_right_checksums() {
         own_captures().iter().chain(&shared_captures()).filter(|path| std::fs::metadata(path).unwrap().len() < 1 << 20)
     {
         let [from, to] = [capture.as_path(), &copy].map(|path| path.to_str().unwrap());
-        assert!(plimsoll(&["anonymize", from, to, "--quiet"]).status.success(), "{from}");
+        assert!(output_of(&["anonymize", from, to, "--quiet"]).status.success(), "{from}");
         let mut tshark = Command::new("tshark");
         for check in ["ip", "tcp", "udp"] {
             tshark.args(["-o", &format!("{check}.check_checksum:TRUE")]);
@@ -278,7 +276,7 @@ fn the_same_key_makes_the_same_copy_and_no_key_another_each_time() {
     std::fs::write(file("key"), [7; 16]).unwrap();
     let copied = |name: &str, flags: &[&str]| {
         let to = file(name);
-        let done = plimsoll(&[&["anonymize", capture.to_str().unwrap(), &to], flags].concat());
+        let done = output_of(&[&["anonymize", capture.to_str().unwrap(), &to], flags].concat());
         assert!(done.status.success(), "{done:?}");
         (std::fs::read(&to).unwrap(), String::from_utf8(done.stdout).unwrap())
     };
@@ -299,7 +297,7 @@ fn what_cannot_be_copied_is_refused() {
     std::fs::write(file("short"), "too short").unwrap();
     std::fs::write(file("text"), "no capture at all, by its first bytes").unwrap();
     let refused = |arguments: &[&str], code: i32, why: &str| {
-        let done = plimsoll(&[&["anonymize"], arguments].concat());
+        let done = output_of(&[&["anonymize"], arguments].concat());
         let said = String::from_utf8(done.stderr).unwrap();
         assert!(done.status.code() == Some(code) && said.contains(why), "{arguments:?}: {said}");
     };

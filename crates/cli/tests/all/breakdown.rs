@@ -6,11 +6,9 @@ use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
 use serde_json::Value;
 
-const SHORT: [&str; 8] = ["--size", "256KiB", "--duration", "300ms", "--warmup", "100ms", "--calls", "20"];
+use crate::{available, skip};
 
-fn skip(reason: impl std::fmt::Display) {
-    println!("SKIPPED: {reason}");
-}
+const SHORT: [&str; 8] = ["--size", "256KiB", "--duration", "300ms", "--warmup", "100ms", "--calls", "20"];
 
 /// The report as JSON, held to its schema, and as text.
 fn breakdown(target: &str, flags: &[&str], scratch: &Scratch) -> (Value, String) {
@@ -170,10 +168,7 @@ fn a_directory() {
 
 #[test]
 fn samba_with_its_own_counters() {
-    let samba = match Samba::start(&["smbd profiling level = on"]) {
-        Ok(samba) => samba,
-        Err(reason) => return skip(reason),
-    };
+    let Some(samba) = available(Samba::start(&["smbd profiling level = on"])) else { return };
     let scratch = Scratch::new("breakdown-samba");
     let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
     let (pid, conf) = (samba.process_id().unwrap().to_string(), samba.configuration());
@@ -199,10 +194,7 @@ fn samba_with_its_own_counters() {
 
 #[test]
 fn ganesha_with_its_own_counters() {
-    let ganesha = match Ganesha::start_counting() {
-        Ok(ganesha) => ganesha,
-        Err(reason) => return skip(reason),
-    };
+    let Some(ganesha) = available(Ganesha::start_counting()) else { return };
     let scratch = Scratch::new("breakdown-ganesha");
     let pid = ganesha.process_id().unwrap().to_string();
     let flags = ["--server-pid", &pid, "--ganesha-bus", ganesha.bus().unwrap()];
@@ -268,10 +260,7 @@ fn profile<'a>(calls: &'a Value, side: &str) -> &'a Value {
 
 #[test]
 fn a_profile_of_samba_and_its_client() {
-    let samba = match Samba::start(&[]) {
-        Ok(samba) => samba,
-        Err(reason) => return skip(reason),
-    };
+    let Some(samba) = available(Samba::start(&[])) else { return };
     if let Some(reason) = without_perf() {
         return skip(reason);
     }

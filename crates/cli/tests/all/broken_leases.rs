@@ -9,7 +9,7 @@ use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Samba, Scratch};
 use serde_json::Value;
 
-use crate::{alone, held_to_schema, only_side};
+use crate::{alone, held_to_schema, only_side, text_of};
 
 /// Clients that read, write, create and remove files of the same directories, under leases.
 const WORKLOAD: &str = r#"
@@ -47,12 +47,8 @@ steps = ["list"]
 "#;
 
 fn plimsoll(folder: &Path, arguments: &[&str]) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    let ran = output(command.args(arguments).current_dir(folder).env("PLIMSOLL_PASSWORD", Samba::PASSWORD));
-    let said = String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap();
-    // 4: a busy machine.
-    assert!(matches!(ran.status.code(), Some(0 | 4)), "{:?}: {said}", ran.status);
-    said
+    let mut command = crate::plimsoll();
+    text_of(command.args(arguments).current_dir(folder).env("PLIMSOLL_PASSWORD", Samba::PASSWORD))
 }
 
 /// The breaks of a run: the report of its capture, its text, and notifications, acknowledgements and their times by tshark.

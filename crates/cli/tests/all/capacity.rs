@@ -1,19 +1,17 @@
 //! `plimsoll capacity` as its users call it, on the server in its own process.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
 use serde_json::Value;
 
+use crate::output_in;
+
 /// Clients that pause 100 ms between iterations: two make at most 22 iterations in a second, three nearly 30, and more than 22 even
 /// where a busy machine takes 30 ms for each.
 const PAUSING: [&str; 8] = ["capacity", "getattr", "--think", "100ms", "--duration", "1s", "--warmup", "100ms"];
-
-fn plimsoll(arguments: &[&str], folder: &Path) -> Output {
-    output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments).current_dir(folder))
-}
 
 fn told(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
@@ -37,7 +35,7 @@ fn the_answer_is_in_every_report_and_in_the_recording() {
         "recording",
         "--full",
     ];
-    let output = plimsoll(&[&PAUSING[..], &outputs].concat(), folder.path());
+    let output = output_in(folder.path(), &[&PAUSING[..], &outputs].concat());
     let text = told(&output);
     assert!(matches!(output.status.code(), Some(0 | 4)), "{text}");
     let json = findings(folder.path(), "a.json");
@@ -63,7 +61,7 @@ fn the_answer_is_in_every_report_and_in_the_recording() {
     assert!(text.contains(&answer), "{text}");
     let page = std::fs::read_to_string(folder.path().join("a.html")).unwrap();
     assert!(page.contains(&answer));
-    let again = plimsoll(&["report", "recording", "--full", "--json", "b.json"], folder.path());
+    let again = output_in(folder.path(), &["report", "recording", "--full", "--json", "b.json"]);
     assert_eq!(again.status.code(), output.status.code());
     assert!(told(&again).contains(&answer), "{}", told(&again));
     assert_eq!(json, findings(folder.path(), "b.json"));
@@ -72,17 +70,17 @@ fn the_answer_is_in_every_report_and_in_the_recording() {
 #[test]
 fn what_always_holds_and_what_never_does_are_said() {
     let folder = Scratch::new("capacity-bounds");
-    let always = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 10s", "--most", "2", "--full"]].concat(), folder.path());
+    let always = output_in(folder.path(), &[&PAUSING[..], &["--hold", "p50 < 10s", "--most", "2", "--full"]].concat());
     assert!(told(&always).contains("Capacity: at least 2 clients"), "{}", told(&always));
     // One client, two, and then just as many runs as confirm two.
-    let few = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 10s", "--runs", "8", "--full"]].concat(), folder.path());
+    let few = output_in(folder.path(), &[&PAUSING[..], &["--hold", "p50 < 10s", "--runs", "8", "--full"]].concat());
     assert!(
         told(&few).contains("Capacity: at least 2 clients: the search reached the limit of runs"),
         "{}",
         told(&few)
     );
     assert_eq!(few.status.code(), Some(0));
-    let never = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 1ns", "--full"]].concat(), folder.path());
+    let never = output_in(folder.path(), &[&PAUSING[..], &["--hold", "p50 < 1ns", "--full"]].concat());
     // A virtual machine that another one keeps waiting is no proof of anything.
     let is_withheld = told(&never).contains("the hypervisor withheld");
     let (says, code) = if is_withheld {
@@ -92,7 +90,7 @@ fn what_always_holds_and_what_never_does_are_said() {
     };
     assert!(told(&never).contains(says), "{}", told(&never));
     assert_eq!(never.status.code(), Some(code), "{}", told(&never));
-    let quiet = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 1ns", "--runs", "1", "-q"]].concat(), folder.path());
+    let quiet = output_in(folder.path(), &[&PAUSING[..], &["--hold", "p50 < 1ns", "--runs", "1", "-q"]].concat());
     let said = String::from_utf8(quiet.stderr).unwrap();
     // One run confirms nothing: no verdict.
     assert!(quiet.status.code() == Some(4) && said.contains("--runs") && said.lines().count() == 1, "{said}");
@@ -109,7 +107,7 @@ fn what_makes_no_sense_is_said() {
         (&["capacity", "--hold", "p99 < 1ms", "--clients", "1", "--most", "10.5"], "--most 10.5: expected an integer"),
         (&["capacity", "--hold", "p99 < 1ms", "--resolution", "0"], "--resolution 0"),
     ] {
-        let output = plimsoll(arguments, folder.path());
+        let output = output_in(folder.path(), arguments);
         assert!(output.status.code() == Some(2) && told(&output).contains(word), "{arguments:?}: {}", told(&output));
     }
 }

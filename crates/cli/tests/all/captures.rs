@@ -1,12 +1,13 @@
 //! Results for unexpected captures: other traffic, damaged files, wrong arguments.
 
 use std::path::Path;
-use std::process::{Command, Output};
 
 use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
 use plimsoll_testkit::{Frame, Link, Side, Tcp, Traffic, pcap, rpc};
 use serde_json::Value;
+
+use crate::output_of;
 
 /// Exit code of an analysis without a verdict.
 const NO_VERDICT: i32 = 4;
@@ -29,13 +30,9 @@ fn write(folder: &Path, name: &str, frames: &[Frame]) -> String {
     path.display().to_string()
 }
 
-fn plimsoll(arguments: &[&str]) -> Output {
-    output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments))
-}
-
 /// The report of an analysis as JSON, and its exit code.
 fn analyze(arguments: &[&str]) -> (Value, i32) {
-    let output = plimsoll(&[&["analyze", "--json", "-"], arguments].concat());
+    let output = output_of(&[&["analyze", "--json", "-"], arguments].concat());
     let report = crate::only_side(&output.stdout);
     assert!(!report.is_null(), "{}", String::from_utf8_lossy(&output.stderr));
     (report, output.status.code().unwrap())
@@ -66,7 +63,7 @@ fn filters_that_match_nothing_are_named_with_what_there_is() {
     let filtered = ["--server", "192.0.2.99"];
     let folder = scratch.path().join("recording").display().to_string();
     let (shown, _) = analyze(&[&[capture.as_str(), "--record", &folder], &filtered[..]].concat());
-    let again = plimsoll(&["report", &folder, "--json", "-"]);
+    let again = output_of(&["report", &folder, "--json", "-"]);
     let code = again.status.code();
     let again = crate::only_side(&again.stdout);
     assert_eq!((code, &again["validity"]), (Some(NO_VERDICT), &shown["validity"]));
@@ -82,12 +79,12 @@ fn why_numbers_are_invalid_is_said_once() {
     let capture = write(scratch.path(), "a.pcap", &frames(1..3));
     let filtered = ["analyze", capture.as_str(), "--operation", "write"];
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let printed = plimsoll(&filtered);
+    let printed = output_of(&filtered);
     assert_eq!(printed.status.code(), Some(NO_VERDICT));
     let (report, line) = (text(&printed.stdout), text(&printed.stderr));
     assert!(report.contains(": INVALID\n! No operation matches --operation write"), "{report}");
     assert!(line.contains("INVALID") && line.lines().count() == 1 && !line.contains("No operation"), "{line}");
-    let quiet = plimsoll(&[&filtered[..], &["-q"]].concat());
+    let quiet = output_of(&[&filtered[..], &["-q"]].concat());
     let line = text(&quiet.stderr);
     assert!(quiet.stdout.is_empty() && line.lines().count() == 1 && line.contains("No operation matches"), "{line}");
 }
@@ -96,7 +93,7 @@ fn why_numbers_are_invalid_is_said_once() {
 fn a_comparison_says_which_capture_has_nothing_that_matches() {
     let scratch = Scratch::new("captures-compared");
     let [a, b] = ["a.pcap", "b.pcap"].map(|name| write(scratch.path(), name, &frames(1..101)));
-    let compared = plimsoll(&["compare", &a, &b, "--server", "192.0.2.99"]);
+    let compared = output_of(&["compare", &a, &b, "--server", "192.0.2.99"]);
     let text = String::from_utf8_lossy(&compared.stdout).replace('\n', " ");
     assert_eq!(compared.status.code(), Some(NO_VERDICT), "{text}");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -143,7 +140,7 @@ fn files_of_a_ring_are_read_in_order_and_none_twice() {
 
     let link = scratch.path().join("link.pcap");
     std::os::unix::fs::symlink(&first, &link).unwrap();
-    let refused = plimsoll(&["analyze", &first, &link.display().to_string()]);
+    let refused = output_of(&["analyze", &first, &link.display().to_string()]);
     let error = String::from_utf8_lossy(&refused.stderr);
     assert!(
         !refused.status.success() && error.contains("same file as") && error.contains("name the file only once"),

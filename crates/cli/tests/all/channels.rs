@@ -11,7 +11,7 @@ use plimsoll_testkit::servers::faulty::{Fault, Faulty, Framing, Rule, Which};
 use plimsoll_testkit::servers::{Samba, Scratch};
 use serde_json::Value;
 
-use crate::{alone, held_to_schema, only_side};
+use crate::{alone, code_and_text, held_to_schema, only_side};
 
 fn samba() -> Option<Samba> {
     samba_with(&[])
@@ -23,9 +23,8 @@ fn samba_with(more: &[&str]) -> Option<Samba> {
 
 /// Runs `plimsoll`; returns exit code and output.
 fn plimsoll(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    let ran = output(command.args(arguments).current_dir(folder).env("PLIMSOLL_PASSWORD", Samba::PASSWORD));
-    (ran.status.code(), String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap())
+    let mut command = crate::plimsoll();
+    code_and_text(command.args(arguments).current_dir(folder).env("PLIMSOLL_PASSWORD", Samba::PASSWORD))
 }
 
 /// Drives the server; the findings.

@@ -1,16 +1,9 @@
 //! Captures as points of load curves: `plimsoll compare NAME@LOAD=FILE …`.
 
-use std::process::{Command, Output};
-
-use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
 use serde_json::Value;
 
-use crate::alone;
-
-fn plimsoll(arguments: &[&str]) -> Output {
-    output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments))
-}
+use crate::{alone, output_of};
 
 #[test]
 fn captures_are_points_of_curves_as_load_levels_of_runs_are() {
@@ -22,7 +15,7 @@ fn captures_are_points_of_curves_as_load_levels_of_runs_are() {
         let capture = file(&format!("{name}{clients}.pcapng"));
         let mut run = vec!["run", "mixed", "--target", "embedded:smb", "--clients", clients, "--duration", "600ms"];
         run.extend(["--warmup", "0s", "--tap", &capture, "-q"]);
-        let ran = plimsoll(&run);
+        let ran = output_of(&run);
         // The machine may be too busy for a valid run, but its capture is usable.
         assert!(matches!(ran.status.code(), Some(0 | 4)), "{}", String::from_utf8_lossy(&ran.stderr));
         points.push(format!("{name}@{clients}={capture}"));
@@ -30,7 +23,7 @@ fn captures_are_points_of_curves_as_load_levels_of_runs_are() {
     let mut compare = vec!["compare"];
     compare.extend(points.iter().map(String::as_str));
     let json = [&compare[..], &["--json", "-", "-q"]].concat();
-    let compared = plimsoll(&json);
+    let compared = output_of(&json);
     assert_eq!(compared.status.code(), Some(0), "{}", String::from_utf8_lossy(&compared.stderr));
     let report: Value = serde_json::from_slice(&compared.stdout).unwrap();
     crate::held_to_schema(&report);
@@ -60,16 +53,16 @@ fn captures_are_points_of_curves_as_load_levels_of_runs_are() {
         }
         // Each point is what `analyze` says of its capture.
         for (stage, clients) in side["stages"].as_array().unwrap().iter().zip(["1", "2", "4"]) {
-            let alone = plimsoll(&["analyze", &file(&format!("{name}{clients}.pcapng")), "--json", "-", "-q"]);
+            let alone = output_of(&["analyze", &file(&format!("{name}{clients}.pcapng")), "--json", "-", "-q"]);
             let alone = crate::only_side(&alone.stdout);
             assert_eq!((&stage["groups"], &stage["span"]), (&alone["groups"], &alone["span"]), "{name}@{clients}");
         }
     }
-    let compact = plimsoll(&[&compare[..], &["--compact"]].concat());
+    let compact = output_of(&[&compare[..], &["--compact"]].concat());
     let compact = String::from_utf8_lossy(&compact.stdout).into_owned();
     assert!(compact.contains("4 clients") && compact.contains("Mbit/s"), "{compact}");
     let page = file("page.html");
-    assert_eq!(plimsoll(&[&compare[..], &["--html", &page, "-q"]].concat()).status.code(), Some(0));
+    assert_eq!(output_of(&[&compare[..], &["--html", &page, "-q"]].concat()).status.code(), Some(0));
     assert!(std::fs::read_to_string(&page).unwrap().contains("4 clients"));
 }
 
@@ -81,7 +74,7 @@ fn bad_points_are_errors_that_say_why() {
         (vec!["a@1=x.pcap", "y.pcap"], 2, "expected NAME@LOAD=FILE, as for the other inputs"),
         (vec!["a@x=x.pcap", "b@1=y.pcap"], 2, "expected NAME@LOAD=FILE"),
     ] {
-        let compared = plimsoll(&[&["compare"], &arguments[..]].concat());
+        let compared = output_of(&[&["compare"], &arguments[..]].concat());
         let said = String::from_utf8_lossy(&compared.stderr).into_owned();
         assert_eq!((compared.status.code(), said.contains(why)), (Some(code), true), "{arguments:?}: {said}");
         assert_eq!(said.trim_end().lines().count(), 1, "{said}");

@@ -10,6 +10,8 @@ use plimsoll_testkit::servers::Scratch;
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, rpc};
 use serde_json::Value;
 
+use crate::output_of;
+
 /// Thirty seconds of 30 GETATTRs per second, answered after `mean_us` on average, between half and one and a half of it.
 fn capture(mean_us: i64) -> Vec<u8> {
     let (client, server): (SocketAddr, SocketAddr) =
@@ -42,12 +44,8 @@ fn captures(test: &str) -> (Scratch, [PathBuf; 2]) {
     (scratch, both)
 }
 
-fn plimsoll(arguments: &[&str]) -> Output {
-    output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments))
-}
-
 fn compare([a, b]: &[PathBuf; 2], more: &[&str]) -> Output {
-    plimsoll(&[&["compare", a.to_str().unwrap(), b.to_str().unwrap()], more].concat())
+    output_of(&[&["compare", a.to_str().unwrap(), b.to_str().unwrap()], more].concat())
 }
 
 fn json(output: &Output) -> Value {
@@ -159,9 +157,9 @@ fn a_closed_pipe_does_not_hide_the_verdict() {
 fn what_cannot_be_compared_is_said() {
     let (_scratch, [a, _]) = captures("compare-not");
     let one = a.to_str().unwrap();
-    assert_eq!(plimsoll(&["compare", one]).status.code(), Some(2));
-    assert_eq!(plimsoll(&["compare", one, "-"]).status.code(), Some(2));
-    assert_eq!(plimsoll(&["compare", one, "/nonexistent/b.pcap"]).status.code(), Some(3));
+    assert_eq!(output_of(&["compare", one]).status.code(), Some(2));
+    assert_eq!(output_of(&["compare", one, "-"]).status.code(), Some(2));
+    assert_eq!(output_of(&["compare", one, "/nonexistent/b.pcap"]).status.code(), Some(3));
 }
 
 /// A load that two busy cores can generate: speed is not tested.
@@ -169,7 +167,7 @@ const SHORT: [&str; 10] =
     ["--warmup", "50ms", "--duration", "300ms", "--clients", "2", "--think", "5ms", "--depth", "1"];
 
 fn spawn(arguments: &[&str], output: &Path) -> Running {
-    Running::start_in(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments), output).unwrap()
+    Running::start_in(crate::plimsoll().args(arguments), output).unwrap()
 }
 
 fn read(folder: &Path, name: &str) -> String {
@@ -223,7 +221,7 @@ fn an_interrupted_duel_keeps_whole_rounds() {
 
 #[test]
 fn sides_that_make_no_sense_are_usage() {
-    let code = |a: &str, b: &str| plimsoll(&["duel", a, b, "getattr"]).status.code();
+    let code = |a: &str, b: &str| output_of(&["duel", a, b, "getattr"]).status.code();
     assert_eq!(code("embedded:nfs --deep 3", "embedded:nfs"), Some(2));
     assert_eq!(code("embedded:nfs", "ftp://host/"), Some(2));
     assert_eq!(code("embedded:nfs", "nfs://127.0.0.1:1/export"), Some(3));

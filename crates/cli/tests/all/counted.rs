@@ -8,12 +8,10 @@ use std::time::{Duration, Instant};
 use plimsoll_testkit::command::{LIMIT, output};
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
 
+use crate::{available, skip};
+
 /// Requests by procedure.
 type Counts = BTreeMap<String, i64>;
-
-fn skip(reason: impl std::fmt::Display) {
-    println!("SKIPPED: {reason}");
-}
 
 /// Runs a workload; returns the number of requests per procedure, in all phases, whatever their results.
 fn run(workload: &str, target: &str, clients: &str) -> Counts {
@@ -122,10 +120,7 @@ fn counted_by(samba: &Samba) -> Counts {
 
 #[test]
 fn samba_counts_what_we_count() {
-    let samba = match Samba::start(&["smbd profiling level = count"]) {
-        Ok(samba) => samba,
-        Err(reason) => return skip(reason),
-    };
+    let Some(samba) = available(Samba::start(&["smbd profiling level = count"])) else { return };
     let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
     run("getattr", &target, "1");
     if samba.counts().is_none() {
@@ -137,10 +132,7 @@ fn samba_counts_what_we_count() {
 
 #[test]
 fn ganesha_counts_what_we_count() {
-    let ganesha = match Ganesha::start_counting() {
-        Ok(ganesha) => ganesha,
-        Err(reason) => return skip(reason),
-    };
+    let Some(ganesha) = available(Ganesha::start_counting()) else { return };
     let changed: [&[&str]; 2] = [&["CREATE", "WRITE", "COMMIT", "GETATTR"], &["REMOVE", "LOOKUP"]];
     agrees("mixed", &ganesha.target(Export::Data), changed, || ganesha.counts().unwrap());
 }

@@ -14,7 +14,7 @@ use plimsoll_testkit::servers::{Export, Ganesha, Scratch};
 use serde_json::Value;
 
 use crate::embedded::{Driven, connect, reached_by};
-use crate::{alone, held_to_schema, only_side};
+use crate::{alone, available, held_to_schema, only_side, text_of};
 
 /// Clients that read the files of all, and seldom write one of them.
 const WORKLOAD: &str = r#"
@@ -46,12 +46,7 @@ steps = ["open", { write = { size = "4KiB", at = "random" } }, "close"]
 "#;
 
 fn plimsoll(folder: &Path, arguments: &[&str]) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    let ran = output(command.args(arguments).current_dir(folder));
-    let said = String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap();
-    // 4: a busy machine.
-    assert!(matches!(ran.status.code(), Some(0 | 4)), "{:?}: {said}", ran.status);
-    said
+    text_of(crate::plimsoll().args(arguments).current_dir(folder))
 }
 
 /// The report of a run of the workload, with a tap.
@@ -184,10 +179,7 @@ fn delegations_of_the_embedded_server_are_used_and_recalled() {
 #[test]
 fn a_server_that_grants_no_delegation_is_said_to_grant_none() {
     let _alone = alone();
-    let ganesha = match Ganesha::start() {
-        Ok(ganesha) => ganesha,
-        Err(missing) => return println!("SKIPPED: {missing}"),
-    };
+    let Some(ganesha) = available(Ganesha::start()) else { return };
     for version in ["4.1", "4.2"] {
         let scratch = Scratch::new("no-delegations");
         let target = format!("{}&delegations=yes", ganesha.target_of(Export::Data, version));

@@ -11,7 +11,7 @@ use plimsoll_testkit::servers::faulty::{Faulty, Framing, Rule};
 use plimsoll_testkit::servers::{Samba, Scratch, Share};
 use serde_json::Value;
 
-use crate::{alone, held_to_schema, only_side};
+use crate::{alone, held_to_schema, only_side, text_of};
 
 /// What Samba needs to keep files open whose connection is lost, and to tell where further connections go.
 const DURABLE: [&str; 5] = [
@@ -30,12 +30,9 @@ fn samba(more: &[&str]) -> Option<Samba> {
 fn drive(folder: &Path, target: &str, more: &[&str]) -> (Value, String) {
     let run = ["run", "--target", target, "--clients", "3", "--warmup", "0s", "--seed", "3", "--timeout", "20s"];
     let outputs = ["--json", "run.json", "--tap", "tap.pcapng", "--transactions", "run.parquet", "--full"];
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    let mut command = crate::plimsoll();
     command.args(run).args(outputs).args(more).current_dir(folder).env("PLIMSOLL_PASSWORD", Samba::PASSWORD);
-    let ran = output(&mut command);
-    let said = String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap();
-    // 4: a busy machine.
-    assert!(matches!(ran.status.code(), Some(0 | 4)), "{:?}: {said}", ran.status);
+    let said = text_of(&mut command);
     let bytes = fs::read(folder.join("run.json")).unwrap();
     held_to_schema(&serde_json::from_slice(&bytes).unwrap());
     (only_side(&bytes), said)

@@ -2,13 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::Command;
 
-use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Samba, Scratch, Share};
 use serde_json::Value;
 
-use crate::alone;
+use crate::{alone, available, code_and_text};
 
 /// Maximum relative deviation of the mean: Little's law is exact, and a client's times differ from its tap's by a few microseconds.
 const MEAN_WITHIN: f64 = 0.02;
@@ -18,9 +16,7 @@ const MEAN_WITHIN: f64 = 0.02;
 type Truth = BTreeSet<(String, u64, i64, i64)>;
 
 fn plimsoll(arguments: &[&str]) -> (Option<i32>, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    let done = output(command.args(arguments).env("PLIMSOLL_PASSWORD", Samba::PASSWORD));
-    (done.status.code(), String::from_utf8([done.stdout, done.stderr].concat()).unwrap())
+    code_and_text(crate::plimsoll().args(arguments).env("PLIMSOLL_PASSWORD", Samba::PASSWORD))
 }
 
 /// The rows of a table that are encrypted messages: all but NEGOTIATE and SESSION_SETUP.
@@ -128,10 +124,7 @@ fn means_of_encrypted_runs_are_exact() {
 #[test]
 fn means_of_encrypted_samba_are_exact() {
     let _alone = alone();
-    let samba = match Samba::start(&[]) {
-        Ok(samba) => samba,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(samba) = available(Samba::start(&[])) else { return };
     let scratch = Scratch::new("encrypted-samba");
     let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
     for dialect in ["3.0", "3.0.2", "3.1.1"] {

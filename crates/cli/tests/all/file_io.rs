@@ -7,14 +7,10 @@ use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
 use serde_json::Value;
 
-use crate::alone;
+use crate::{alone, report_of};
 
 fn plimsoll(arguments: &[&str]) -> Value {
-    let output = output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments));
-    let said = String::from_utf8_lossy(&output.stderr);
-    // The machine may be too busy for a valid run: the requests are the same.
-    assert!(matches!(output.status.code(), Some(0 | 4)), "{arguments:?}: {said}");
-    crate::only_side(&output.stdout)
+    report_of(crate::plimsoll().args(arguments))
 }
 
 /// `io` of a run, of its table and of its capture; and the run's requests of this operation.

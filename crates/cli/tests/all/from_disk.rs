@@ -7,6 +7,8 @@ use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{MemoryLimit, Samba, Scratch, Share};
 use serde_json::Value;
 
+use crate::available;
+
 /// The server's memory, with its cache.
 const MEMORY: u64 = 64 << 20;
 
@@ -46,10 +48,7 @@ fn is_on_disk(folder: &Path) -> bool {
 
 #[test]
 fn a_set_beyond_the_servers_memory_is_read_from_disk() {
-    let limit = match MemoryLimit::new(MEMORY) {
-        Ok(limit) => limit,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(limit) = available(MemoryLimit::new(MEMORY)) else { return };
     // It ends before its limit does.
     let Some(samba) = crate::samba(&[]) else { return };
     if !is_on_disk(&samba.folder(Share::Data).unwrap()) {

@@ -1,19 +1,15 @@
 //! `plimsoll gate BASELINE… -- run …`: a candidate that is measured now is judged as its recording would be.
 
 use std::path::Path;
-use std::process::{Command, Output};
 use std::time::Duration;
 
-use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
 
 use crate::gate::{SHORT, decided, server};
 
-const CONDITION: [&str; 2] = ["--fail-if", "getattr.mean > +100%"];
+use crate::output_in;
 
-fn plimsoll(folder: &Path, arguments: &[&str]) -> Output {
-    output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments).current_dir(folder))
-}
+const CONDITION: [&str; 2] = ["--fail-if", "getattr.mean > +100%"];
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).split_whitespace().collect::<Vec<_>>().join(" ")
@@ -23,7 +19,7 @@ fn text(bytes: &[u8]) -> String {
 fn baseline(folder: &Path, target: &str) {
     for name in ["monday", "tuesday", "wednesday"] {
         let run = [&["run", "getattr", "--target", target, "--record", name, "-q"][..], &SHORT].concat();
-        let ended = plimsoll(folder, &run);
+        let ended = output_in(folder, &run);
         // The machine may be too busy for valid numbers.
         assert!(matches!(ended.status.code(), Some(0 | 4)), "{}", text(&ended.stderr));
     }
@@ -36,8 +32,8 @@ fn a_candidate_measured_now_is_judged_as_its_recording_would_be() {
     baseline(scratch.path(), &old);
     let gate = [&["gate", "monday", "tuesday", "wednesday"][..], &CONDITION].concat();
     let run = [&["--", "run", "getattr", "--target", &new, "--record", "thursday"][..], &SHORT].concat();
-    let measured = plimsoll(scratch.path(), &[&gate[..], &["--junit", "gate.xml"], &run].concat());
-    let again = plimsoll(scratch.path(), &[&gate[..], &["--", "thursday"]].concat());
+    let measured = output_in(scratch.path(), &[&gate[..], &["--junit", "gate.xml"], &run].concat());
+    let again = output_in(scratch.path(), &[&gate[..], &["--", "thursday"]].concat());
     let [first, second] = [&measured, &again].map(|ended| text(&ended.stdout));
     assert!(matches!(measured.status.code(), Some(1 | 4)), "{first}{}", text(&measured.stderr));
     assert_eq!((measured.status.code(), &first), (again.status.code(), &second));
@@ -53,7 +49,7 @@ fn a_candidate_measured_now_is_judged_as_its_recording_would_be() {
     // The baseline's own run again, on the same server. On a busy machine a millisecond may become three, but not fifty.
     let baseline = ["gate", "monday", "tuesday", "wednesday", "--fail-if", "getattr.mean > +5000%"];
     let again = ["--", "run", "--from", "monday", "--record", "friday"];
-    let same = plimsoll(scratch.path(), &[&baseline[..], &again].concat());
+    let same = output_in(scratch.path(), &[&baseline[..], &again].concat());
     assert!(matches!(same.status.code(), Some(0 | 4)), "{}{}", text(&same.stdout), text(&same.stderr));
 }
 
@@ -66,7 +62,7 @@ fn another_load_or_load_generator_is_refused_before_anything_is_measured() {
     let refused = |before: &[&str], after: &[&str]| {
         let run = ["--", "run", "getattr", "--target", &target, "--warmup", "20ms", "--duration", "200ms"];
         let all = [&["gate"][..], before, &CONDITION, &run, &["--clients", "2"], after].concat();
-        let ended = plimsoll(scratch.path(), &all);
+        let ended = output_in(scratch.path(), &all);
         let said = text(&ended.stderr);
         assert_eq!(ended.status.code(), Some(2), "{said}");
         assert!(!scratch.path().join("today").exists(), "nothing was measured: {said}");
@@ -93,7 +89,8 @@ fn another_load_or_load_generator_is_refused_before_anything_is_measured() {
     let said = refused(&recordings, &[&recorded[..], &["--continue"]].concat());
     assert!(said.contains("--continue: gate measures the candidate from the start"), "{said}");
     let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/planted/healthy-samba.pcap.zst");
-    let analyzed = plimsoll(scratch.path(), &["analyze", &capture.display().to_string(), "--record", "captured", "-q"]);
+    let analyzed =
+        output_in(scratch.path(), &["analyze", &capture.display().to_string(), "--record", "captured", "-q"]);
     assert!(analyzed.status.success(), "{}", text(&analyzed.stderr));
     let said = refused(&["monday", "captured"], &recorded);
     assert!(

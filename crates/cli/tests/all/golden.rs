@@ -2,7 +2,6 @@
 //!
 //! `PLIMSOLL_BLESS=1 cargo test -p plimsoll --test all golden` writes the reports anew: read what changed.
 
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -8,7 +8,7 @@ use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
 use serde_json::{Value, json};
 
-use crate::alone;
+use crate::{alone, available};
 
 fn plimsoll(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
@@ -58,10 +58,7 @@ fn refused(folder: &Path, name: &str, parts: &[&str]) {
 #[test]
 fn signed_and_unsigned_are_not_ranked() {
     let _alone = alone();
-    let samba = match Samba::start(&[]) {
-        Ok(samba) => samba,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(samba) = available(Samba::start(&[])) else { return };
     let scratch = Scratch::new("guarantees-smb");
     let folder = scratch.path();
     let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
@@ -88,10 +85,7 @@ fn signed_and_unsigned_are_not_ranked() {
 #[test]
 fn stable_and_unstable_writes_are_not_ranked() {
     let _alone = alone();
-    let ganesha = match Ganesha::start() {
-        Ok(ganesha) => ganesha,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(ganesha) = available(Ganesha::start()) else { return };
     let scratch = Scratch::new("guarantees-nfs");
     let folder = scratch.path();
     let small = ["--set", "block=64KiB"];

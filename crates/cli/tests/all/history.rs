@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
 use plimsoll_model::{Coverage, Names, Procedure, Protocol, Sink};
 use plimsoll_report::findings::{About, Findings, Source};
@@ -14,14 +13,12 @@ use plimsoll_testkit::servers::Scratch;
 use plimsoll_testkit::{Random, transaction};
 use serde_json::Value;
 
+use crate::output_in;
+
 const MS: i64 = 1_000_000;
 /// 2026-10-20 02:00:00 UTC.
 const FIRST: i64 = 1_792_461_600_000 * MS;
 const HOUR: i64 = 3_600_000 * MS;
-
-fn plimsoll(folder: &Path, arguments: &[&str]) -> Output {
-    output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments).current_dir(folder))
-}
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
@@ -29,7 +26,7 @@ fn text(bytes: &[u8]) -> String {
 
 /// Runs a command that must succeed; returns its output.
 fn succeeds(folder: &Path, arguments: &[&str]) -> String {
-    let ended = plimsoll(folder, arguments);
+    let ended = output_in(folder, arguments);
     assert_eq!(ended.status.code(), Some(0), "{}", text(&ended.stderr));
     text(&ended.stdout)
 }
@@ -116,7 +113,7 @@ fn runs_have_series_by_their_plan() {
     let run = ["run", "getattr", "-q", "--target", "embedded:nfs", "--duration", "200ms", "--warmup", "10ms"];
     for (name, more) in [("a", ["--label", "build=1"]), ("b", ["--label", "build=2"]), ("c", ["--clients", "2"])] {
         let record = format!("H/{name}");
-        let ended = plimsoll(folder, &[&run[..], &["--record", &record], &more].concat());
+        let ended = output_in(folder, &[&run[..], &["--record", &record], &more].concat());
         // The machine may be too busy for a valid one.
         assert!(matches!(ended.status.code(), Some(0 | 4)), "{}", text(&ended.stderr));
     }
@@ -142,7 +139,7 @@ fn what_has_no_recording_is_an_error() {
     let folder = scratch.path();
     fs::create_dir(folder.join("empty")).unwrap();
     let said = |arguments: &[&str]| {
-        let ended = plimsoll(folder, &[&["history"], arguments].concat());
+        let ended = output_in(folder, &[&["history"], arguments].concat());
         (ended.status.code(), text(&ended.stderr))
     };
     let (code, why) = said(&["empty"]);

@@ -1,28 +1,21 @@
 //! Home folders: their mix on the wire, users with schedules, and unsupported targets.
 
 use std::process::{Command, Output};
-use std::time::{Duration, SystemTime};
 
 use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Samba, Scratch, Share};
 use serde_json::Value;
+
+use crate::{available, instant, report_of};
 
 fn plimsoll(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     output(command.args(arguments).env("PLIMSOLL_PASSWORD", Samba::PASSWORD))
 }
 
-/// The report on standard output. The machine may be too busy for a valid one: only the requests matter here.
+/// The report on standard output.
 fn report(arguments: &[&str]) -> Value {
-    let output = plimsoll(arguments);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(matches!(output.status.code(), Some(0 | 4)), "{arguments:?}: {said}");
-    crate::only_side(&output.stdout)
-}
-
-fn instant(ns: &Value) -> String {
-    let at = SystemTime::UNIX_EPOCH + Duration::from_nanos(ns.as_u64().unwrap());
-    humantime::format_rfc3339_nanos(at).to_string()
+    report_of(crate::plimsoll().args(arguments).env("PLIMSOLL_PASSWORD", Samba::PASSWORD))
 }
 
 /// Requests of these procedures, % of all.
@@ -147,10 +140,7 @@ fn the_scale_is_a_parameter() {
 /// The same scenarios with and without leases: cached attributes are not requested, and no action fails because of it.
 #[test]
 fn leases_spare_requests() {
-    let samba = match Samba::start(&[]) {
-        Ok(samba) => samba,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(samba) = available(Samba::start(&[])) else { return };
     let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
     let ran = |caching: &str| {
         let caching = format!("caching={caching}");

@@ -2,22 +2,19 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
 use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
 use serde_json::{Value, json};
 
+use crate::output_in;
+
 /// What acts in a terminal, in markup, in a script and in OpenMetrics.
 const HOSTILE: &str = "</script><script>alert(1)//\u{202e}\u{1b}[2J\"} 1\n# EOF\r\\";
 
-fn plimsoll(folder: &Path, arguments: &[&str]) -> Output {
-    output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments).current_dir(folder))
-}
-
 /// Standard output of a command that ends with one of these codes.
 fn text(folder: &Path, arguments: &[&str], codes: &[i32]) -> String {
-    let output = plimsoll(folder, arguments);
+    let output = output_in(folder, arguments);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code().is_some_and(|code| codes.contains(&code)), "{arguments:?}: {said}");
     String::from_utf8(output.stdout).unwrap()
@@ -178,7 +175,7 @@ fn hostile_text_acts_nowhere() {
     let manifest = folder.join("R/manifest.json");
     let changed = fs::read_to_string(&manifest).unwrap().replace("\"key\":", "\"k\\\"} 1\":");
     fs::write(&manifest, changed).unwrap();
-    let refused = plimsoll(folder, &["report", "R", "--export", "S.om"]);
+    let refused = output_in(folder, &["report", "R", "--export", "S.om"]);
     assert_eq!(refused.status.code(), Some(3), "{}", String::from_utf8_lossy(&refused.stdout));
 }
 
@@ -205,12 +202,12 @@ fn wrong_descriptions_and_labels_are_usage_errors() {
         (&["--label", "a=1", "--label", "a=2"], "--label: a has two values, \"1\" and \"2\"; give one value"),
         (&["--title", ""], "expected a title, got an empty text"),
     ] {
-        let output = plimsoll(folder, &[&["analyze", &capture], flags].concat());
+        let output = output_in(folder, &[&["analyze", &capture], flags].concat());
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.code() == Some(2) && said.contains(expected), "{flags:?}: {said}");
     }
     fs::write(folder.join("d.toml"), "cpu = \"x\"\n").unwrap();
-    let same = plimsoll(folder, &["analyze", &capture, "--describe", "d.toml", "--json", "d.toml"]);
+    let same = output_in(folder, &["analyze", &capture, "--describe", "d.toml", "--json", "d.toml"]);
     assert_eq!(
         (same.status.code(), fs::read_to_string(folder.join("d.toml")).unwrap().as_str()),
         (Some(2), "cpu = \"x\"\n")

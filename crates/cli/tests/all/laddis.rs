@@ -1,13 +1,11 @@
 //! LADDIS: its mix on the wire, and levels that end where the server is too slow.
 
 use std::collections::BTreeMap;
-use std::process::{Command, Output};
-use std::time::{Duration, SystemTime};
 
-use crate::ganesha;
-use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Export, Ganesha, Scratch};
 use serde_json::Value;
+
+use crate::{available, ganesha, instant, output_of, plimsoll, report_of};
 
 /// LADDIS's table, %.
 const TABLE: [(&str, f64); 10] = [
@@ -23,36 +21,16 @@ const TABLE: [(&str, f64); 10] = [
     ("FSSTAT", 1.0),
 ];
 
-fn plimsoll(arguments: &[&str]) -> Output {
-    output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments))
-}
-
-/// The report on standard output. The machine may be too busy for a valid one: only the requests matter here.
-fn report(arguments: &[&str]) -> Value {
-    let output = plimsoll(arguments);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(matches!(output.status.code(), Some(0 | 4)), "{arguments:?}: {said}");
-    crate::only_side(&output.stdout)
-}
-
-fn instant(ns: &Value) -> String {
-    let at = SystemTime::UNIX_EPOCH + Duration::from_nanos(ns.as_u64().unwrap());
-    humantime::format_rfc3339_nanos(at).to_string()
-}
-
 /// Requests of the measured phase, counted by `analyze` in a tap: every call of the table is within a point of its share, and there is no
 /// other call.
 #[test]
 fn the_mix_on_the_wire_is_that_of_the_table() {
-    let ganesha = match Ganesha::start() {
-        Ok(ganesha) => ganesha,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(ganesha) = available(Ganesha::start()) else { return };
     let (scratch, target) = (Scratch::new("laddis"), ganesha.target(Export::Data));
     let tap = scratch.path().join("tap.pcapng");
     let tap = tap.to_str().unwrap();
     let load = ["--rate", "600", "--warmup", "2s", "--duration", "5s", "--json", "-", "-q", "--tap", tap];
-    let ran = report(&[&["run", "laddis", "--target", &target][..], &load].concat());
+    let ran = report_of(plimsoll().args([&["run", "laddis", "--target", &target][..], &load].concat()));
     let stage = &ran["stages"][0];
     let excused = ganesha::lists_of_what_went(stage);
     let failed: u64 = stage["failures"].as_array().unwrap().iter().map(|cause| cause["count"].as_u64().unwrap()).sum();
@@ -60,7 +38,7 @@ fn the_mix_on_the_wire_is_that_of_the_table() {
     let most = excused + ganesha::lists_outside(stage);
     assert!(stage["errors"] == excused && failed <= most, "{stage:#}");
     let [from, to] = ["first_ns", "last_ns"].map(|end| instant(&stage["span"][end]));
-    let wire = report(&["analyze", tap, "--from", &from, "--to", &to, "--json", "-", "-q"]);
+    let wire = report_of(plimsoll().args(["analyze", tap, "--from", &from, "--to", &to, "--json", "-", "-q"]));
     let rows = wire["operations"].as_array().unwrap();
     let counts: BTreeMap<&str, f64> =
         rows.iter().map(|row| (row["procedure"].as_str().unwrap(), row["count"].as_f64().unwrap())).collect();
@@ -77,7 +55,7 @@ fn the_mix_on_the_wire_is_that_of_the_table() {
 fn levels_end_where_the_server_is_too_slow() {
     let levels = |more: &[&str]| {
         let load = ["--levels", "1,2,3", "--warmup", "0s", "--duration", "200ms", "--json", "-", "-q"];
-        report(&[&["run", "getattr", "--target", "embedded:nfs"][..], &load, more].concat())
+        report_of(plimsoll().args([&["run", "getattr", "--target", "embedded:nfs"][..], &load, more].concat()))
     };
     let stages = |report: &Value| report["stages"].as_array().map(Vec::len);
     let said = |report: &Value| report["run"]["facts"].to_string();
@@ -90,6 +68,6 @@ fn levels_end_where_the_server_is_too_slow() {
     let each = levels(&["--stop-above", "1ns", "--repeat", "2"]);
     assert_eq!(stages(&each), Some(2), "every repeat begins anew");
     assert!(said(&each).contains("no further levels of repeat 2 after 1 client"), "{}", said(&each));
-    let code = plimsoll(&["run", "getattr", "--target", "embedded:nfs", "--stop-above", "1ms"]).status.code();
+    let code = output_of(&["run", "getattr", "--target", "embedded:nfs", "--stop-above", "1ms"]).status.code();
     assert_eq!(code, Some(2), "there are no levels to stop");
 }

@@ -10,6 +10,8 @@ use plimsoll_testkit::servers::{Scratch, Unavailable};
 use plimsoll_testkit::wire::{Capture, DataSegment, Fate, Impairments, Log, Passage, Seen, Wire, retransmissions};
 use rustix::process::Signal;
 
+use crate::available;
+
 const ENDS: [Side; 2] = [Side::Client, Side::Server];
 
 fn plimsoll() -> Command {
@@ -71,10 +73,7 @@ fn a_report_has_the_retransmissions_that_the_log_of_the_wire_names() {
     let _alone = crate::alone();
     for (protocol, port) in [("nfs", 2049), ("smb", 445)] {
         let scratch = Scratch::new("lossy-wire");
-        let (log, seen) = match run(protocol, port, scratch.path()) {
-            Ok(all) => all,
-            Err(reason) => return println!("SKIPPED: {reason}"),
-        };
+        let Some((log, seen)) = available(run(protocol, port, scratch.path())) else { return };
         let lost = ENDS.map(|end| lost_and_sent_again(&log, end));
         assert!(lost.iter().all(|lost| *lost > 0), "{protocol}: {lost:?}");
         for (end, Seen { sent, received }) in ENDS.into_iter().zip(&seen) {

@@ -87,6 +87,11 @@ mod watch_tmux;
 mod with;
 mod workloads;
 
+use std::path::Path;
+use std::process::{Command, Output};
+
+use plimsoll_testkit::command::output;
+
 /// One test at a time drives a separate server under a time limit: two cores are too few for two servers and two clients.
 static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
@@ -99,10 +104,61 @@ fn alone() -> std::sync::MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
+/// The program.
+fn plimsoll() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_plimsoll"))
+}
+
+/// Runs the program with these arguments.
+fn output_of(arguments: &[&str]) -> Output {
+    output(plimsoll().args(arguments))
+}
+
+/// The same in a folder.
+fn output_in(folder: &Path, arguments: &[&str]) -> Output {
+    output(plimsoll().args(arguments).current_dir(folder))
+}
+
+/// Runs a command: its exit code, and all that it says.
+fn code_and_text(command: &mut Command) -> (Option<i32>, String) {
+    let ended = output(command);
+    (ended.status.code(), String::from_utf8([ended.stdout, ended.stderr].concat()).unwrap())
+}
+
+/// All that a command says, which ends with 0, or with 4 on a busy machine.
+fn text_of(command: &mut Command) -> String {
+    let (code, said) = code_and_text(command);
+    assert!(matches!(code, Some(0 | 4)), "{command:?}: {code:?}: {said}");
+    said
+}
+
+/// The report that a command prints as JSON. The machine may be too busy for a valid one: only the requests matter.
+fn report_of(command: &mut Command) -> serde_json::Value {
+    let ended = output(command);
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(matches!(ended.status.code(), Some(0 | 4)), "{command:?}: {said}");
+    only_side(&ended.stdout)
+}
+
+/// An instant of a report, ns, as the flags of `analyze` take it.
+fn instant(ns: &serde_json::Value) -> String {
+    let at = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_nanos(ns.as_u64().unwrap());
+    humantime::format_rfc3339_nanos(at).to_string()
+}
+
+/// Why the test does not go on.
+fn skip(reason: impl std::fmt::Display) {
+    println!("SKIPPED: {reason}");
+}
+
+/// What a test needs; where it is missing, why the test skips.
+fn available<T, E: std::fmt::Display>(started: Result<T, E>) -> Option<T> {
+    started.inspect_err(|reason| println!("SKIPPED: {reason}")).ok()
+}
+
 /// A Samba with these settings; without one, why the test skips.
 fn samba(settings: &[&str]) -> Option<plimsoll_testkit::servers::Samba> {
-    let started = plimsoll_testkit::servers::Samba::start(settings);
-    started.inspect_err(|reason| println!("SKIPPED: {reason}")).ok()
+    available(plimsoll_testkit::servers::Samba::start(settings))
 }
 
 /// The only side of a report in JSON; null where there is no report.

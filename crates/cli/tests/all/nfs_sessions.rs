@@ -10,17 +10,12 @@ use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Export, Ganesha, Scratch};
 use serde_json::Value;
 
-use crate::{alone, held_to_schema, only_side};
+use crate::{alone, available, held_to_schema, only_side, text_of};
 
 const CLIENTS: usize = 2;
 
 fn plimsoll(folder: &Path, arguments: &[&str]) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    let ran = output(command.args(arguments).current_dir(folder));
-    let said = String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap();
-    // 4: a busy machine.
-    assert!(matches!(ran.status.code(), Some(0 | 4)), "{arguments:?}: {:?}: {said}", ran.status);
-    said
+    text_of(crate::plimsoll().args(arguments).current_dir(folder))
 }
 
 /// Drives the server with a tap; the findings.
@@ -160,10 +155,7 @@ fn sessions_of_the_embedded_server() {
 #[test]
 fn sessions_of_ganesha() {
     let _alone = alone();
-    let ganesha = match Ganesha::start() {
-        Ok(ganesha) => ganesha,
-        Err(missing) => return println!("SKIPPED: {missing}"),
-    };
+    let Some(ganesha) = available(Ganesha::start()) else { return };
     for version in ["4.1", "4.2"] {
         let target = ganesha.target_of(Export::Data, version);
         slots_of(&target, ganesha.address().port());

@@ -7,7 +7,7 @@ use plimsoll_testkit::servers::rpc_tls::{Manner, RpcTls};
 use plimsoll_testkit::servers::{Export, Ganesha, Scratch};
 use serde_json::Value;
 
-use crate::{alone, only_side};
+use crate::{alone, available, only_side};
 
 const FOUND: &str = "highest version the server speaks";
 
@@ -34,10 +34,7 @@ const SHORT: [&str; 7] = ["getattr", "--clients", "2", "--warmup", "0s", "--dura
 fn a_run_uses_the_highest_version_and_repeats_it() {
     let _alone = alone();
     for (offered, highest) in [("0, 1, 2", "4.2"), ("0, 1", "4.1"), ("0", "4.0")] {
-        let ganesha = match Ganesha::start_offering(offered) {
-            Ok(ganesha) => ganesha,
-            Err(reason) => return println!("SKIPPED: {reason}"),
-        };
+        let Some(ganesha) = available(Ganesha::start_offering(offered)) else { return };
         let scratch = Scratch::new("nfs-version");
         let plain = format!("nfs://{}{}", ganesha.address(), Export::Data.path());
         let found = run(&scratch, &[&["--target", &plain, "--record", "found"], &SHORT[..]].concat());
@@ -68,10 +65,7 @@ fn a_refusal_does_not_lead_to_a_lower_version() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let target = format!("nfs://{}/x", silent.local_addr().unwrap());
     fails(&target, "no answer within 300ms", &["--timeout", "300ms"]);
-    let ganesha = match Ganesha::start() {
-        Ok(ganesha) => ganesha,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(ganesha) = available(Ganesha::start()) else { return };
     let of = |path: &str| format!("nfs://{}{path}", ganesha.address());
     fails(&of("/nowhere"), "if this is the NFS 3 path, add ?version=3 to the target", &[]);
     // Its server hides an export from callers that it refuses.

@@ -1,21 +1,19 @@
 //! `--on-phase`: a command that runs when a load level begins and when it has ended.
 
 use std::path::Path;
-use std::process::Command;
 
 use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
 use serde_json::Value;
 
-use crate::alone;
+use crate::{alone, code_and_text};
 
 const LOAD: [&str; 6] = ["--target", "embedded:smb", "--duration", "100ms", "--warmup", "0s"];
 
 /// Runs `plimsoll`; returns exit code and output.
 fn plimsoll(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    let done = output(command.args(arguments).args(LOAD).current_dir(folder).env("PLIMSOLL_PASSWORD", "secret"));
-    (done.status.code(), String::from_utf8([done.stdout, done.stderr].concat()).unwrap())
+    let mut command = crate::plimsoll();
+    code_and_text(command.args(arguments).args(LOAD).current_dir(folder).env("PLIMSOLL_PASSWORD", "secret"))
 }
 
 fn lines(file: &Path) -> Vec<Vec<String>> {

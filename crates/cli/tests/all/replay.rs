@@ -10,6 +10,8 @@ use plimsoll_testkit::command::{LIMIT, output_within};
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
 use serde_json::Value;
 
+use crate::{available, skip};
+
 /// What NFS 3 leaves to another protocol.
 const LOCKS: [&str; 2] = ["LockX", "UnlockX"];
 /// NetBench's load file, where Debian puts it.
@@ -27,10 +29,6 @@ fn all_lines() -> bool {
 
 fn limit() -> Duration {
     if all_lines() { 15 * LIMIT } else { LIMIT }
-}
-
-fn skip(reason: impl std::fmt::Display) {
-    println!("SKIPPED: {reason}");
 }
 
 fn plimsoll(arguments: &[&str]) -> Output {
@@ -101,10 +99,7 @@ fn on(target: &str, without: &[&str]) {
 
 #[test]
 fn on_samba() {
-    let samba = match Samba::start(&[]) {
-        Ok(samba) => samba,
-        Err(reason) => return skip(reason),
-    };
+    let Some(samba) = available(Samba::start(&[])) else { return };
     on(&format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name()), &[]);
     let left = std::fs::read_dir(samba.folder(Share::Data).unwrap()).unwrap();
     assert!(left.filter(|file| file.as_ref().unwrap().file_name().to_string_lossy().contains("replay")).count() == 0);
@@ -112,10 +107,7 @@ fn on_samba() {
 
 #[test]
 fn on_ganesha() {
-    let ganesha = match Ganesha::start() {
-        Ok(ganesha) => ganesha,
-        Err(reason) => return skip(reason),
-    };
+    let Some(ganesha) = available(Ganesha::start()) else { return };
     on(&ganesha.target(Export::Data), &LOCKS);
     play(&own("nfs.load"), 2, &ganesha.target(Export::Data));
 }

@@ -6,6 +6,8 @@ use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Export, Ganesha, Scratch};
 use serde_json::Value;
 
+use crate::available;
+
 /// Runs `getattr`; returns the exit code, the report, the output, and the source ports in the table of transactions.
 fn run(target: &str, clients: &str) -> (Option<i32>, Value, String, Vec<u16>) {
     let folder = Scratch::new("reserved-ports");
@@ -24,10 +26,7 @@ fn run(target: &str, clients: &str) -> (Option<i32>, Value, String, Vec<u16>) {
 
 #[test]
 fn it_refuses_others_and_serves_those() {
-    let ganesha = match Ganesha::start() {
-        Ok(ganesha) => ganesha,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(ganesha) = available(Ganesha::start()) else { return };
     let plain = ganesha.target(Export::Privileged);
     let (code, _, said, _) = run(&plain, "3");
     assert_eq!(code, Some(3), "{said}");

@@ -12,7 +12,7 @@ use plimsoll_testkit::servers::{Export, Ganesha, Scratch};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::{alone, held_to_schema, only_side};
+use crate::{alone, available, code_and_text, held_to_schema, only_side};
 
 /// Reads, writes and all else, in small messages and long ones.
 const WORKLOAD: &str = r#"
@@ -64,10 +64,9 @@ fn folder() -> Scratch {
 
 /// Drives a target; returns the exit code and all output.
 fn drive(folder: &Path, target: &str, more: &[&str]) -> (Option<i32>, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    let mut command = crate::plimsoll();
     command.args(["run", "w.toml", "--target", target, "--seed", "5", "--full"]).args(more).current_dir(folder);
-    let ran = output(&mut command);
-    (ran.status.code(), String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap())
+    code_and_text(&mut command)
 }
 
 /// Requests of each procedure in a table or capture.
@@ -117,10 +116,7 @@ fn version_3_runs_over_tls() {
 #[test]
 fn version_4_runs_over_tls() {
     let _alone = alone();
-    let ganesha = match Ganesha::start() {
-        Ok(ganesha) => ganesha,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(ganesha) = available(Ganesha::start()) else { return };
     let tls = RpcTls::start(ganesha.address(), Manner::Serves).unwrap();
     let folder = folder();
     for version in ["4.0", "4.1", "4.2"] {

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::{alone, ganesha};
+use crate::{alone, available, ganesha, skip};
 use plimsoll_serve::{Embedded, Kind, Options};
 use plimsoll_testkit::command::{Running, output};
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
@@ -20,10 +20,6 @@ const SHORT: [&str; 4] = ["--warmup", "100ms", "--clients", "3"];
 /// Long enough for whole turns: one of `stream-write` is a new file of 16 MiB on the machine's disk.
 fn duration(workload: &str) -> &'static str {
     if workload == "stream-write" { "4s" } else { "400ms" }
-}
-
-fn skip(reason: impl std::fmt::Display) {
-    println!("SKIPPED: {reason}");
 }
 
 fn plimsoll(arguments: &[&str]) -> Output {
@@ -208,10 +204,7 @@ fn tshark_reads_everything(capture: &Path, port: u16) {
 #[test]
 fn every_workload_on_samba() {
     let _alone = alone();
-    let samba = match Samba::start(&[]) {
-        Ok(samba) => samba,
-        Err(reason) => return skip(reason),
-    };
+    let Some(samba) = available(Samba::start(&[])) else { return };
     let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
     for workload in WORKLOADS {
         run(workload, &target, &[]);
@@ -232,10 +225,7 @@ fn every_workload_on_samba() {
 #[test]
 fn every_workload_on_ganesha() {
     let _alone = alone();
-    let ganesha = match Ganesha::start() {
-        Ok(ganesha) => ganesha,
-        Err(reason) => return skip(reason),
-    };
+    let Some(ganesha) = available(Ganesha::start()) else { return };
     let target = ganesha.target(Export::Data);
     for workload in WORKLOADS {
         run(workload, &target, &[]);
@@ -249,10 +239,7 @@ fn every_workload_on_ganesha() {
 #[test]
 fn every_workload_on_ganesha_in_version_4() {
     let _alone = alone();
-    let ganesha = match Ganesha::start() {
-        Ok(ganesha) => ganesha,
-        Err(reason) => return skip(reason),
-    };
+    let Some(ganesha) = available(Ganesha::start()) else { return };
     let workloads = workloads_for_nfs();
     for version in ["4.0", "4.1", "4.2"] {
         let target = ganesha.target_of(Export::Data, version);
@@ -291,10 +278,7 @@ fn workloads_for_nfs() -> Vec<String> {
 #[ignore = "long proof: cargo xtask verify \"another Ganesha\""]
 fn every_workload_on_another_ganesha() {
     let _alone = alone();
-    let ganesha = match Ganesha::start() {
-        Ok(ganesha) => ganesha,
-        Err(missing) => return skip(missing),
-    };
+    let Some(ganesha) = available(Ganesha::start()) else { return };
     let workloads = workloads_for_nfs();
     for version in ["3", "4.0", "4.1", "4.2"] {
         let target = match version {

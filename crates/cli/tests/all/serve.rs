@@ -1,6 +1,5 @@
 //! `plimsoll serve`: usage and results.
 
-
 use std::io::Read;
 use std::net::TcpStream;
 use std::process::Command;

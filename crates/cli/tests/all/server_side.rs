@@ -8,6 +8,8 @@ use plimsoll_testkit::command::{Running, output};
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
 use serde_json::Value;
 
+use crate::available;
+
 /// `plimsoll serve nfs` in a separate process, and its URL.
 fn serve() -> (Running, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
@@ -101,10 +103,7 @@ fn nothing_to_look_at_is_said_before_the_run() {
 /// Samba counts as many reads as the clients sent: no other client uses it, and only the warm-up and the drain lie outside of the phase.
 #[test]
 fn a_server_with_counters() {
-    let samba = match Samba::start(&["smbd profiling level = on"]) {
-        Ok(samba) => samba,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(samba) = available(Samba::start(&["smbd profiling level = on"])) else { return };
     let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
     let scratch = Scratch::new("server-counters");
     let (report, table) = (scratch.path().join("report.json"), scratch.path().join("all.csv"));
@@ -145,20 +144,14 @@ fn a_server_with_counters() {
 
 #[test]
 fn a_search_with_counters_of_samba() {
-    let samba = match Samba::start(&["smbd profiling level = on"]) {
-        Ok(samba) => samba,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(samba) = available(Samba::start(&["smbd profiling level = on"])) else { return };
     let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
     search_with_counters(&target, ["--samba-conf", samba.configuration().to_str().unwrap()], "smb2_read");
 }
 
 #[test]
 fn a_search_with_counters_of_ganesha() {
-    let ganesha = match Ganesha::start_counting() {
-        Ok(ganesha) => ganesha,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(ganesha) = available(Ganesha::start_counting()) else { return };
     search_with_counters(&ganesha.target(Export::Data), ["--ganesha-bus", ganesha.bus().unwrap()], "READ");
 }
 

@@ -1,6 +1,5 @@
 //! `plimsoll analyze`: usage and results.
 
-
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -8,7 +8,7 @@ use plimsoll_testkit::command::Running;
 use plimsoll_testkit::servers::{Export, Ganesha, Scratch};
 use serde_json::Value;
 
-use crate::alone;
+use crate::{alone, available};
 
 fn begin(folder: &Path, arguments: &[&str]) -> Running {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
@@ -204,10 +204,7 @@ fn depth_is_varied() {
 #[test]
 fn slots_of_a_session_are_varied() {
     let _alone = alone();
-    let ganesha = match Ganesha::start() {
-        Ok(ganesha) => ganesha,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(ganesha) = available(Ganesha::start()) else { return };
     let scratch = Scratch::new("sweep-slots");
     let folder = scratch.path();
     let target = ganesha.target_of(Export::Data, "4.1");

@@ -4,22 +4,21 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::Command;
 
 use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Samba, Scratch, Share};
 use serde_json::Value;
 
-use crate::{alone, held_to_schema, only_side, samba};
+use crate::{alone, code_and_text, held_to_schema, only_side, samba};
 
 const ACCOUNTS: usize = 50;
 
 /// Runs `plimsoll`; returns exit code and output as one line.
 fn plimsoll(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    let ran = output(command.args(arguments).current_dir(folder).env("PLIMSOLL_PASSWORD", Samba::PASSWORD));
-    let said = String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap();
-    (ran.status.code(), said.split_whitespace().collect::<Vec<_>>().join(" "))
+    let mut command = crate::plimsoll();
+    command.args(arguments).current_dir(folder).env("PLIMSOLL_PASSWORD", Samba::PASSWORD);
+    let (code, said) = code_and_text(&mut command);
+    (code, said.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 fn side(folder: &Path, json: &str) -> Value {

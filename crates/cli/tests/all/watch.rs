@@ -4,7 +4,6 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use plimsoll_serve::{Embedded, Kind, Options};
@@ -14,9 +13,7 @@ use plimsoll_testkit::{Link, Side, Tcp, Traffic, rpc};
 use rustix::process::{Signal, geteuid};
 use serde_json::Value;
 
-fn plimsoll() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_plimsoll"))
-}
+use crate::plimsoll;
 
 /// Whether this user may capture; prints why not.
 pub(crate) fn may_capture() -> bool {

@@ -3,7 +3,6 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use plimsoll_testkit::browser::Browser;
@@ -13,11 +12,9 @@ use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, smb2};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-const HOSTILE: &str = "\"><img src=x onerror=\"window.pwned=1\"></button></script><script>window.pwned=1</script>";
+use crate::plimsoll;
 
-fn plimsoll() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_plimsoll"))
-}
+const HOSTILE: &str = "\"><img src=x onerror=\"window.pwned=1\"></button></script><script>window.pwned=1</script>";
 
 /// Five seconds, from 2001-09-09T01:46:40Z on, of CREATEs: one of a file with a hostile name, which takes 10 ms, then one that takes 20 ms.
 fn write_capture(folder: &Path) -> PathBuf {

@@ -12,7 +12,7 @@ use plimsoll_testkit::servers::{Samba, Share};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::measured_program;
+use crate::{available, measured_program};
 
 /// Rounds of four runs each, and the length of a run.
 const ROUNDS: usize = 12;
@@ -107,10 +107,7 @@ fn measure(place: &Namespace, watched: &Watched) {
 #[test]
 #[ignore = "long proof: cargo xtask verify \"watch cost\""]
 fn the_cost_to_the_watched_is_measured_in_turns() {
-    let place = match Namespace::new() {
-        Ok(place) => place,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(place) = available(Namespace::new()) else { return };
     let _alone = crate::alone();
     match place.within(|| Samba::start(&[])) {
         Ok(samba) => {

@@ -14,6 +14,8 @@ use plimsoll_testkit::namespace::Namespace;
 use plimsoll_testkit::tmux::Tmux;
 use plimsoll_testkit::{Random, nbss, smb2};
 
+use crate::available;
+
 /// Longest delay of 99 % of the requests, in seconds.
 const P99_S: f64 = 1.5;
 /// Wide and high enough for the names of files.
@@ -81,10 +83,7 @@ fn percentiles(mut seconds: Vec<f64>) -> [f64; 3] {
 
 #[test]
 fn requests_appear_in_the_terminal_and_on_the_page() {
-    let place = match Namespace::new() {
-        Ok(place) => place,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(place) = available(Namespace::new()) else { return };
     let _alone = crate::alone();
     let Some((tmux, page, [mut client, mut server])) = watch(&place) else { return };
     let (exact, mut random) = (std::env::var_os("PLIMSOLL_EXACT").is_some(), Random::new(19));

@@ -7,9 +7,7 @@ use plimsoll_testkit::Random;
 use plimsoll_testkit::command::{Running, output};
 use plimsoll_testkit::servers::Scratch;
 
-fn plimsoll() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_plimsoll"))
-}
+use crate::{plimsoll, skip};
 
 /// Serves NFS in a separate network namespace with a loopback, watches it, and runs a script. `$LOAD` loads the server, which has the
 /// private folder `$FOLDER`; `$WATCH` is the watch's process id.
@@ -41,10 +39,6 @@ fn in_a_namespace(folder: &Scratch, flags: &str, script: &str) -> Option<Output>
         return None;
     }
     Some(ended)
-}
-
-fn skip(reason: &str) {
-    println!("SKIPPED: {reason}");
 }
 
 /// The watch's output, and the number of requests in its report.

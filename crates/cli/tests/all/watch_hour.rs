@@ -16,6 +16,8 @@ use plimsoll_testkit::namespace::Namespace;
 use rustix::process::Signal;
 use serde_json::json;
 
+use crate::available;
+
 /// How long it is open.
 const OPEN: Duration = Duration::from_secs(3_600);
 const MINUTE: Duration = Duration::from_secs(60);
@@ -106,10 +108,7 @@ fn ends(minutes: &[Minute], memory: impl Fn(&Minute) -> u64) -> [u64; 2] {
 #[test]
 #[ignore = "long proof: cargo xtask verify \"watch hour\""]
 fn a_page_that_is_open_for_an_hour_has_flat_memory_and_few_bytes() {
-    let place = match Namespace::new() {
-        Ok(place) => place,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(place) = available(Namespace::new()) else { return };
     let seconds = std::env::var("PLIMSOLL_WATCH_SECONDS").ok().and_then(|text| text.parse().ok());
     let open = seconds.map_or(OPEN, Duration::from_secs);
     let Some(mut browser) = place.within(|| Browser::start("watch-hour")) else { return };

@@ -2,7 +2,6 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
-use std::process::Command;
 
 use plimsoll_testkit::command::{Running, output};
 use plimsoll_testkit::namespace::Namespace;
@@ -12,15 +11,13 @@ use plimsoll_testkit::terminal::start;
 use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::{available, plimsoll};
+
 const SERVER: &str = "127.0.0.1:12049";
 const PORTMAPPER: &str = "127.0.0.1:111";
 /// The server's port, as the results of GETPORT and of GETADDR.
 const PORT: u32 = 12_049;
 const ADDRESS: &[u8] = b"127.0.0.1.47.17";
-
-fn plimsoll() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_plimsoll"))
-}
 
 /// Answers as rpcbind: GETPORT over TCP, GETADDR over UDP. Its threads end with the test's process.
 fn start_portmapper(network: &Namespace) {
@@ -143,10 +140,7 @@ fn the_client_that_asks_is_captured_from_soon_after_the_answer_on() {
 
 #[test]
 fn a_screen_shows_the_port_and_prints_it_again_when_it_closes() {
-    let network = match Namespace::new() {
-        Ok(network) => network,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(network) = available(Namespace::new()) else { return };
     start_portmapper(&network);
     let mut command = plimsoll();
     command.args(["watch", "lo", "--utc"]).env("TERM", "xterm-256color").env("LC_ALL", "C.UTF-8");

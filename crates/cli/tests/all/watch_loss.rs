@@ -15,6 +15,8 @@ use plimsoll_testkit::namespace::Namespace;
 use plimsoll_testkit::servers::Scratch;
 use rustix::process::Signal;
 
+use crate::available;
+
 /// The largest error of the estimated share: two points.
 const ERROR: f64 = 0.02;
 const SECOND_NS: i64 = 1_000_000_000;
@@ -116,10 +118,7 @@ fn packets(tcpdump: &str) -> Option<u64> {
 
 #[test]
 fn drops_of_a_pause_are_shown_exactly_and_the_missing_share_is_estimated() {
-    let place = match Namespace::new() {
-        Ok(place) => place,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(place) = available(Namespace::new()) else { return };
     if Command::new("tcpdump").arg("--version").output().is_err() {
         return println!("SKIPPED: needs tcpdump");
     }

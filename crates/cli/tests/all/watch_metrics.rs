@@ -12,11 +12,9 @@ use plimsoll_testkit::servers::Scratch;
 use rustix::process::Signal;
 use serde_json::Value;
 
-const DASHBOARD: &str = include_str!("../../../../docs/plimsoll-watch-grafana.json");
+use crate::plimsoll;
 
-fn plimsoll() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_plimsoll"))
-}
+const DASHBOARD: &str = include_str!("../../../../docs/plimsoll-watch-grafana.json");
 
 /// The address of a watch, from its output.
 fn address(watching: &mut Running, before: &str) -> SocketAddr {

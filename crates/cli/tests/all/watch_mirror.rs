@@ -9,11 +9,9 @@ use plimsoll_testkit::servers::{Scratch, Unavailable};
 use rustix::process::Signal;
 use serde_json::Value;
 
-const SERVER: &str = "10.92.0.2:2049";
+use crate::plimsoll;
 
-fn plimsoll() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_plimsoll"))
-}
+const SERVER: &str = "10.92.0.2:2049";
 
 /// A server's namespace, with the interface `port` to a client's and a copy of all its packets on `mirror`.
 fn network() -> Result<[Namespace; 2], Unavailable> {

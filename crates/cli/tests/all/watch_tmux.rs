@@ -10,6 +10,8 @@ use plimsoll_testkit::tmux::Tmux;
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, rpc, smb2};
 use serde_json::Value;
 
+use crate::skip;
+
 const PLIMSOLL: &str = env!("CARGO_BIN_EXE_plimsoll");
 const SIZES: [(u16, u16); 2] = [(80, 24), (200, 50)];
 const SECONDS: u32 = 6;
@@ -93,10 +95,6 @@ fn tmux(size: (u16, u16)) -> Option<Tmux> {
         skip(reason);
     }
     tmux.ok()
-}
-
-fn skip(reason: &dyn std::fmt::Display) {
-    println!("SKIPPED: {reason}");
 }
 
 #[test]

@@ -1,13 +1,11 @@
 //! `--with`: several workloads at the same time, and each alone.
 
 use std::path::Path;
-use std::process::Command;
 
-use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
 use serde_json::Value;
 
-use crate::alone;
+use crate::{alone, code_and_text};
 
 /// Light loads: what they are, and not how quick, is looked at.
 const RUN: [&str; 13] = [
@@ -28,8 +26,7 @@ const RUN: [&str; 13] = [
 
 /// Exit code, and what it says.
 fn plimsoll(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
-    let done = output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments).current_dir(folder));
-    (done.status.code(), String::from_utf8([done.stdout, done.stderr].concat()).unwrap())
+    code_and_text(crate::plimsoll().args(arguments).current_dir(folder))
 }
 
 fn with(folder: &Path, more: &[&str]) -> (Option<i32>, String) {

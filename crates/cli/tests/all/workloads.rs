@@ -1,6 +1,5 @@
 //! `plimsoll workloads`: usage and results.
 
-
 use std::process::{Command, Output};
 
 use plimsoll_testkit::command;

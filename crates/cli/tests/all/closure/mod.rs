@@ -19,6 +19,8 @@ use plimsoll_serve::{Embedded, Kind, Options};
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
 use plimsoll_workload::{Load, Pause, Phases};
 
+use crate::available;
+
 /// Clients, each with its own connection, and lanes of each: actions overlap on the wire.
 const CLIENTS: u32 = 3;
 const LANES: u32 = 4;
@@ -74,10 +76,6 @@ fn observe(file: &std::path::Path) -> Vec<Transaction> {
     observer.finish().sink
 }
 
-fn skip(reason: impl std::fmt::Display) {
-    println!("SKIPPED: {reason}");
-}
-
 /// The protocols of the embedded servers: the minor version of NFS 4, and how many kinds of requests the tour has at least.
 const EMBEDDED: [(Kind, Option<u32>, usize); 4] =
     [(Kind::Smb, None, 20), (Kind::Nfs, None, 15), (Kind::Nfs, Some(1), 25), (Kind::Nfs, Some(2), 25)];
@@ -117,10 +115,7 @@ fn over_memory_with_times_equal_to_the_nanosecond() {
 
 #[test]
 fn against_samba_in_every_dialect() {
-    let samba = match Samba::start(&[]) {
-        Ok(samba) => samba,
-        Err(reason) => return skip(reason),
-    };
+    let Some(samba) = available(Samba::start(&[])) else { return };
     let (user, address, share) = (Samba::USER, samba.address(), Share::Data.name());
     let target = format!("smb://{user}:{}@{address}/{share}", Samba::PASSWORD.replace(' ', "%20"));
     for dialect in plimsoll_client::smb2::Dialect::ALL {
@@ -133,19 +128,13 @@ fn against_samba_in_every_dialect() {
 
 #[test]
 fn against_ganesha() {
-    let ganesha = match Ganesha::start() {
-        Ok(ganesha) => ganesha,
-        Err(reason) => return skip(reason),
-    };
+    let Some(ganesha) = available(Ganesha::start()) else { return };
     compare::same(&drive(&ganesha.target(Export::Data), &ConnectOptions::default()), 19);
 }
 
 #[test]
 fn against_ganesha_in_version_4() {
-    let ganesha = match Ganesha::start() {
-        Ok(ganesha) => ganesha,
-        Err(reason) => return skip(reason),
-    };
+    let Some(ganesha) = available(Ganesha::start()) else { return };
     // 4.0 has no SEQUENCE, but confirms opens.
     compare::same(&drive(&ganesha.target_of(Export::Data, "4.0"), &ConnectOptions::default()), 25);
     for (version, slots) in [("4.1", 64), ("4.2", 64), ("4.1", 2)] {

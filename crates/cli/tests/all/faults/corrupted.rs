@@ -7,8 +7,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::command::{Ended, Server, run, start, start_with};
-use super::skip;
-use crate::alone;
+use crate::{alone, available};
 
 /// Looking for files takes one connection, the lease on them one, verifying them eight.
 const BEFORE: usize = 10;
@@ -281,10 +280,7 @@ fn reset_at_every_byte(proxy: &Faulty, target: &str) {
 #[test]
 fn samba_reset_at_every_byte() {
     let _alone = alone();
-    let samba = match Samba::start(&[]) {
-        Ok(samba) => samba,
-        Err(reason) => return skip(reason),
-    };
+    let Some(samba) = available(Samba::start(&[])) else { return };
     let proxy = Faulty::start(samba.address(), Framing::Smb, Vec::new()).unwrap();
     let target = format!("smb://{}@{}/{}", Samba::USER, proxy.address(), Share::Data.name());
     reset_at_every_byte(&proxy, &target);
@@ -293,10 +289,7 @@ fn samba_reset_at_every_byte() {
 #[test]
 fn ganesha_reset_at_every_byte() {
     let _alone = alone();
-    let ganesha = match Ganesha::start() {
-        Ok(ganesha) => ganesha,
-        Err(reason) => return skip(reason),
-    };
+    let Some(ganesha) = available(Ganesha::start()) else { return };
     let proxy = Faulty::start(ganesha.address(), Framing::Rpc, Vec::new()).unwrap();
     let target = format!("nfs://{}{}?mountport={}", proxy.address(), Export::Data.path(), ganesha.mount_port());
     reset_at_every_byte(&proxy, &target);

@@ -12,8 +12,7 @@ use plimsoll_testkit::servers::{Export, Ganesha, Samba, Share};
 use rustix::process::Signal;
 
 use super::command::{Ended, Server, made, run, start};
-use super::skip;
-use crate::alone;
+use crate::{alone, available};
 
 /// Looking for files and verifying them takes nine connections, the lease one.
 const BESIDE: usize = 10;
@@ -75,10 +74,8 @@ fn went_on(ended: &Ended, killed: i64, back: i64) {
 #[test]
 fn samba_dies_and_comes_back() {
     let _alone = alone();
-    let samba = match Samba::start(&[]) {
-        Ok(samba) => std::cell::RefCell::new(samba),
-        Err(reason) => return skip(reason),
-    };
+    let Some(samba) = available(Samba::start(&[])) else { return };
+    let samba = std::cell::RefCell::new(samba);
     let proxy = Faulty::start(samba.borrow().address(), Framing::Smb, Vec::new()).unwrap();
     let target = format!("smb://{}@{}/{}", Samba::USER, proxy.address(), Share::Data.name());
     survives(proxy, &target, BESIDE, || samba.borrow_mut().kill(), || samba.borrow_mut().restart());
@@ -87,10 +84,8 @@ fn samba_dies_and_comes_back() {
 #[test]
 fn ganesha_dies_and_comes_back() {
     let _alone = alone();
-    let ganesha = match Ganesha::start() {
-        Ok(ganesha) => std::cell::RefCell::new(ganesha),
-        Err(reason) => return skip(reason),
-    };
+    let Some(ganesha) = available(Ganesha::start()) else { return };
+    let ganesha = std::cell::RefCell::new(ganesha);
     let (address, mount) = (ganesha.borrow().address(), ganesha.borrow().mount_port());
     let proxy = Faulty::start(address, Framing::Rpc, Vec::new()).unwrap();
     let target = format!("nfs://{}{}?mountport={mount}", proxy.address(), Export::Data.path());
@@ -101,10 +96,7 @@ fn ganesha_dies_and_comes_back() {
 #[test]
 fn samba_dies_while_files_are_made() {
     let _alone = alone();
-    let mut samba = match Samba::start(&[]) {
-        Ok(samba) => samba,
-        Err(reason) => return skip(reason),
-    };
+    let Some(mut samba) = available(Samba::start(&[])) else { return };
     let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
     let folder = samba.folder(Share::Data).unwrap();
     let short = ["getattr", "--target", &target, "--warmup", "0s", "--duration", "300ms", "--timeout", "5s"];

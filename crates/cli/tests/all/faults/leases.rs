@@ -15,8 +15,7 @@ use plimsoll_workload::{FileSet, Workload};
 use rustix::process::Signal;
 
 use super::command::{Ended, Server, run, start};
-use super::skip;
-use crate::alone;
+use crate::{alone, available};
 
 /// Gentle, so that a busy machine is no reason for anything.
 const LOAD: [&str; 7] = ["mixed", "--warmup", "0s", "--clients", "2", "--think", "20ms"];
@@ -87,10 +86,7 @@ fn of_smb_and_nfs_shares() {
 #[test]
 fn of_sambas_share_with_a_link_to_elsewhere_in_the_set() {
     let _alone = alone();
-    let samba = match Samba::start(&[]) {
-        Ok(samba) => samba,
-        Err(reason) => return skip(reason),
-    };
+    let Some(samba) = available(Samba::start(&[])) else { return };
     let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
     second_is_refused(&target, None);
     let folder = samba.folder(Share::Data).unwrap();

@@ -12,7 +12,3 @@ mod scale;
 mod secrecy;
 mod sessions;
 mod signals;
-
-fn skip(reason: impl std::fmt::Display) {
-    println!("SKIPPED: {reason}");
-}

@@ -8,11 +8,7 @@ use plimsoll_testkit::command::{self, output};
 use plimsoll_testkit::servers::Scratch;
 use rustix::process::Signal;
 
-use super::skip;
-
-fn plimsoll(folder: &Path, arguments: &[&str]) -> Output {
-    output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments).current_dir(folder))
-}
+use crate::{output_in, skip};
 
 /// A folder with a capture.
 fn capture(test: &str) -> Scratch {
@@ -52,16 +48,16 @@ fn evidence_is_not_overwritten() {
         &["compare", "capture.zst", "hard.csv", "--html", "hard.csv"],
         &["run", "getattr", "--target", "embedded:nfs", "--tap", "new.pcapng", "--html", "new.pcapng"],
     ] {
-        let ended = plimsoll(folder, arguments);
+        let ended = output_in(folder, arguments);
         assert_eq!(ended.status.code(), Some(2), "{arguments:?}: {}", said(&ended));
         assert_eq!(fs::read(folder.join("capture.zst")).unwrap(), evidence, "{arguments:?}");
         assert_eq!(names(folder), ["capture.zst", "hard.csv", "soft.csv"], "{arguments:?}");
     }
-    let kept = plimsoll(folder, &["analyze", "capture.zst", "-q", "--record", "kept"]);
+    let kept = output_in(folder, &["analyze", "capture.zst", "-q", "--record", "kept"]);
     assert!(kept.status.success(), "{}", said(&kept));
     let manifest = fs::read(folder.join("kept/manifest.json")).unwrap();
     for arguments in [["--json", "kept/manifest.json"], ["--export", "kept/new.om"]] {
-        let ended = plimsoll(folder, &[&["report", "kept", "-q"], &arguments[..]].concat());
+        let ended = output_in(folder, &[&["report", "kept", "-q"], &arguments[..]].concat());
         assert!(ended.status.code() == Some(2) && said(&ended).contains("input"), "{arguments:?}: {}", said(&ended));
     }
     assert_eq!(fs::read(folder.join("kept/manifest.json")).unwrap(), manifest);
@@ -97,7 +93,7 @@ fn a_full_disk_leaves_what_was_there_and_the_other_outputs() {
         // Small files find no room either.
         fs::write(disk.0.join("filler"), vec![1; 56 << 10]).unwrap();
         let file = format!("disk/{name}");
-        let ended = plimsoll(folder, &["analyze", "capture.zst", flag, &file, "--json", "report.json"]);
+        let ended = output_in(folder, &["analyze", "capture.zst", flag, &file, "--json", "report.json"]);
         let text = said(&ended);
         assert_eq!(ended.status.code(), Some(3), "{text}");
         assert!(text.contains(flag) && text.contains(&file) && text.contains("No space left"), "{text}");
@@ -122,7 +118,7 @@ fn what_cannot_be_written_is_found_out_before_the_work() {
         &["demo", "--html", "."],
     ] {
         // A server at this address does not answer: connecting first would wait for a minute.
-        let ended = plimsoll(folder, arguments);
+        let ended = output_in(folder, arguments);
         assert_eq!(ended.status.code(), Some(2), "{arguments:?}: {}", said(&ended));
     }
     assert_eq!(names(folder), ["capture.zst"]);
@@ -134,7 +130,7 @@ fn a_signal_leaves_no_temporary_files() {
     let folder = scratch.path();
     let pipe = folder.join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    let mut command = crate::plimsoll();
     // It waits for a writer of the pipe.
     command.current_dir(folder).args(["compare", "pipe", "capture.zst", "--json", "a.json", "--html", "a.html"]);
     let mut running = command::Running::start(&mut command).unwrap();
@@ -149,7 +145,7 @@ fn a_signal_leaves_no_temporary_files() {
 fn what_is_no_regular_file_is_written_directly() {
     let scratch = capture("outputs-direct");
     let folder = scratch.path();
-    let to = |file: &str| plimsoll(folder, &["analyze", "capture.zst", "-q", "--json", file]);
+    let to = |file: &str| output_in(folder, &["analyze", "capture.zst", "-q", "--json", file]);
     assert!(to("/dev/null").status.success());
     let through = to("/dev/stdout");
     assert!(serde_json::from_slice::<serde_json::Value>(&through.stdout).is_ok(), "{}", said(&through));

@@ -6,8 +6,7 @@ use plimsoll_testkit::servers::{Export, Ganesha, Samba, Share};
 use serde_json::Value;
 
 use super::command::{copy, run, start_with};
-use super::skip;
-use crate::alone;
+use crate::{alone, available, skip};
 
 /// A second is enough for counted failures.
 const SHORT: [&str; 8] = ["--warmup", "0s", "--duration", "1s", "--clients", "2", "--think", "10ms"];
@@ -69,9 +68,8 @@ fn a_target_without_its_option() {
 #[test]
 fn what_samba_refuses() {
     let _alone = alone();
-    let samba = match Samba::start(&["server max protocol = SMB3_02", "server smb encrypt = off"]) {
-        Ok(samba) => samba,
-        Err(reason) => return skip(reason),
+    let Some(samba) = available(Samba::start(&["server max protocol = SMB3_02", "server smb encrypt = off"])) else {
+        return;
     };
     let (user, address) = (Samba::USER, samba.address());
     let target = |share: &str| format!("smb://{user}@{address}/{share}");
@@ -102,10 +100,7 @@ fn what_samba_refuses() {
 #[test]
 fn what_ganesha_refuses() {
     let _alone = alone();
-    let ganesha = match Ganesha::start() {
-        Ok(ganesha) => ganesha,
-        Err(reason) => return skip(reason),
-    };
+    let Some(ganesha) = available(Ganesha::start()) else { return };
     let data = ganesha.target(Export::Data);
     let nowhere = data.replace("/data", "/nowhere");
     run(&["getattr", "--target", &nowhere]).refused(&["cannot mount /nowhere", "MNT3ERR_"]);

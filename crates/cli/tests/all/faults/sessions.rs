@@ -7,8 +7,7 @@ use plimsoll_testkit::servers::{Export, Ganesha};
 use rustix::process::Signal;
 
 use super::command::{Ended, Running, run, start};
-use super::skip;
-use crate::alone;
+use crate::{alone, available, skip};
 
 /// Every client has files open and requests on their way, always.
 const LOAD: [&str; 9] = ["random-read", "--warmup", "0s", "--clients", "3", "--depth", "4", "--timeout", "30s"];
@@ -197,10 +196,7 @@ fn restarted_with_grace(version: &str, more: &[&str]) -> Option<Ended> {
 #[test]
 fn a_restart_without_a_grace_period_is_survived_by_opening_anew() {
     let _alone = alone();
-    let mut ganesha = match Ganesha::start() {
-        Ok(ganesha) => ganesha,
-        Err(reason) => return skip(reason),
-    };
+    let Some(mut ganesha) = available(Ganesha::start()) else { return };
     for version in ["4.0", "4.2"] {
         let running = started(&ganesha.target_of(Export::Data, version), &[]);
         ganesha.restart();
@@ -215,10 +211,7 @@ fn a_restart_without_a_grace_period_is_survived_by_opening_anew() {
 #[test]
 fn a_client_id_goes_on_over_another_connection() {
     let _alone = alone();
-    let ganesha = match Ganesha::start() {
-        Ok(ganesha) => ganesha,
-        Err(reason) => return skip(reason),
-    };
+    let Some(ganesha) = available(Ganesha::start()) else { return };
     let mut proxy = Faulty::start(ganesha.address(), Framing::Rpc, Vec::new()).unwrap();
     let running = started(&format!("nfs://{}{}?version=4.0", proxy.address(), Export::Data.path()), &[]);
     proxy.down();
@@ -248,10 +241,7 @@ fn a_session_of_several_connections_goes_on() {
 
 fn goes_on(more: &[&str], connections: usize) {
     let _alone = alone();
-    let ganesha = match Ganesha::start() {
-        Ok(ganesha) => ganesha,
-        Err(reason) => return skip(reason),
-    };
+    let Some(ganesha) = available(Ganesha::start()) else { return };
     let mut proxy = Faulty::start(ganesha.address(), Framing::Rpc, Vec::new()).unwrap();
     let target = format!("nfs://{}{}?version=4.1", proxy.address(), Export::Data.path());
     let running = started(&target, more);
