@@ -39,19 +39,14 @@ fn a_build_without_it_says_how_to_get_one() {
 mod with_a_kdc {
     use std::path::Path;
 
-    use plimsoll_testkit::servers::{Ganesha, Kdc, Samba, Share, Unavailable};
+    use plimsoll_testkit::servers::{Kdc, Samba, Share};
     use serde_json::Value;
 
     use super::*;
+    use crate::available;
 
     fn realm() -> Option<(Kdc, Samba)> {
-        let start = || -> Result<_, Unavailable> {
-            let kdc = Kdc::start()?;
-            let settings = kdc.samba_settings();
-            let samba = Samba::start(&settings.each_ref().map(String::as_str))?;
-            Ok((kdc, samba))
-        };
-        start().map_err(|reason| println!("SKIPPED: {reason}")).ok()
+        available(Kdc::start_with_samba())
     }
 
     fn run(target: &str, password: &str, configuration: Option<&Path>, more: &[&str]) -> Output {
@@ -91,19 +86,9 @@ mod with_a_kdc {
         assert_eq!(kdc.issued(), (2, 2), "{}", kdc.log());
     }
 
-    /// A realm with an NFS server.
-    fn realm_of_nfs() -> Option<(Kdc, Ganesha)> {
-        let start = || -> Result<_, Unavailable> {
-            let kdc = Kdc::start()?;
-            let ganesha = Ganesha::start_with_kerberos(&kdc)?;
-            Ok((kdc, ganesha))
-        };
-        start().map_err(|reason| println!("SKIPPED: {reason}")).ok()
-    }
-
     #[test]
     fn nfs_runs_with_one_ticket_in_every_protection() {
-        let Some((kdc, ganesha)) = realm_of_nfs() else { return };
+        let Some((kdc, ganesha)) = available(Kdc::start_with_ganesha()) else { return };
         let (port, mount, at) = (ganesha.address().port(), ganesha.mount_port(), kdc.address().to_string());
         for (version, security) in [("3", "krb5"), ("4.0", "krb5i"), ("4.1", "krb5p"), ("4.2", "krb5")] {
             let mount = if version == "3" { format!("&mountport={mount}") } else { String::new() };
@@ -142,7 +127,7 @@ mod with_a_kdc {
     /// sequence window of Ganesha has numbers (32).
     #[test]
     fn nfs_runs_over_several_connections_and_beyond_the_window() {
-        let Some((kdc, ganesha)) = realm_of_nfs() else { return };
+        let Some((kdc, ganesha)) = available(Kdc::start_with_ganesha()) else { return };
         let (port, mount, at) = (ganesha.address().port(), ganesha.mount_port(), kdc.address().to_string());
         for (version, security, connections) in [
             ("version=3", "krb5i", "4"),

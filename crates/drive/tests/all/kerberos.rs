@@ -19,7 +19,7 @@ use plimsoll_client::target::{Server, Target};
 use plimsoll_client::{Operation, Reply};
 use plimsoll_drive::connect::{self, ConnectError, ConnectOptions};
 use plimsoll_model::{Endpoint, Names, Symbol};
-use plimsoll_testkit::servers::{Kdc, Samba, Share, Unavailable};
+use plimsoll_testkit::servers::{Kdc, Samba, Share};
 
 /// Longer than any operation takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -28,13 +28,7 @@ const SERVICE: &str = "cifs/localhost";
 /// A realm with a server.
 #[expect(clippy::print_stdout, reason = "the reason for skipping")]
 fn realm() -> Option<(Kdc, Samba)> {
-    let start = || -> Result<_, Unavailable> {
-        let kdc = Kdc::start()?;
-        let settings = kdc.samba_settings();
-        let samba = Samba::start(&settings.each_ref().map(String::as_str))?;
-        Ok((kdc, samba))
-    };
-    start().map_err(|reason| println!("SKIPPED: {reason}")).ok()
+    Kdc::start_with_samba().map_err(|reason| println!("SKIPPED: {reason}")).ok()
 }
 
 fn user(password: &str) -> Credentials {

@@ -1,7 +1,6 @@
 //! Workloads under the engine, on a directory, a real Samba and a real NFS-Ganesha: file sets are made byte for byte, every
 //! workload runs without an error, nothing is left.
 
-
 use std::path::Path;
 use std::sync::Arc;
 

@@ -1,12 +1,11 @@
 //! MIT's krb5kdc with its own realm.
 
 use std::fs::File;
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
-use super::{ATTEMPTS, Samba, Scratch, Unavailable, free_port, program_exists};
+use super::{ATTEMPTS, Ganesha, Samba, Scratch, Unavailable, answers, connects, free_port, program_exists};
 
 /// krb5kdc on a port of loopback, with Samba's account and keys for the names of two services, SMB's and NFS'. Ended, with everything that it
 /// wrote, when dropped.
@@ -16,9 +15,6 @@ pub struct Kdc {
     port: u16,
     process: Option<Child>,
 }
-
-/// Maximum time until krb5kdc's first answer, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Kdc {
     /// The realm.
@@ -53,6 +49,32 @@ impl Kdc {
         });
         assert!(answered, "krb5kdc does not answer:\n{}", kdc.log());
         Ok(kdc)
+    }
+
+    /// The same with a Samba that takes its tickets.
+    ///
+    /// # Errors
+    /// As [`Kdc::start`] and [`Samba::start`].
+    ///
+    /// # Panics
+    /// As [`Kdc::start`] and [`Samba::start`].
+    pub fn start_with_samba() -> Result<(Self, Samba), Unavailable> {
+        let kdc = Self::start()?;
+        let samba = Samba::start(&kdc.samba_settings().each_ref().map(String::as_str))?;
+        Ok((kdc, samba))
+    }
+
+    /// The same with a Ganesha that takes its tickets, and no others' calls.
+    ///
+    /// # Errors
+    /// As [`Kdc::start`] and [`Ganesha::start`].
+    ///
+    /// # Panics
+    /// As [`Kdc::start`] and [`Ganesha::start`].
+    pub fn start_with_ganesha() -> Result<(Self, Ganesha), Unavailable> {
+        let kdc = Self::start()?;
+        let ganesha = Ganesha::start_with_kerberos(&kdc)?;
+        Ok((kdc, ganesha))
     }
 
     /// Where it listens.
@@ -152,14 +174,7 @@ impl Kdc {
         let mut command = self.command("krb5kdc");
         command.arg("-n").stdin(Stdio::null()).stdout(out).stderr(errors);
         let mut process = command.spawn().expect("krb5kdc starts");
-        let until = Instant::now() + PATIENCE;
-        let mut answered = false;
-        while !answered && Instant::now() < until && matches!(process.try_wait(), Ok(None)) {
-            answered = TcpStream::connect_timeout(&self.address(), Duration::from_secs(1)).is_ok();
-            if !answered {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-        }
+        let answered = answers(&mut process, || connects(self.port));
         self.process = Some(process);
         if !answered {
             self.end();

@@ -10,6 +10,10 @@ mod samba;
 mod scratch;
 pub mod scripted;
 
+use std::net::{Ipv4Addr, TcpStream};
+use std::process::Child;
+use std::time::{Duration, Instant};
+
 pub use ganesha::{Export, Ganesha};
 pub use kdc::Kdc;
 pub use memory_limit::MemoryLimit;
@@ -28,6 +32,25 @@ impl std::fmt::Display for Unavailable {
 
 /// How often a server is started before that is called a failure.
 const ATTEMPTS: usize = 5;
+/// Maximum time until the first answer of a server, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until a server that was just started answers; false if it ends instead.
+fn answers(process: &mut Child, has_answered: impl Fn() -> bool) -> bool {
+    let until = Instant::now() + PATIENCE;
+    while Instant::now() < until && matches!(process.try_wait(), Ok(None)) {
+        if has_answered() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    false
+}
+
+/// Whether something accepts connections at a port of loopback.
+fn connects(port: u16) -> bool {
+    TcpStream::connect_timeout(&(Ipv4Addr::LOCALHOST, port).into(), Duration::from_secs(1)).is_ok()
+}
 
 /// A free TCP port of loopback, below the ephemeral ports (ip(7), `ip_local_port_range`: 32768 and up). A client that retries to reach a
 /// missing server on an ephemeral port could get this port as its own, connect to itself, and block the server's restart.

@@ -3,16 +3,15 @@
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write as _;
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::{ATTEMPTS, Scratch, Unavailable, free_port, program_exists};
+use super::{ATTEMPTS, Scratch, Unavailable, answers, connects, free_port, program_exists};
 
 /// A share of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,9 +58,6 @@ pub struct Samba {
     small: bool,
     process: Option<Child>,
 }
-
-/// Maximum time until smbd's first answer, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Samba {
     /// The account.
@@ -278,14 +274,7 @@ impl Samba {
         command.args(["--foreground", "--no-process-group", "--configfile"]).arg(self.configuration());
         command.process_group(0).stdin(Stdio::null()).stdout(self.file("log/stdout")).stderr(errors);
         let mut process = command.spawn().expect("smbd starts");
-        let until = Instant::now() + PATIENCE;
-        let mut answered = false;
-        while !answered && Instant::now() < until && matches!(process.try_wait(), Ok(None)) {
-            answered = TcpStream::connect_timeout(&self.address(), Duration::from_secs(1)).is_ok();
-            if !answered {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-        }
+        let answered = answers(&mut process, || connects(self.port));
         self.process = Some(process);
         if !answered {
             self.kill();

@@ -2,12 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
-use crate::servers::Scratch;
-
-/// Maximum time until the bus listens, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::servers::{Scratch, answers};
 
 /// A D-Bus for one server. Ended when dropped.
 #[derive(Debug)]
@@ -33,12 +29,8 @@ impl Bus {
         let mut command = Command::new("dbus-daemon");
         command.arg("--config-file").arg(&configuration).args(["--nofork", "--nopidfile"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let process = command.spawn().expect("dbus-daemon starts");
-        let until = Instant::now() + PATIENCE;
-        while !socket.exists() {
-            assert!(Instant::now() < until, "dbus-daemon does not listen");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let mut process = command.spawn().expect("dbus-daemon starts");
+        assert!(answers(&mut process, || socket.exists()), "dbus-daemon does not listen");
         Self { address, process }
     }
 }

@@ -10,13 +10,12 @@ use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use crate::command::output;
 
-use super::{ATTEMPTS, Kdc, Scratch, Unavailable, free_port, program_exists};
+use super::{ATTEMPTS, Kdc, Scratch, Unavailable, answers, connects, free_port, program_exists};
 use counters::{Bus, counted};
-use portmapper::{connects, one_at_a_time, start_rpcbind};
+use portmapper::{one_at_a_time, start_rpcbind};
 use program::Program;
 
 pub use export::Export;
@@ -48,9 +47,6 @@ struct Realm {
 }
 
 const ALL_MINOR_VERSIONS: &str = "0, 1, 2";
-
-/// Maximum time until Ganesha's first answer, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Ganesha {
     /// Bytes of the file system behind [`Export::Small`].
@@ -311,15 +307,9 @@ impl Ganesha {
             command.env("KRB5_CONFIG", &realm.configuration).env("KRB5_KTNAME", &realm.keytab);
         }
         let mut process = command.spawn().expect("ganesha.nfsd starts");
-        let until = Instant::now() + PATIENCE;
-        let mut answered = false;
-        while !answered && Instant::now() < until && matches!(process.try_wait(), Ok(None)) {
-            // It listens before it serves: only the log tells.
-            answered = self.log().contains("NFS SERVER INITIALIZED") && connects(self.nfs) && connects(self.mount);
-            if !answered {
-                std::thread::sleep(Duration::from_millis(50));
-            }
-        }
+        // It listens before it serves: only the log tells.
+        let serves = || self.log().contains("NFS SERVER INITIALIZED") && connects(self.nfs) && connects(self.mount);
+        let answered = answers(&mut process, serves);
         self.process = Some(process);
         if !answered {
             self.kill();

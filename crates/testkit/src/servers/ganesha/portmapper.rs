@@ -1,12 +1,10 @@
 //! The machine's portmapper, without which Ganesha does not start.
 
 use std::fs::File;
-use std::net::{Ipv4Addr, TcpStream};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Maximum time until it answers, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::servers::{PATIENCE, connects};
 
 /// Held while a Ganesha starts. Each start replaces the NFS entries in the machine's portmapper; if another one adds its entries in
 /// between, Ganesha ends ("Cannot register NFS V3 on UDP").
@@ -30,8 +28,4 @@ pub(super) fn start_rpcbind() {
     while !connects(111) && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(50));
     }
-}
-
-pub(super) fn connects(port: u16) -> bool {
-    TcpStream::connect_timeout(&(Ipv4Addr::LOCALHOST, port).into(), Duration::from_secs(1)).is_ok()
 }
