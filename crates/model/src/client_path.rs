@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::add::add_fields;
+
 /// The network path to one client, over its connections with file-server traffic. Of pairs, the first number is for the direction from
 /// the client to its servers, the second for the opposite one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,14 +143,7 @@ impl Pace {
 
     /// Adds further parts.
     pub fn add(&mut self, other: &Pace) {
-        *self = Self {
-            count: self.count.saturating_add(other.count),
-            bytes: self.bytes.saturating_add(other.bytes),
-            ns: self.ns.saturating_add(other.ns),
-            on_the_way: self.on_the_way.saturating_add(other.on_the_way),
-            log2_sum: self.log2_sum.saturating_add(other.log2_sum),
-            log2_squares: self.log2_squares.saturating_add(other.log2_squares),
-        };
+        add_fields!(self, other; count, bytes, ns, on_the_way, log2_sum, log2_squares);
     }
 
     /// Bytes per second over all parts.

@@ -13,6 +13,7 @@ mod unseen;
 
 use serde::{Deserialize, Serialize};
 
+use crate::add::add_fields;
 use crate::{Anomalies, ClientPath, Endpoint};
 
 pub use delegations::{Delegations, DelegationsLeftOut, PartialPairs};
@@ -129,9 +130,7 @@ pub struct Credits {
 impl Credits {
     /// Adds another connection.
     pub fn add(&mut self, other: &Credits) {
-        self.waits = self.waits.saturating_add(other.waits);
-        self.wait_ns = self.wait_ns.saturating_add(other.wait_ns);
-        self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
+        add_fields!(self, other; waits, wait_ns, busy_ns);
     }
 }
 

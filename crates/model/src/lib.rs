@@ -11,6 +11,7 @@
 //! ```
 
 mod about;
+mod add;
 mod anomaly;
 mod asked;
 mod client_path;

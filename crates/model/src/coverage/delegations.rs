@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::add::add_fields;
+
 /// Delegations of a client's files at a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delegations {
@@ -68,10 +70,7 @@ impl DelegationsLeftOut {
 
     /// Adds further ones.
     pub fn add(&mut self, other: &Self) {
-        self.granted += other.granted;
-        self.refused += other.refused;
-        self.recalled += other.recalled;
-        self.returned += other.returned;
+        add_fields!(self, other; granted, refused, recalled, returned);
         self.is_partial |= other.is_partial;
     }
 
@@ -180,18 +179,9 @@ impl Delegations {
 
     /// Adds others of the same client and server.
     pub fn add(&mut self, other: &Self) {
-        self.granted_read += other.granted_read;
-        self.granted_write += other.granted_write;
-        self.refused += other.refused;
-        self.recalled += other.recalled;
-        self.repeated += other.repeated;
-        self.returned += other.returned;
-        self.after_recall += other.after_recall;
-        self.after_recall_ns = self.after_recall_ns.saturating_add(other.after_recall_ns);
+        add_fields!(self, other; granted_read, granted_write, refused, recalled, repeated, returned, after_recall);
+        add_fields!(self, other; after_recall_ns, unreturned, not_held, untracked);
         self.longest_ns = self.longest_ns.max(other.longest_ns);
-        self.unreturned += other.unreturned;
-        self.not_held += other.not_held;
-        self.untracked += other.untracked;
         self.is_partial |= other.is_partial;
     }
 }

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use crate::Symbol;
+use crate::add::add_fields;
 
 /// A right to cache: a lease's state or an oplock's level, as on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -83,13 +84,7 @@ impl LeaseBreaks {
 
     /// Adds others of the same kind.
     pub fn add(&mut self, other: &Self) {
-        self.notified += other.notified;
-        self.acknowledged += other.acknowledged;
-        self.acknowledged_ns = self.acknowledged_ns.saturating_add(other.acknowledged_ns);
+        add_fields!(self, other; notified, acknowledged, acknowledged_ns, closed, unanswered, waits, wait_ns);
         self.longest_ns = self.longest_ns.max(other.longest_ns);
-        self.closed += other.closed;
-        self.unanswered += other.unanswered;
-        self.waits += other.waits;
-        self.wait_ns = self.wait_ns.saturating_add(other.wait_ns);
     }
 }

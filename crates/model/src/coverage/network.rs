@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::add::add_fields;
+
 /// How long operations waited for bytes that TCP had to send again. Each SMB compound and AndX chain counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resent {
@@ -143,9 +145,7 @@ impl Network {
         sum(&mut self.reordered_segments, other.reordered_segments);
         sum(&mut self.resent_wait_ns, other.resent_wait_ns);
         self.most_resent.add(&other.most_resent);
-        self.handshakes += other.handshakes;
-        self.late_handshakes += other.late_handshakes;
-        self.late_handshake_ns = self.late_handshake_ns.saturating_add(other.late_handshake_ns);
+        add_fields!(self, other; handshakes, late_handshakes, late_handshake_ns);
         let both = self.slow_reader.into_iter().chain(other.slow_reader);
         self.slow_reader = both.max_by_key(|&(_, closed_ns)| closed_ns);
         let least = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min();

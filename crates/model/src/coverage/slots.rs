@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::add::add_fields;
+
 /// Sessions that are kept, at most.
 pub(super) const SESSIONS_MAX: usize = 1_024;
 
@@ -76,12 +78,8 @@ impl SessionSlots {
         self.granted = self.granted.or(other.granted);
         self.target = other.target.or(self.target);
         self.slots = other.slots.or(self.slots);
-        self.requests += other.requests;
         self.most = self.most.max(other.most);
-        self.full_ns = self.full_ns.saturating_add(other.full_ns);
-        self.waits += other.waits;
-        self.wait_ns = self.wait_ns.saturating_add(other.wait_ns);
-        self.span_ns = self.span_ns.saturating_add(other.span_ns);
+        add_fields!(self, other; requests, full_ns, waits, wait_ns, span_ns);
         self.is_partial |= other.is_partial;
     }
 }

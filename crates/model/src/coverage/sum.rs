@@ -1,6 +1,7 @@
 //! The sum of the coverage of several captures.
 
 use super::{Breaks, ClockGranularity, Coverage, PacketCounts};
+use crate::add::add_fields;
 use crate::{ClientPath, Encrypted, NameServer, RoundTrip, Waited};
 
 impl Coverage {
@@ -10,11 +11,7 @@ impl Coverage {
         other.anomalies.iter().for_each(|(kind, count)| self.anomalies.add_many(kind, count));
         self.clock.add(&other.clock);
         self.unseen.add(&other.unseen);
-        self.resent.operations += other.resent.operations;
-        self.resent.wait_ns = self.resent.wait_ns.saturating_add(other.resent.wait_ns);
-        self.resent.brief_operations += other.resent.brief_operations;
-        self.resent.brief_wait_ns = self.resent.brief_wait_ns.saturating_add(other.resent.brief_wait_ns);
-        self.resent.unknown += other.resent.unknown;
+        add_fields!(self.resent, other.resent; operations, wait_ns, brief_operations, brief_wait_ns, unknown);
         self.network.add(&other.network);
         for path in &other.client_paths {
             match self.client_paths.iter_mut().find(|mine| mine.client == path.client) {
@@ -22,7 +19,6 @@ impl Coverage {
                 None => self.client_paths.push(*path),
             }
         }
-        self.without_path += other.without_path;
         self.restarts.extend(other.restarts.iter().copied());
         self.restarts.truncate(Self::RESTARTS);
         self.resets.extend(other.resets.iter().copied());
@@ -50,16 +46,13 @@ impl Coverage {
         self.encrypted.add(&other.encrypted);
         self.rpc_tls.add(&other.rpc_tls);
         self.add_span(other);
-        self.connections += other.connections;
-        self.one_way += other.one_way;
+        add_fields!(self, other; connections, one_way, without_path, filtered_out, one_sided);
         for &(link, packets) in &other.unknown_links {
             match self.unknown_links.iter_mut().find(|(known, _)| *known == link) {
                 Some((_, count)) => *count += packets,
                 None => self.unknown_links.push((link, packets)),
             }
         }
-        self.filtered_out += other.filtered_out;
-        self.one_sided += other.one_sided;
         self.one_sided_named.extend(other.one_sided_named.iter().copied());
         self.one_sided_named.truncate(Self::ONE_SIDED_NAMED);
     }
@@ -73,69 +66,20 @@ impl Coverage {
 }
 
 impl PacketCounts {
-    fn add(&mut self, other: &Self) {
-        let largest = self.largest.max(other.largest);
-        let pairs = self.counts().into_iter().zip(other.all());
-        pairs.for_each(|(mine, theirs)| *mine = mine.saturating_add(theirs));
-        self.largest = largest;
-    }
-
-    fn all(&self) -> [u64; 23] {
-        let mut copy = *self;
-        copy.counts().map(|count| *count)
-    }
-
-    fn counts(&mut self) -> [&mut u64; 23] {
-        let Self {
-            total,
-            tcp,
-            tcp_data,
-            ack_only,
-            ack_repeated,
-            udp,
-            other,
-            retransmitted,
-            out_of_order,
-            dropped_at_least,
-            dropped_estimate,
-            missing_bytes,
-            largest,
-            truncated,
-            continued,
-            commands,
-            command_first,
-            command_continued_sync,
-            command_continued_async,
-            command_ack,
-            command_retry,
-            captured_bytes,
-            wire_bytes,
-        } = self;
-        [
-            total,
-            tcp,
-            tcp_data,
-            ack_only,
-            ack_repeated,
-            udp,
-            other,
-            retransmitted,
-            out_of_order,
-            dropped_at_least,
-            dropped_estimate,
-            missing_bytes,
-            largest,
-            truncated,
-            continued,
-            commands,
-            command_first,
-            command_continued_sync,
-            command_continued_async,
-            command_ack,
-            command_retry,
-            captured_bytes,
-            wire_bytes,
-        ]
+    fn add(&mut self, more: &Self) {
+        macro_rules! add {
+            ($most:ident; $($sum:ident),+) => {
+                // Without `..`: a field that is missing here does not compile.
+                let Self { $most, $($sum),+ } = self;
+                *$most = more.$most.max(*$most);
+                $(*$sum = $sum.saturating_add(more.$sum);)+
+            };
+        }
+        add!(largest;
+            total, tcp, tcp_data, ack_only, ack_repeated, udp, other, retransmitted, out_of_order, dropped_at_least,
+            dropped_estimate, missing_bytes, truncated, continued, commands, command_first, command_continued_sync,
+            command_continued_async, command_ack, command_retry, captured_bytes, wire_bytes
+        );
     }
 }
 
@@ -170,10 +114,7 @@ impl Breaks {
 impl ClientPath {
     /// Adds what another capture tells of the same client.
     fn add(&mut self, other: &Self) {
-        self.connections += other.connections;
-        self.handshakes += other.handshakes;
-        self.late_handshakes += other.late_handshakes;
-        self.late_handshake_ns = self.late_handshake_ns.saturating_add(other.late_handshake_ns);
+        add_fields!(self, other; connections, handshakes, late_handshakes, late_handshake_ns);
         for way in 0..2 {
             self.round_trips[way].add(&other.round_trips[way]);
             self.paces[way].add(&other.paces[way]);
@@ -201,7 +142,7 @@ impl RoundTrip {
 
 impl Encrypted {
     fn add(&mut self, other: &Self) {
-        self.connections += other.connections;
+        add_fields!(self, other; connections, besides, unexplained, unanswered, cancels, interrupted);
         for way in 0..2 {
             self.messages[way] += other.messages[way];
             self.bytes[way] = self.bytes[way].saturating_add(other.bytes[way]);
@@ -212,11 +153,6 @@ impl Encrypted {
         self.all.add(&other.all);
         self.reads.add(&other.reads);
         self.writes.add(&other.writes);
-        self.besides += other.besides;
-        self.unexplained += other.unexplained;
-        self.unanswered += other.unanswered;
-        self.cancels += other.cancels;
-        self.interrupted += other.interrupted;
     }
 }
 

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::add::add_fields;
+
 /// Operations of which a half or all is not in the capture, or cannot be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unseen {
@@ -64,10 +66,7 @@ pub struct ShareMissing {
 impl Missing {
     /// Adds another part of the traffic.
     pub fn add(&mut self, other: &Missing) {
-        self.operations = self.operations.saturating_add(other.operations);
-        self.low = self.low.saturating_add(other.low);
-        self.high = self.high.saturating_add(other.high);
-        self.unknown = self.unknown.saturating_add(other.unknown);
+        add_fields!(self, other; operations, low, high, unknown);
     }
 }
 
@@ -75,19 +74,9 @@ impl Unseen {
     /// Adds another part of the traffic.
     #[inline]
     pub fn add(&mut self, other: &Unseen) {
-        self.paired += other.paired;
-        self.requests_after_gap += other.requests_after_gap;
-        self.responses_after_gap += other.responses_after_gap;
-        self.requests_after_cut += other.requests_after_cut;
-        self.responses_after_cut += other.responses_after_cut;
-        self.requests_one_sided += other.requests_one_sided;
-        self.responses_one_sided += other.responses_one_sided;
-        self.requests_waiting += other.requests_waiting;
-        self.responses_before_start += other.responses_before_start;
-        self.requests_unexplained += other.requests_unexplained;
-        self.responses_unexplained += other.responses_unexplained;
-        self.encrypted += other.encrypted;
-        self.compressed += other.compressed;
+        add_fields!(self, other; paired, requests_after_gap, requests_after_cut, requests_one_sided, requests_waiting);
+        add_fields!(self, other; responses_after_gap, responses_after_cut, responses_one_sided, responses_before_start);
+        add_fields!(self, other; requests_unexplained, responses_unexplained, encrypted, compressed);
         self.missing.add(&other.missing);
     }
 
