@@ -71,7 +71,7 @@ impl Findings {
             validity: Validity::default(),
             diagnosis: Diagnosis::default(),
             span: span(coverage),
-            packets: packets(coverage),
+            packets: coverage.packets,
             clock: Clock {
                 granularity_s: coverage.clock.estimate_ns.map(|ns| ns as f64 / SECOND),
                 at_most: coverage.clock.at_most,
@@ -170,35 +170,6 @@ fn span(coverage: &Coverage) -> Span {
         first_ns: coverage.first_ns,
         last_ns: coverage.last_ns,
         elapsed_s: elapsed.map(|elapsed| elapsed as f64 / SECOND),
-    }
-}
-
-fn packets(coverage: &Coverage) -> Packets {
-    let p = &coverage.packets;
-    Packets {
-        total: p.total,
-        tcp: p.tcp,
-        tcp_data: p.tcp_data,
-        ack_only: p.ack_only,
-        ack_repeated: p.ack_repeated,
-        udp: p.udp,
-        other: p.other,
-        retransmitted: p.retransmitted,
-        out_of_order: p.out_of_order,
-        dropped_at_least: p.dropped_at_least,
-        dropped_estimate: p.dropped_estimate,
-        missing_bytes: p.missing_bytes,
-        largest: p.largest,
-        truncated: p.truncated,
-        continued: p.continued,
-        commands: p.commands,
-        command_first: p.command_first,
-        command_continued_sync: p.command_continued_sync,
-        command_continued_async: p.command_continued_async,
-        command_ack: p.command_ack,
-        command_retry: p.command_retry,
-        captured_bytes: p.captured_bytes,
-        wire_bytes: p.wire_bytes,
     }
 }
 

@@ -45,7 +45,7 @@ mod span;
 mod stage;
 mod times;
 
-pub use capture::{AnomalyCount, Clock, OneSidedConnection, Packets, Resent, Unseen};
+pub use capture::{AnomalyCount, Clock, OneSidedConnection, Resent, Unseen};
 pub use channels::{Channel, Channels, MOST_LISTED, MOST_SESSIONS, Session};
 pub use client_path::{ClientPathRow, MOST_PATHS, RoundTripTimes};
 pub use clients::{ClientErrors, ClientRow, ClientSpread, MOST_CLIENT_ROWS, MOST_CLIENTS, OutlierClient};
@@ -66,7 +66,7 @@ pub use octave::{IO_SIZE, Octave, SHARED};
 pub use outage::{Interruption, ShortReads, Silence};
 pub use over_time::{HeatMap, Series};
 pub use overhead::Overhead;
-pub use plimsoll_model::{About, Reason, Validity, Verdict};
+pub use plimsoll_model::{About, PacketCounts, Reason, Validity, Verdict};
 pub use repeats::{REPEAT, RepeatedLevel, Spread, besides_repeat};
 pub use report::{Report, SCHEMA, TOOL, letter};
 pub use rows::{Breakdown, BreakdownRow, BreakdownSeries, Bucket, OperationRow, PercentilePoint, StatusCount};
@@ -103,8 +103,8 @@ pub struct Findings {
     pub headline: Headline,
     /// First and last packet.
     pub span: Span,
-    /// Packet counts (`model::PacketCounts`).
-    pub packets: Packets,
+    /// Packet counts.
+    pub packets: PacketCounts,
     /// The clock that the times come from.
     pub clock: Clock,
     /// Unpaired messages because of holes in the capture.

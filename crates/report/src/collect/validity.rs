@@ -2,7 +2,7 @@
 
 use super::counts::{plural, thousands};
 use super::{input, links, missing};
-use crate::findings::{Findings, Packets};
+use crate::findings::{Findings, PacketCounts};
 use crate::instant;
 use crate::text::time;
 use plimsoll_model::{Anomaly, Coverage, Reason, Validity};
@@ -128,7 +128,7 @@ fn has_smb(findings: &Findings) -> bool {
 }
 
 /// If both a bridge and its port were captured, each packet occurs twice, which looks like retransmission.
-fn repeated(packets: &Packets) -> Option<String> {
+fn repeated(packets: &PacketCounts) -> Option<String> {
     (packets.retransmitted as f64 > REPEATED * packets.tcp_data as f64).then(|| {
         format!(
             "{duplicates} of {packets} are duplicates: either TCP sent them again, or the capture has packets twice (for example from a \
@@ -185,12 +185,12 @@ fn coarse_clock(findings: &Findings) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Findings, Packets, cut, repeated, whole_and_part};
+    use super::{Findings, PacketCounts, cut, repeated, whole_and_part};
 
     #[test]
     fn packets_that_are_there_twice_are_no_proof_of_loss() {
-        let packets = |retransmitted| Packets { retransmitted, tcp_data: 1_000, ..Packets::default() };
-        assert_eq!((repeated(&packets(200)), repeated(&Packets::default())), (None, None));
+        let packets = |retransmitted| PacketCounts { retransmitted, tcp_data: 1_000, ..PacketCounts::default() };
+        assert_eq!((repeated(&packets(200)), repeated(&PacketCounts::default())), (None, None));
         assert!(repeated(&packets(500)).is_some_and(|said| said.contains("or the capture has packets twice")));
     }
 

@@ -1,35 +1,6 @@
-//! Data from packets besides operations: counts, the clock, and missing parts.
+//! Data from packets besides operations and counts: the clock, and missing parts.
 
 use serde::{Deserialize, Serialize};
-
-/// See `plimsoll_model::PacketCounts` for the definitions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "each field has the name and meaning of plimsoll_model::PacketCounts")]
-pub struct Packets {
-    pub total: u64,
-    pub tcp: u64,
-    pub tcp_data: u64,
-    pub ack_only: u64,
-    pub ack_repeated: u64,
-    pub udp: u64,
-    pub other: u64,
-    pub retransmitted: u64,
-    pub out_of_order: u64,
-    pub dropped_at_least: u64,
-    pub dropped_estimate: u64,
-    pub missing_bytes: u64,
-    pub largest: u64,
-    pub truncated: u64,
-    pub continued: u64,
-    pub commands: u64,
-    pub command_first: u64,
-    pub command_continued_sync: u64,
-    pub command_continued_async: u64,
-    pub command_ack: u64,
-    pub command_retry: u64,
-    pub captured_bytes: u64,
-    pub wire_bytes: u64,
-}
 
 /// The capture clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

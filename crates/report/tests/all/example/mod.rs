@@ -28,7 +28,7 @@ pub(crate) fn empty() -> Findings {
         diagnosis: Diagnosis::default(),
         headline: Headline::ResponseTime,
         span: Span::default(),
-        packets: Packets::default(),
+        packets: PacketCounts::default(),
         clock: Clock::default(),
         unseen: Unseen::default(),
         resent: Default::default(),
@@ -246,8 +246,8 @@ pub(crate) fn rich() -> Findings {
     }
 }
 
-fn packets() -> Packets {
-    Packets {
+fn packets() -> PacketCounts {
+    PacketCounts {
         total: 91_748,
         tcp: 91_748,
         tcp_data: 74_112,
@@ -269,7 +269,7 @@ fn packets() -> Packets {
         command_retry: 13,
         captured_bytes: 60_000_000,
         wire_bytes: 61_234_567,
-        ..Packets::default()
+        ..PacketCounts::default()
     }
 }
 
@@ -666,7 +666,7 @@ pub(crate) fn run() -> Findings {
             vantage: "client".into(),
             ..Source::default()
         },
-        packets: Packets::default(),
+        packets: PacketCounts::default(),
         run: Some(Run {
             target: "smb://u@host/share".into(),
             workload: "mixed".into(),

@@ -520,8 +520,8 @@ fn queue_depth() -> QueueDepth {
     }
 }
 
-fn packets(total: u64) -> Packets {
-    Packets {
+fn packets(total: u64) -> PacketCounts {
+    PacketCounts {
         total: total * 4,
         tcp: total * 4 - 900,
         tcp_data: total * 3,

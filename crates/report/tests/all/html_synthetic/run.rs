@@ -21,7 +21,7 @@ pub(crate) fn run() -> Findings {
             vantage: "client".into(),
             ..capture.source.clone()
         },
-        packets: Packets::default(),
+        packets: PacketCounts::default(),
         unseen: Unseen::default(),
         resent: Default::default(),
         anomalies: vec![],
