@@ -34,8 +34,6 @@ mod validity;
 
 pub(crate) use counts::plural;
 pub use rows::times_of;
-#[cfg(test)]
-pub(crate) use rows::without_numbers;
 pub(crate) use share_words::percent;
 pub use status_name::StatusName;
 

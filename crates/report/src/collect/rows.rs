@@ -120,7 +120,7 @@ fn of_sums(sums: &Accumulator, (total, headline): Whole) -> OperationRow {
             .map(|(below, count)| Bucket { below_s: seconds(below), count })
             .collect(),
         percentiles: curve.into_iter().map(point).collect(),
-        ..without_numbers()
+        ..OperationRow::default()
     }
 }
 
@@ -151,46 +151,12 @@ pub(super) fn of_key(stats: &KeyStats, total: u64) -> OperationRow {
         wire_unknown: stats.wire.unknown(),
         waited_s: seconds_of(stats.waiting),
         response_time: times(&stats.response, |p| stats.percentile_ns(p)),
-        ..without_numbers()
+        ..OperationRow::default()
     }
 }
 
 fn seconds_of(waiting: Waiting) -> f64 {
     waiting.ns() as f64 / SECOND
-}
-
-pub(crate) fn without_numbers() -> OperationRow {
-    OperationRow {
-        protocol: String::new(),
-        procedure: String::new(),
-        netbench_name: None,
-        parent: None,
-        operation: String::new(),
-        group: String::new(),
-        count: 0,
-        share: 0.0,
-        answered: 0,
-        unanswered: 0,
-        expected: 0,
-        errors: 0,
-        refused: 0,
-        failed: 0,
-        status_unknown: 0,
-        packets_mean: None,
-        payload_bytes: Some(0),
-        payload_unknown: 0,
-        wire_bytes: Some(0),
-        wire_unknown: 0,
-        waited_s: 0.0,
-        response_time: None,
-        service_time: None,
-        service_octaves: Vec::new(),
-        response_time_from_intended: None,
-        headline: Headline::default(),
-        distribution: Vec::new(),
-        statuses: Vec::new(),
-        percentiles: Vec::new(),
-    }
 }
 
 /// A distribution's summary in seconds; `None` where nothing was measured.

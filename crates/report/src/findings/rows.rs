@@ -7,7 +7,7 @@ use super::octave::Octave;
 use super::times::Times;
 
 /// One row of the tables: a procedure, a group, or a key of a breakdown.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OperationRow {
     /// Protocol label; empty in groups and breakdowns.
     pub protocol: String,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::headline::Headline;
 
 /// One operation, to look at.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Slow {
     /// Protocol label.
     pub protocol: String,

@@ -3,7 +3,6 @@
 //!
 //! `cargo test -p plimsoll-report --release --test all million -- --nocapture` measures a page of a million operations.
 
-
 use crate::html_synthetic::busy;
 use plimsoll_model::{Names, Operation, Outcome, Procedure, Protocol, Transaction};
 use plimsoll_report::collect::times_of;

@@ -1,6 +1,5 @@
 //! The page as text: untrusted names stay text, there are no external references, the numbers are those of the findings.
 
-
 use crate::html_synthetic::{NASTY, busy, compared, compared_in_full, invalid, points, run};
 use plimsoll_report::collect::repeats::repeats;
 use plimsoll_report::findings::comparison::ComparedLevel;

@@ -3,7 +3,6 @@
 //!
 //! Needs Chromium. `PLIMSOLL_SCREENSHOTS=DIR` keeps pages, pictures of them and a printout.
 
-
 use crate::html_synthetic::{busy, compared, compared_in_full, invalid, points, run};
 use plimsoll_report::findings::Findings;
 use plimsoll_report::findings::comparison::ComparedLevel;

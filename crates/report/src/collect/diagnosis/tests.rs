@@ -21,7 +21,6 @@ mod unanswered;
 mod unfinished;
 mod unopened;
 
-use super::super::rows::without_numbers;
 use super::*;
 use crate::findings::{
     Breakdown, BreakdownRow, BreakdownSeries, OperationRow, Resent, Slow, StatusCount, Times, Validity,
@@ -50,7 +49,7 @@ fn row(operation: &str, procedure: &str, count: u64, waited_s: f64) -> Operation
         operation: operation.to_owned(),
         count,
         waited_s,
-        ..without_numbers()
+        ..OperationRow::default()
     }
 }
 
@@ -59,18 +58,15 @@ fn slow(procedure: &str, response_time_s: f64) -> Slow {
         protocol: "SMB2".to_owned(),
         procedure: procedure.to_owned(),
         response_time_s,
-        response_time_from_intended_s: None,
         service_time_s: Some(response_time_s),
         at_ns: 1_700_000_000_000_000_000,
         client: "10.0.0.1:700".to_owned(),
         server: "10.0.0.2:445".to_owned(),
-        share: None,
         path: Some("a.txt".to_owned()),
-        user: None,
         status: Some("STATUS_SHARING_VIOLATION".to_owned()),
         request_frame: Some(1),
         response_frame: Some(2),
-        display_filter: String::new(),
+        ..Slow::default()
     }
 }
 
@@ -272,7 +268,7 @@ fn retransmissions_failures_and_keys_are_told_where_they_matter() {
         waited_share: None,
         bytes_per_s: None,
         series: BreakdownSeries::default(),
-        row: OperationRow { share, waited_s, ..without_numbers() },
+        row: OperationRow { share, waited_s, ..OperationRow::default() },
     };
     let breakdown = |rows| {
         let dimensions = vec!["client".to_owned()];

@@ -124,11 +124,10 @@ fn is_subgroup(other: &OperationRow, row: &OperationRow) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collect::without_numbers;
 
     fn row(group: &str, procedure: &str, waited_s: f64) -> OperationRow {
         let (group, procedure) = (group.to_owned(), procedure.to_owned());
-        OperationRow { group, procedure, count: 1, waited_s, ..without_numbers() }
+        OperationRow { group, procedure, count: 1, waited_s, ..OperationRow::default() }
     }
 
     #[test]

@@ -22,45 +22,9 @@ pub(crate) fn empty() -> Findings {
         }),
         letter: "A".to_owned(),
         name: "example".to_owned(),
-        kind: Kind::Capture,
         source: Source { tool: "plimsoll 0.1.0".into(), vantage: "wire".into(), ..Source::default() },
         validity: Validity::invalid("no packets"),
-        diagnosis: Diagnosis::default(),
-        headline: Headline::ResponseTime,
-        span: Span::default(),
-        packets: PacketCounts::default(),
-        clock: Clock::default(),
-        unseen: Unseen::default(),
-        resent: Default::default(),
-        operations: vec![],
-        groups: vec![],
-        long_lived: vec![],
-        members: vec![],
-        breakdown: None,
-        queue_depth: QueueDepth::default(),
-        io: None,
-        slowest: vec![],
-        unanswered: vec![],
-        series: Series::default(),
-        heat_maps: vec![],
-        anomalies: vec![],
-        warnings: vec![],
-        one_way: 0,
-        connections: 0,
-        client_paths: Vec::new(),
-        client_paths_left_out: 0,
-        encrypted: None,
-        rpc_tls: None,
-        lease_breaks: None,
-        delegations: None,
-        slots: None,
-        channels: None,
-        run: None,
-        stages: vec![],
-        curves: vec![],
-        sizes: vec![],
-        repeats: vec![],
-        interference: vec![],
+        ..Findings::default()
     }
 }
 
@@ -96,35 +60,23 @@ pub(crate) fn row(
         protocol: if procedure.is_empty() { String::new() } else { "SMB1".into() },
         procedure: procedure.into(),
         netbench_name: (!seed.is_empty()).then(|| seed.into()),
-        parent: None,
         operation: if procedure.is_empty() { String::new() } else { "other".into() },
         group: group.into(),
-        waited_s: 0.0,
         count: n,
         share: n as f64 / 23_507.0,
         answered: n,
-        unanswered: 0,
-        errors: 0,
-        expected: 0,
-        refused: 0,
-        failed: 0,
-        status_unknown: 0,
         packets_mean: Some(packets),
         payload_bytes: Some(if group == "Read" || group == "Write" { n * 4096 } else { 0 }),
-        payload_unknown: 0,
         wire_bytes: Some(n * 4300),
-        wire_unknown: 0,
         response_time: Some(times),
         service_time: Some(Times { min_s: min_s * 0.5, mean_s: mean_s * 0.5, p50_s: p50_s * 0.5, ..times }),
         service_octaves: if procedure.is_empty() || decades == [0; 5] { vec![] } else { octaves(n, mean_s * 0.5) },
-        response_time_from_intended: None,
-        headline: Headline::ResponseTime,
         distribution: if decades == [0; 5] { vec![] } else { all[first..=last].to_vec() },
-        statuses: vec![],
         percentiles: vec![
             PercentilePoint { percentile: 50.0, value_s: p50_s },
             PercentilePoint { percentile: 100.0, value_s: max_s },
         ],
+        ..OperationRow::default()
     }
 }
 
@@ -487,7 +439,6 @@ fn slow() -> Slow {
         protocol: "SMB1".into(),
         procedure: "DELETE".into(),
         response_time_s: 1.645_18,
-        response_time_from_intended_s: None,
         service_time_s: Some(1.645_1),
         at_ns: 870_000_012_345_678_900,
         client: "10.0.0.1:1025".into(),
@@ -499,6 +450,7 @@ fn slow() -> Slow {
         request_frame: Some(12),
         response_frame: Some(15),
         display_filter: "frame.number == 12 || frame.number == 15".into(),
+        ..Slow::default()
     }
 }
 
@@ -559,13 +511,10 @@ fn server() -> ServerSide {
 /// A level of [`run`].
 fn stage(rich: &Findings, number: u32, clients: u64, reasons: &[&str]) -> Stage {
     Stage {
-        overhead: None,
         pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
         number,
         level: format!("{clients} clients"),
-        curve: None,
         varied: (number == 1).then(parameter),
-        share: None,
         clients,
         depth: 4,
         outstanding: 4 * clients,
@@ -575,18 +524,14 @@ fn stage(rich: &Findings, number: u32, clients: u64, reasons: &[&str]) -> Stage 
         span: rich.span,
         validity: Validity::of(reasons.iter().map(|&reason| Reason::invalid(reason))),
         count: 2469,
-        expected: 0,
         errors: 1,
         refused: 1,
-        failed: 0,
         unanswered: 1,
         operations_per_s: 1234.0,
         operations_per_s_interval: (number == 0).then_some(Interval { low: 1200.0, high: 1268.0 }),
         read_bytes_per_s: 5e6,
         write_bytes_per_s: 1e6,
-        headline: Headline::ResponseTime,
         response_time: rich.operations[0].response_time,
-        response_mean_interval: None,
         response_time_from_intended: (number == 1).then_some(rich.operations[0].response_time).flatten(),
         operations: rich.operations.clone(),
         groups: rich.groups.clone(),
@@ -596,11 +541,7 @@ fn stage(rich: &Findings, number: u32, clients: u64, reasons: &[&str]) -> Stage 
         spread: if clients > 1 { spread() } else { ClientSpread::default() },
         server: (number == 0).then(server),
         counters: (number == 0).then(server_counters),
-        guarantees: None,
         channels: (number == 1).then(channels),
-        silence: Silence::default(),
-        short_reads: ShortReads::default(),
-        interruption: None,
         failures: vec![FailureCount { cause: "timed out".into(), count: 2 }],
         users: (number == 1).then_some(Users {
             users: 22,
@@ -624,6 +565,7 @@ fn stage(rich: &Findings, number: u32, clients: u64, reasons: &[&str]) -> Stage 
             overrun_max_s: Some(6.0),
         }],
         session_requests: vec![session_requests()],
+        ..Stage::default()
     }
 }
 
@@ -641,18 +583,16 @@ fn generator(rich: &Findings, number: u32) -> Generator {
         cpu_per_operation_s: Some(9e-6),
         polling_share: (number == 1).then_some(0.05),
         schedule_lag: rich.operations[0].service_time,
-        wake_up_lag: None,
         round_trip: (number == 0).then_some(RoundTrip { least_s: 1e-5, smoothed_s: 4e-5 }),
         clock_granularity_s: Some(1e-9),
         never_sent: 3,
-        unmatched_responses: 0,
         requests_avoided: 12 * u64::from(number),
         channels_lost: u64::from(number),
         sent_again: 3 * u64::from(number),
         run_delay_s: Some(0.25),
-        stolen_s: None,
         late_requests: Some(3),
         moved: vec![MovedNumber { number: "p99.9".into(), reported: 0.0084, on_time: 0.0021 }],
+        ..Generator::default()
     }
 }
 
@@ -677,8 +617,8 @@ pub(crate) fn run() -> Findings {
             warmup_s: 1.0,
             facts: vec!["SMB 3.1.1".into()],
             parameters: vec![parameter()],
-            capacity: None,
             calls: Some(Box::new(calls())),
+            ..Run::default()
         }),
         stages: vec![stage(&rich, 0, 1, &[]), stage(&rich, 1, 64, &["the generator was busy 97 % of the time"])],
         curves: vec![load_curve()],

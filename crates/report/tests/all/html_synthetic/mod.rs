@@ -163,10 +163,8 @@ fn make() -> Findings {
     let maps = ["All", "Open/Close", "Other", "Read", "Write"].iter().map(|group| heat_map(group, &ones)).collect();
     let breakdown = NASTY.iter().zip(&rows).map(|(key, row)| by_path(key, row)).collect();
     Findings {
-        overhead: None,
         letter: "A".into(),
         name: "synthetic".into(),
-        kind: plimsoll_report::findings::Kind::Capture,
         diagnosis: Diagnosis {
             waited_s: Some(1.5),
             statements: vec![Statement {
@@ -184,8 +182,6 @@ fn make() -> Findings {
             vantage: "wire".into(),
             ..Source::default()
         },
-        validity: Validity::default(),
-        headline: Headline::ResponseTime,
         span: Span { first_ns: Some(START_NS), last_ns: Some(START_NS + 599_795_400_000), elapsed_s: Some(599.7954) },
         packets: packets(total),
         clock: Clock { granularity_s: Some(4e-6), at_most: true, backward_steps: 3 },
@@ -214,7 +210,6 @@ fn make() -> Findings {
             ..Breakdown::default()
         }),
         queue_depth: queue_depth(),
-        io: None,
         slowest: slowest(&ones),
         unanswered: unanswered(),
         series: series(&ones),
@@ -238,20 +233,7 @@ fn make() -> Findings {
         ],
         one_way: 18,
         connections: 24,
-        client_paths: Vec::new(),
-        client_paths_left_out: 0,
-        encrypted: None,
-        rpc_tls: None,
-        lease_breaks: None,
-        delegations: None,
-        slots: None,
-        channels: None,
-        run: None,
-        stages: vec![],
-        curves: vec![],
-        sizes: vec![],
-        repeats: vec![],
-        interference: vec![],
+        ..Findings::default()
     }
 }
 
@@ -339,29 +321,18 @@ fn row(these: &[One], total: u64) -> OperationRow {
     let errors = these.iter().filter(|one| one.error).count() as u64;
     let at = |p: f64| sorted[((p / 100.0 * n as f64).ceil() as usize).clamp(1, sorted.len()) - 1];
     OperationRow {
-        protocol: String::new(),
-        procedure: String::new(),
-        netbench_name: None,
-        parent: None,
-        operation: String::new(),
-        group: String::new(),
         count: n + n / 900,
-        waited_s: 0.0,
         share: n as f64 / total as f64,
         answered: n,
         unanswered: n / 900,
         errors,
         expected: n / 80,
         refused: errors,
-        failed: 0,
-        status_unknown: 0,
         packets_mean: Some(
             2.0 + these.iter().map(|one| KINDS[one.kind].9 as f64 / 1448.0).sum::<f64>() / n.max(1) as f64,
         ),
         payload_bytes: Some(these.iter().map(|one| KINDS[one.kind].9).sum()),
-        payload_unknown: 0,
         wire_bytes: Some(these.iter().map(|one| KINDS[one.kind].9 + 140).sum()),
-        wire_unknown: 0,
         response_time: times(&sorted),
         service_time: times(&service),
         service_octaves: octaves(&service),
@@ -385,8 +356,7 @@ fn row(these: &[One], total: u64) -> OperationRow {
             },
         ],
         percentiles: steps.iter().map(|p| PercentilePoint { percentile: *p, value_s: at(*p) }).collect(),
-        response_time_from_intended: None,
-        headline: Headline::ResponseTime,
+        ..OperationRow::default()
     }
 }
 
@@ -444,7 +414,6 @@ fn slowest(ones: &[One]) -> Vec<Slow> {
         protocol: KINDS[one.kind].0.into(),
         procedure: KINDS[one.kind].1.into(),
         response_time_s: one.time_s,
-        response_time_from_intended_s: None,
         service_time_s: Some(one.time_s * 0.97),
         at_ns: START_NS + ((one.end_s - one.time_s) * 1e9) as i64,
         client: format!("10.0.0.{}:{}", 21 + i, 49_152 + i * 7),
@@ -456,6 +425,7 @@ fn slowest(ones: &[One]) -> Vec<Slow> {
         request_frame: Some(18_200 + 37 * i as u64),
         response_frame: Some(18_222 + 41 * i as u64),
         display_filter: format!("frame.number in {{{}, {}}}", 18_200 + 37 * i, 18_222 + 41 * i),
+        ..Slow::default()
     };
     sorted.iter().take(20).enumerate().map(slow).collect()
 }
@@ -465,18 +435,13 @@ fn unanswered() -> Vec<Slow> {
         protocol: "SMB2".into(),
         procedure: "CREATE".into(),
         response_time_s: 199.0 - 11.0 * i as f64,
-        response_time_from_intended_s: None,
-        service_time_s: None,
         at_ns: START_NS + 400_000_000_000 + 11_000_000_000 * i as i64,
         client: format!("[2001:db8::{i:x}]:50123"),
         server: "[2001:db8::9]:445".into(),
-        share: None,
         path: (i == 0).then(|| NASTY[7].into()),
-        user: None,
-        status: None,
         request_frame: Some(51_000 + i as u64),
-        response_frame: None,
         display_filter: format!("frame.number == {}", 51_000 + i),
+        ..Slow::default()
     };
     (0..5).map(waiting).collect()
 }
