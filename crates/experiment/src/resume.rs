@@ -5,9 +5,10 @@ use std::path::Path;
 
 use plimsoll_model::Names;
 use plimsoll_recording::folder::{FolderError, Recording, Sample};
+use plimsoll_report::collect::run::RecordedLevel;
 use plimsoll_results::record::Measurement;
 use plimsoll_results::recording_findings::measured;
-use plimsoll_results::{RecordedLevel, Usage};
+use plimsoll_results::{Usage, read_level};
 
 use super::level::LevelResult;
 use crate::run_spec::RunSpec;
@@ -38,10 +39,10 @@ pub fn finished_levels(
     }
     let mut levels = BTreeMap::new();
     for stage in &recording.manifest.stages {
-        let level = RecordedLevel::read(&stage.about)?;
+        let level = read_level(&stage.about)?;
         if level.complete {
             let (statistics, _) = recording.statistics(stage, names)?;
-            levels.insert(stage.number, LevelResult::of_recording(level.with_statistics(statistics)));
+            levels.insert(stage.number, LevelResult::of_recording(RecordedLevel { statistics, ..level }));
         }
     }
     Ok(levels)

@@ -6,6 +6,7 @@ use plimsoll_model::Names;
 use plimsoll_report::findings::calls::Calls;
 use plimsoll_report::findings::capacity::Capacity;
 use plimsoll_report::findings::{Findings, Run};
+use plimsoll_results::cautions;
 use plimsoll_workload::Workload;
 
 use crate::level::LevelResult;
@@ -57,8 +58,8 @@ pub(crate) fn findings_of(
 ) -> Findings {
     let threads = ran.iter().map(|level| level.recorded.threads).max().unwrap_or(0);
     let run = more(spec.run(workload, facts, threads));
-    let levels: Vec<_> = ran.iter().map(|level| level.recorded.as_level()).collect();
+    let levels: Vec<_> = ran.iter().map(|level| &level.recorded).collect();
     let mut findings = Findings::collect_run(run, &levels, names, spec.source(), plimsoll_client::status_name);
-    findings.warnings.extend(ran.iter().flat_map(|level| level.recorded.cautions()));
+    findings.warnings.extend(levels.into_iter().flat_map(cautions));
     findings
 }

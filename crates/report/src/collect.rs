@@ -18,6 +18,7 @@ pub mod history;
 mod input;
 mod interference;
 mod lease_breaks;
+mod level;
 mod links;
 pub(crate) mod missing;
 pub mod repeats;

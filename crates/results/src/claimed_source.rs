@@ -1,6 +1,6 @@
 //! Whether the data that clients read came from where the workload says, by the server's disk counters.
 
-use plimsoll_report::collect::run::About;
+use plimsoll_report::collect::run::LevelFacts;
 
 /// `source=disk` holds from this part of the data that clients read on: the rest may be what clients read twice.
 const FROM_DISK: f64 = 0.9;
@@ -14,7 +14,7 @@ const EDGES_S: f64 = 1.0;
 const UNSURE: f64 = 0.5;
 
 /// What to say of a level whose data came from elsewhere, or nobody knows where from; `None` where it is as the workload says.
-pub(crate) fn caution(about: &About, seconds: f64) -> Option<String> {
+pub(crate) fn caution(about: &LevelFacts, seconds: f64) -> Option<String> {
     let claimed = about.claimed_source.as_deref()?;
     let read = about.answered.map_or(0, |answered| answered.read_bytes) as f64;
     // Of several workloads at the same time nobody knows whose data came from disks.
@@ -55,10 +55,10 @@ mod tests {
 
     use super::*;
 
-    fn level(claimed: Option<&str>, disk: Option<f64>) -> About {
+    fn level(claimed: Option<&str>, disk: Option<f64>) -> LevelFacts {
         let answered = Some(Answered { requests: 100, read_bytes: 1_000_000, written_bytes: 0 });
         let server = Some(ServerSide { disk_read_bytes_per_s: disk, ..ServerSide::default() });
-        About { claimed_source: claimed.map(str::to_owned), answered, server, ..About::default() }
+        LevelFacts { claimed_source: claimed.map(str::to_owned), answered, server, ..LevelFacts::default() }
     }
 
     /// Clients read 1 MB in 20 s; 5 % of it may be wrong.
@@ -84,7 +84,7 @@ mod tests {
         assert!(caution(&level(Some("disk"), None), 20.0).unwrap().contains("was not checked"));
         assert_eq!(caution(&level(None, Some(0.0)), 20.0), None);
         let share = Some(WorkloadShare { beside: vec!["mixed".to_owned()], ..WorkloadShare::default() });
-        let beside = About { share, ..level(Some("disk"), Some(0.0)) };
+        let beside = LevelFacts { share, ..level(Some("disk"), Some(0.0)) };
         assert_eq!(caution(&beside, 20.0), None, "others read, too");
     }
 }

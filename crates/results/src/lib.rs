@@ -19,5 +19,5 @@ pub use description::read as read_description;
 pub use error::{Usage, all_of, first_reason};
 pub use late_generator::SentenceUnit;
 pub use procedures::ProcedureSet;
-pub use recorded_level::RecordedLevel;
+pub use recorded_level::{cautions, read_level};
 pub use tables::Tables;

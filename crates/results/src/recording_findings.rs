@@ -8,12 +8,12 @@ use anyhow::Context;
 use plimsoll_model::Names;
 use plimsoll_recording::folder::{Progress, Recording, Stage};
 use plimsoll_report::collect::StatusName;
-use plimsoll_report::collect::run::Level;
+use plimsoll_report::collect::run::RecordedLevel;
 use plimsoll_report::findings::{About, Findings, Run, Source};
 use serde::Deserialize;
 
-use crate::RecordedLevel;
 use crate::record::{HOST_NAMES, Measurement};
+use crate::{cautions, read_level};
 
 /// The findings of a recording: a pure function of it. `status_name` names the statuses of its protocol.
 ///
@@ -51,7 +51,7 @@ fn of_run(recording: &Recording, mut run: Run, source: Source, status_name: Stat
     let stages = &recording.manifest.stages;
     let mut read = |stage: &Stage| -> anyhow::Result<RecordedLevel> {
         let statistics = recording.statistics(stage, &mut names)?.0;
-        Ok(RecordedLevel::read(&stage.about)?.with_statistics(statistics))
+        Ok(RecordedLevel { statistics, ..read_level(&stage.about)? })
     };
     let mut read: Vec<RecordedLevel> = stages.iter().map(&mut read).collect::<Result<_, _>>()?;
     let (unfinished, mut remarks) = unfinished(recording, &mut names)?;
@@ -64,9 +64,9 @@ fn of_run(recording: &Recording, mut run: Run, source: Source, status_name: Stat
         );
     }
     run.threads = read.iter().map(|level| level.threads).max().unwrap_or(0);
-    let levels: Vec<Level<'_>> = read.iter().map(RecordedLevel::as_level).collect();
+    let levels: Vec<&RecordedLevel> = read.iter().collect();
     let mut findings = Findings::collect_run(run, &levels, &names, source, status_name);
-    findings.warnings.extend(read.iter().flat_map(RecordedLevel::cautions));
+    findings.warnings.extend(read.iter().flat_map(cautions));
     findings.warnings.extend(remarks);
     Ok(findings)
 }
@@ -85,7 +85,7 @@ fn unfinished(recording: &Recording, names: &mut Names) -> anyhow::Result<Unfini
                     "{level}: the level did not finish. Its results end with the last saved state (saved about every second), and \
                     lack queue depth and transaction rows"
                 ));
-                levels.push(RecordedLevel::read(&stage.about)?.with_statistics(statistics));
+                levels.push(RecordedLevel { statistics, ..read_level(&stage.about)? });
             }
             Ok(None) => remarks.push(format!("{name} has no results: its measured phase ran for less than one second")),
             // A damaged level does not hide the finished ones.
@@ -124,8 +124,7 @@ pub fn incomplete(recording: &Recording) -> Option<String> {
     // Results so far belong to a stage in `partial`.
     let stages = || recording.manifest.stages.iter().filter(|stage| !stage.is_so_far());
     // A stopped level is present but not finished.
-    let whole =
-        |stage: &&Stage| stage.level.is_none() || RecordedLevel::read(&stage.about).is_ok_and(|level| level.complete);
+    let whole = |stage: &&Stage| stage.level.is_none() || read_level(&stage.about).is_ok_and(|level| level.complete);
     let finished = stages().filter(whole).count();
     let stopped = stages().count() - finished;
     let left = match recording.partial.len() + stopped {

@@ -66,6 +66,12 @@ pub struct Statistics {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Table(Vec<Option<Box<Accumulator>>>);
 
+impl Default for Statistics {
+    fn default() -> Self {
+        Self::new(Options::default())
+    }
+}
+
 impl Statistics {
     /// Nothing counted yet.
     pub fn new(options: Options) -> Self {

@@ -3,10 +3,9 @@
 use plimsoll_drive::engine::{self, ClientTally, EngineResult, Plan};
 use plimsoll_model::Validity;
 use plimsoll_report::collect::clients::spread;
-use plimsoll_report::collect::run::{About, operations_together};
+use plimsoll_report::collect::run::{LevelFacts, RecordedLevel, operations_together};
 use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::{Interruption, Times};
-use plimsoll_results::RecordedLevel;
 use plimsoll_stats::{Intervals, Statistics};
 use plimsoll_workload::Load;
 
@@ -103,7 +102,7 @@ fn judged(
     let confidence =
         intervals.as_ref().map_or_else(ConfidenceIntervals::default, |whole| ConfidenceIntervals::of(whole, measured));
     let answered = answered_in_it(&generator);
-    let about = About {
+    let about = LevelFacts {
         level: words,
         curve: None,
         varied: None,

@@ -3,10 +3,9 @@
 use plimsoll_drive::engine::Plan;
 use plimsoll_model::{Guarantees, Reason, Validity};
 use plimsoll_report::collect::comparison::MeasuredRun;
-use plimsoll_report::collect::run::{About, Answered, operations_together};
+use plimsoll_report::collect::run::{Answered, LevelFacts, RecordedLevel, operations_together};
 use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::{IterationKind, MovedNumber, OUTSIDE_THE_PHASE, ServerCounters, ServerSide, Times};
-use plimsoll_results::RecordedLevel;
 use plimsoll_stats::{Intervals, Statistics};
 use plimsoll_workload::{DataSource, Workload};
 
@@ -136,17 +135,16 @@ impl LevelResult {
     }
 
     /// A level that could not be run at all: nothing, and why.
-    pub fn not_run(plan: &Plan, words: String, error: &impl std::fmt::Display) -> Self {
+    pub fn not_run(plan: &Plan, level: String, error: &impl std::fmt::Display) -> Self {
         let (clients, depth) = (u64::from(plan.clients()), plan.depth);
         let asked_per_s = plan.asked_rate();
         let reasons = vec![Reason::invalid(error.to_string())];
         let validity = Validity::of(reasons.clone());
-        let about = About { level: words, clients, depth, asked_per_s, pace: pace(plan), validity, ..About::default() };
+        let pace = pace(plan);
+        let about = LevelFacts { level, clients, depth, asked_per_s, pace, validity, ..LevelFacts::default() };
         let statistics = no_statistics(plan);
         let judgement = Judgement { reasons, ..Judgement::default() };
-        let (span_ns, iterations, threads, complete) = ((0, 0), 0, 0, false);
-        let generators_fault = None;
-        let recorded = RecordedLevel { statistics, span_ns, iterations, about, threads, complete, generators_fault };
+        let recorded = RecordedLevel { statistics, about, ..RecordedLevel::default() };
         Self { recorded, intervals: None, part: None, judgement }
     }
 
@@ -188,7 +186,7 @@ impl LevelResult {
     }
 
     /// All facts besides its transactions.
-    pub fn about(&self) -> &About {
+    pub fn about(&self) -> &LevelFacts {
         &self.recorded.about
     }
 

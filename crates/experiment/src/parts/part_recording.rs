@@ -6,8 +6,9 @@ use anyhow::Context;
 use plimsoll_drive::engine::PlanPart;
 use plimsoll_model::{Names, Reason};
 use plimsoll_recording::folder::{Progress, Recording, Stage};
+use plimsoll_report::collect::run::RecordedLevel;
 use plimsoll_report::findings::{Run, Source};
-use plimsoll_results::RecordedLevel;
+use plimsoll_results::read_level;
 use plimsoll_results::record::Measurement;
 use plimsoll_results::recording_findings::measured;
 use plimsoll_stats::{Intervals, Statistics};
@@ -93,7 +94,7 @@ impl PartRecording {
             anyhow::bail!("its level {number} is {}, not {}", own.words, level_spec.words);
         }
         let Some(part) = self.recording.part(stage)? else {
-            let level = RecordedLevel::read(&stage.about)?;
+            let level = read_level(&stage.about)?;
             let why = level.about.validity.reasons.first().map_or("part.zst is missing", String::as_str);
             anyhow::bail!("{why}");
         };
@@ -101,7 +102,7 @@ impl PartRecording {
             serde_json::from_slice(&part).context("part.zst is damaged, or another version of Plimsoll wrote it")?;
         let (statistics, _) = self.recording.statistics(stage, names)?;
         let intervals = self.recording.intervals(stage)?;
-        let level = RecordedLevel::read(&stage.about)?;
+        let level = read_level(&stage.about)?;
         Ok(Measured { statistics, intervals, result, level, stage: stage.clone() })
     }
 }

@@ -95,8 +95,8 @@ fn a_moment_without_it_costs_the_slowest_request() {
     let moved: Vec<&str> = ran.about().generator.moved.iter().map(|moved| moved.number.as_str()).collect();
     assert_eq!(moved, ["max"]);
     assert!(
-        ran.recorded().cautions().iter().any(|said| said.contains("max would be")),
+        plimsoll_results::cautions(ran.recorded()).iter().any(|said| said.contains("max would be")),
         "{:?}",
-        ran.recorded().cautions()
+        plimsoll_results::cautions(ran.recorded())
     );
 }

@@ -1,125 +1,17 @@
 //! Findings of a run: every load level by itself, and all together.
 
-use plimsoll_model::{ClockGranularity, Coverage, Group, Guarantees, Names, Reason};
+use plimsoll_model::{ClockGranularity, Coverage, Group, Names, Reason};
 use plimsoll_stats::{Accumulator, GroupKey, Options, Statistics};
-use serde::{Deserialize, Serialize};
 
+pub use super::level::{Answered, LevelFacts, RecordedLevel};
 use super::{SECOND, StatusName, answers, channels, curves, depth, interference, repeats, rows, sizes, span};
-use crate::findings::{
-    ClientSpread, Fairness, Findings, Generator, Interruption, Interval, IterationKind, Kind, Overhead, Parameter,
-    QueueDepth, Run, ServerCounters, ServerSide, SessionRequests, ShortReads, Silence, Source, Stage, Users, Validity,
-    WorkloadShare,
-};
-
-/// One load level as it was measured.
-pub struct Level<'a> {
-    /// The transactions of its measured phase.
-    pub statistics: &'a Statistics,
-    /// First and last instant of the measured phase, ns since the Unix epoch.
-    pub span_ns: (i64, i64),
-    /// Iterations that ended in it.
-    pub iterations: u64,
-    /// The other facts: identity of the stage, generator, fairness, failures and the reason if it is not valid. Its numbers are computed
-    /// here.
-    pub about: About,
-}
-
-/// Requests that users ask for, and that were answered in the measured phase, whenever they were meant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answered {
-    /// How many.
-    pub requests: u64,
-    /// File data read, bytes.
-    pub read_bytes: u64,
-    /// File data written, bytes.
-    pub written_bytes: u64,
-}
-
-/// Facts about a load level besides its transactions.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct About {
-    /// The load in words.
-    pub level: String,
-    /// The load curve that it is a point of, where there are several.
-    pub curve: Option<String>,
-    /// The parameter that was varied, and its value here.
-    #[serde(default)]
-    pub varied: Option<Parameter>,
-    /// Whose load it is, and beside whose; `None` in a run of one workload.
-    #[serde(default)]
-    pub share: Option<WorkloadShare>,
-    /// Clients.
-    pub clients: u64,
-    /// Actions that a client keeps outstanding at most.
-    pub depth: u32,
-    /// Where the server was to take the data that clients read from, `cache` or `disk`; `None` where the workload does not say.
-    #[serde(default)]
-    pub claimed_source: Option<String>,
-    /// Iterations asked for, 1/s.
-    pub asked_per_s: Option<f64>,
-    /// Other parameters of the load, in words.
-    #[serde(default)]
-    pub pace: Vec<String>,
-    /// Operations answered in the phase, whenever they were due; `None` in recordings from before this was counted.
-    #[serde(default)]
-    pub answered: Option<Answered>,
-    /// Statistics of the operations per second; `None` if unknown, or if the data for it was not kept.
-    #[serde(default)]
-    pub operations_per_s_interval: Option<Interval>,
-    /// Of the mean response time, s; likewise.
-    #[serde(default)]
-    pub response_mean_interval: Option<Interval>,
-    /// Whether the generator kept up.
-    pub generator: Generator,
-    /// How the server shared itself.
-    pub fairness: Fairness,
-    /// Comparison of the clients.
-    #[serde(default)]
-    pub spread: ClientSpread,
-    /// Failed actions: cause and number.
-    pub failures: Vec<(String, u64)>,
-    /// The server's own metrics, if requested.
-    #[serde(default)]
-    pub server: Option<ServerSide>,
-    /// The server's own counters, if requested.
-    #[serde(default)]
-    pub counters: Option<ServerCounters>,
-    /// The server's guarantees; `None` in recordings from before they were recorded.
-    #[serde(default)]
-    pub guarantees: Option<Guarantees>,
-    /// Connections made.
-    pub connections: u64,
-    /// Times without any answer.
-    #[serde(default)]
-    pub silence: Silence,
-    /// Reads that returned fewer bytes than asked for.
-    #[serde(default)]
-    pub short_reads: ShortReads,
-    /// That it was stopped before its end.
-    #[serde(default)]
-    pub interruption: Option<Interruption>,
-    /// Whether the numbers may be used.
-    pub validity: Validity,
-    /// Users with schedules; `None` if there are none.
-    #[serde(default)]
-    pub users: Option<u64>,
-    /// Time from the end of the phase until the last iteration that was due in it had ended or was given up, s; `None` without a
-    /// schedule, and in recordings from before this was counted.
-    #[serde(default)]
-    pub overtime_s: Option<f64>,
-    /// Iterations by kind.
-    #[serde(default)]
-    pub iterations: Vec<IterationKind>,
-    /// Session requests outside of the measured phase.
-    #[serde(default)]
-    pub session_requests: Vec<SessionRequests>,
-}
+use crate::findings::{Findings, Generator, Kind, Overhead, QueueDepth, Run, Source, Stage, Users, Validity};
 
 impl Findings {
     /// Everything a report shows of one run. `names` must be the set that the transactions' symbols are from.
     pub fn collect_run(
         run: Run,
-        levels: &[Level<'_>],
+        levels: &[&RecordedLevel],
         names: &Names,
         source: Source,
         status_name: StatusName,
@@ -129,10 +21,10 @@ impl Findings {
         // Calls in a local directory are not the server's work: only their own levels show them.
         let is_local = |number| run.calls.as_ref().is_some_and(|calls| calls.is_local(number));
         // Of several workloads the whole is what all did at the same time.
-        let is_whole = |level: &Level<'_>| level.about.share.as_ref().is_none_or(|share| !share.beside.is_empty());
+        let is_whole = |level: &RecordedLevel| level.about.share.as_ref().is_none_or(|share| !share.beside.is_empty());
         let remote = (0..).zip(levels).filter(|(number, level)| !is_local(*number) && is_whole(level));
         let remote = remote.map(|(_, level)| level);
-        remote.for_each(|level| all.merge(level.statistics));
+        remote.for_each(|level| all.merge(&level.statistics));
         let mut findings = Findings::collect(&all, &coverage(levels), names, source, status_name);
         // Connections of different levels have the same numbers.
         findings.channels = None;
@@ -169,10 +61,10 @@ impl Findings {
 impl Findings {
     /// Findings of captures that are the points of one load curve: one level each, with a load that Plimsoll did not generate. Their
     /// statistics must not contain names, because each has a different set.
-    pub fn collect_points(levels: &[Level<'_>], source: Source, status_name: StatusName) -> Findings {
+    pub fn collect_points(levels: &[&RecordedLevel], source: Source, status_name: StatusName) -> Findings {
         let headline = levels.first().map(|level| level.statistics.headline()).unwrap_or_default();
         let mut all = Statistics::new(Options { headline, slowest: 0, ..Options::default() });
-        levels.iter().for_each(|level| all.merge(level.statistics));
+        levels.iter().for_each(|level| all.merge(&level.statistics));
         let mut findings = Findings::collect(&all, &coverage(levels), &Names::default(), source, status_name);
         findings.channels = None;
         findings.stages =
@@ -185,13 +77,13 @@ impl Findings {
 
 /// The response time that leads. All levels of a workload are loaded in the same way; where one of several has a schedule and another has
 /// none, it is the one that both have.
-fn headline(levels: &[Level<'_>]) -> plimsoll_stats::Headline {
+fn headline(levels: &[&RecordedLevel]) -> plimsoll_stats::Headline {
     let mut all = levels.iter().map(|level| level.statistics.headline());
     let first = all.next().unwrap_or_default();
     if all.all(|other| other == first) { first } else { plimsoll_stats::Headline::Response }
 }
 
-fn coverage(levels: &[Level<'_>]) -> Coverage {
+fn coverage(levels: &[&RecordedLevel]) -> Coverage {
     // A level that could not be run has none.
     let spans = || levels.iter().map(|level| level.span_ns).filter(|(first, last)| first < last);
     let granularity = levels.iter().find_map(|level| level.about.generator.clock_granularity_s);
@@ -208,12 +100,12 @@ fn coverage(levels: &[Level<'_>]) -> Coverage {
 }
 
 /// The most connections at a time.
-fn connections(levels: &[Level<'_>]) -> u64 {
-    let shared = |level: &&Level<'_>| {
-        level.about.share.as_ref().is_some_and(|share| share.round == 0 && !share.beside.is_empty())
-    };
-    let at_once = levels.iter().filter(shared).map(|level| level.about.connections).sum();
-    levels.iter().map(|level| level.about.connections).max().unwrap_or(0).max(at_once)
+fn connections(levels: &[&RecordedLevel]) -> u64 {
+    let is_shared =
+        |about: &&LevelFacts| about.share.as_ref().is_some_and(|share| share.round == 0 && !share.beside.is_empty());
+    let facts = || levels.iter().map(|level| &level.about);
+    let at_once = facts().filter(is_shared).map(|about| about.connections).sum();
+    facts().map(|about| about.connections).max().unwrap_or(0).max(at_once)
 }
 
 /// The verdict of the whole is that of its worst level; each reason keeps its own.
@@ -229,18 +121,18 @@ fn together(stages: &[Stage], own: Validity) -> Validity {
     Validity::of(reasons)
 }
 
-fn stage(number: u32, level: &Level<'_>, names: &Names, status_name: StatusName) -> Stage {
+fn stage(number: u32, level: &RecordedLevel, names: &Names, status_name: StatusName) -> Stage {
     let (first, last) = level.span_ns;
     let span = span(&Coverage { first_ns: Some(first), last_ns: Some(last), ..Coverage::default() });
     let seconds = span.elapsed_s.filter(|&s| s > 0.0);
     let rate = |amount: u64| seconds.map_or(0.0, |s| amount as f64 / s);
-    let sum = operations_together(level.statistics);
+    let sum = operations_together(&level.statistics);
     let about = level.about.clone();
-    let answered = about.answered.unwrap_or_else(|| meant(level.statistics, &sum));
+    let answered = about.answered.unwrap_or_else(|| meant(&level.statistics, &sum));
     let duration_s = span.elapsed_s.zip(about.overtime_s).map(|(phase, more)| phase + more);
     let mut failures = about.failures;
     failures.sort_by_key(|(cause, count)| (std::cmp::Reverse(*count), cause.clone()));
-    let operations = rows::operations(level.statistics, status_name);
+    let operations = rows::operations(&level.statistics, status_name);
     let moved_per_s = rate(answered.read_bytes) + rate(answered.written_bytes);
     let users = about.users.map(|users| {
         let users = Users::of(users, about.generator.never_sent, &about.iterations, duration_s);
@@ -278,8 +170,8 @@ fn stage(number: u32, level: &Level<'_>, names: &Names, status_name: StatusName)
         response_time_from_intended: sum.from_intended().and_then(rows::times_of),
         overhead,
         operations,
-        groups: rows::groups(level.statistics),
-        queue_depth: depth::queue_depth(level.statistics),
+        groups: rows::groups(&level.statistics),
+        queue_depth: depth::queue_depth(&level.statistics),
         generator: Generator {
             cpu_per_operation_s: (answered.requests > 0).then(|| about.generator.cpu_s / answered.requests as f64),
             ..about.generator
@@ -288,7 +180,7 @@ fn stage(number: u32, level: &Level<'_>, names: &Names, status_name: StatusName)
         spread: about.spread,
         server: about.server,
         counters: about.counters,
-        channels: channels::channels(level.statistics, names, Some(level.span_ns)),
+        channels: channels::channels(&level.statistics, names, Some(level.span_ns)),
         guarantees: about.guarantees,
         silence: about.silence,
         short_reads: about.short_reads,

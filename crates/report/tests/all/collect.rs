@@ -236,7 +236,7 @@ fn what_is_collected_keeps_to_the_schema() {
 
 #[test]
 fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
-    use plimsoll_report::collect::run::{About, Level};
+    use plimsoll_report::collect::run::{LevelFacts, RecordedLevel};
     use plimsoll_report::findings::{Run, Stage};
     let read = Procedure::of(Protocol::Smb2, 8);
     let scheduled = |at: i64, took: i64| {
@@ -256,21 +256,22 @@ fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
     let ended = |ms: i64, outcome: Outcome| Transaction { outcome, status: Some(0xC000_0001), ..scheduled(ms, 5) };
     let (expected, refused, failed) = (Outcome::Expected, Outcome::Refused, Outcome::Failed);
     let second = statistics(&[ended(2010, expected), ended(2020, refused), ended(2030, failed), ended(2040, failed)]);
-    let level = |statistics, from: i64, reasons: &[&str]| Level {
+    let level = |statistics, from: i64, reasons: &[&str]| RecordedLevel {
         statistics,
         span_ns: (from * MS, (from + 500) * MS),
         iterations: 2,
-        about: About {
+        about: LevelFacts {
             level: "4 clients".into(),
             curve: None,
             validity: Validity::of(reasons.iter().map(|&reason| plimsoll_model::Reason::invalid(reason))),
             failures: vec![("b".into(), 1), ("a".into(), 2)],
-            ..About::default()
+            ..LevelFacts::default()
         },
+        ..RecordedLevel::default()
     };
-    let levels = [level(&first, 0, &[]), level(&second, 2000, &["it was late"])];
+    let levels = [level(first, 0, &[]), level(second, 2000, &["it was late"])];
     let run = Run { target: "smb://host".into(), ..Run::default() };
-    let findings = Findings::collect_run(run, &levels, &Names::default(), Source::default(), status_name);
+    let findings = Findings::collect_run(run, &levels.each_ref(), &Names::default(), Source::default(), status_name);
     assert_eq!(findings.stages.len(), 2);
     let stage = &findings.stages[0];
     assert_eq!(stage.count, 2, "logging on is no operation of a user");
@@ -306,7 +307,7 @@ fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
 /// Operations of a local directory are in no sum, no rate and no table of the server.
 #[test]
 fn calls_in_a_local_directory_are_in_no_sum() {
-    use plimsoll_report::collect::run::{About, Level};
+    use plimsoll_report::collect::run::{LevelFacts, RecordedLevel};
     use plimsoll_report::findings::Run;
     use plimsoll_report::findings::calls::{CallPhase, Calls};
     let remote = [1, 2].map(|at| transaction(Procedure::of(Protocol::Smb2, 8), at, Some(2)));
@@ -316,18 +317,19 @@ fn calls_in_a_local_directory_are_in_no_sum() {
         transactions.iter().for_each(|t| statistics.record(t));
         statistics
     };
-    let both = [statistics(&remote), statistics(&local)];
-    let level = |(statistics, words): (_, &str)| Level {
+    let both = [(statistics(&remote), "random"), (statistics(&local), "random, local")];
+    let level = |(statistics, words): (_, &str)| RecordedLevel {
         statistics,
         span_ns: (0, 500 * MS),
         iterations: 1,
-        about: About { level: words.into(), ..About::default() },
+        about: LevelFacts { level: words.into(), ..LevelFacts::default() },
+        ..RecordedLevel::default()
     };
-    let levels: Vec<Level<'_>> = both.iter().zip(["random", "random, local"]).map(level).collect();
+    let [first, second] = both.map(level);
     let phase = |stage, local| CallPhase { stage, local, call: "random".into(), ..CallPhase::default() };
     let calls = Calls { phases: vec![phase(0, false), phase(1, true)], ..Calls::default() };
     let run = Run { calls: Some(Box::new(calls)), ..Run::default() };
-    let findings = Findings::collect_run(run, &levels, &Names::default(), Source::default(), status_name);
+    let findings = Findings::collect_run(run, &[&first, &second], &Names::default(), Source::default(), status_name);
     let counted = |rows: &[plimsoll_report::findings::OperationRow]| {
         rows.iter().map(|row| (row.protocol.clone(), row.count)).collect::<Vec<_>>()
     };
@@ -348,20 +350,19 @@ fn calls_in_a_local_directory_are_in_no_sum() {
 /// A level's reason for being invalid does not apply to other levels, and does not replace its other reasons.
 #[test]
 fn each_reason_of_a_run_keeps_its_own_verdict() {
-    use plimsoll_report::collect::run::{About, Level};
+    use plimsoll_report::collect::run::{LevelFacts, RecordedLevel};
     use plimsoll_report::findings::Run;
-    let mut statistics = Statistics::new(Options::default());
-    statistics.record(&transaction(find_first(), 1, Some(1)));
-    let level = |words: &str, reasons: Vec<Reason>| Level {
-        statistics: &statistics,
-        span_ns: (0, 500 * MS),
-        iterations: 1,
-        about: About { level: words.into(), validity: Validity::of(reasons), ..About::default() },
+    let level = |words: &str, reasons: Vec<Reason>| {
+        let mut statistics = Statistics::default();
+        statistics.record(&transaction(find_first(), 1, Some(1)));
+        let about = LevelFacts { level: words.into(), validity: Validity::of(reasons), ..LevelFacts::default() };
+        RecordedLevel { statistics, span_ns: (0, 500 * MS), iterations: 1, about, ..RecordedLevel::default() }
     };
     let interrupted = || Reason::partial("interrupted");
     let levels =
         [level("1 client", vec![interrupted()]), level("2 clients", vec![interrupted(), Reason::invalid("late")])];
-    let findings = Findings::collect_run(Run::default(), &levels, &Names::default(), Source::default(), status_name);
+    let findings =
+        Findings::collect_run(Run::default(), &levels.each_ref(), &Names::default(), Source::default(), status_name);
     let said: Vec<(Verdict, &str)> = findings.validity.each_reason().collect();
     assert_eq!(said[0], (Verdict::Invalid, "At 2 clients: late"));
     assert_eq!(
@@ -380,7 +381,7 @@ fn each_reason_of_a_run_keeps_its_own_verdict() {
 /// waits for the server, 150 wait for that one.
 #[test]
 fn under_a_schedule_the_time_from_the_intended_start_leads() {
-    use plimsoll_report::collect::run::{About, Level};
+    use plimsoll_report::collect::run::{LevelFacts, RecordedLevel};
     use plimsoll_report::findings::{Headline, Run};
     let read = Procedure::of(Protocol::Smb2, 8);
     let collected = |headline: plimsoll_stats::Headline| {
@@ -397,9 +398,10 @@ fn under_a_schedule_the_time_from_the_intended_start_leads() {
             t.timeline.intended = Some(intended * MS);
             statistics.record(&t);
         }
-        let about = About { level: "100 iterations per second".into(), ..About::default() };
-        let level = Level { statistics: &statistics, span_ns: (0, 5_000 * MS), iterations: 500, about };
-        Findings::collect_run(Run::default(), &[level], &Names::default(), Source::default(), status_name)
+        let about = LevelFacts { level: "100 iterations per second".into(), ..LevelFacts::default() };
+        let span_ns = (0, 5_000 * MS);
+        let level = RecordedLevel { statistics, span_ns, iterations: 500, about, ..RecordedLevel::default() };
+        Findings::collect_run(Run::default(), &[&level], &Names::default(), Source::default(), status_name)
     };
     let closed = collected(plimsoll_stats::Headline::Response);
     let scheduled = collected(plimsoll_stats::Headline::FromIntended);

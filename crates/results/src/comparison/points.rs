@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_model::Validity;
 use plimsoll_report::collect::StatusName;
-use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint, MeasuredRun};
-use plimsoll_report::collect::run::{About, Level};
+use plimsoll_report::collect::comparison::{Contestant, LevelRuns, MeasuredRun};
+use plimsoll_report::collect::run::{LevelFacts, RecordedLevel};
 use plimsoll_report::findings::{Findings, Source};
 
 use plimsoll_stats::{Intervals, Statistics};
@@ -174,20 +174,6 @@ fn side(
     read: Vec<CurvePoint>,
     (filters, status_name): (&[String], StatusName),
 ) -> ComparedSide {
-    let about = |(point, read): (&Point, &CurvePoint)| About {
-        level: point.level(),
-        clients: point.load,
-        depth: 1,
-        connections: read.connections,
-        validity: read.validity.clone(),
-        ..About::default()
-    };
-    let abouts: Vec<About> = points.iter().zip(&read).map(about).collect();
-    let levels: Vec<Level<'_>> = read
-        .iter()
-        .zip(abouts)
-        .map(|(read, about)| Level { statistics: &read.statistics, span_ns: read.span_ns, iterations: 0, about })
-        .collect();
     let source = Source {
         tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
         inputs: points.iter().map(|point| point.file.display().to_string()).collect(),
@@ -195,22 +181,24 @@ fn side(
         vantage: read.first().map_or("wire", |read| read.vantage).to_owned(),
         about: Default::default(),
     };
-    let findings = Findings { name: name.to_owned(), ..Findings::collect_points(&levels, source, status_name) };
-    drop(levels);
-    let levels = points.iter().zip(read).map(|(point, read)| LevelRuns {
-        level: point.level(),
-        point: Some(LoadPoint {
-            curve: None,
+    let level = |(point, read): (Point, CurvePoint)| {
+        let CurvePoint { statistics, intervals, span_ns, connections, validity, vantage: _ } = read;
+        let about = LevelFacts {
             level: point.level(),
-            load: point.load as f64,
-            pace: Vec::new(),
-            outstanding: point.load,
-            valid: read.validity.valid,
-            iteration: None,
-        }),
-        runs: vec![MeasuredRun { span_ns: read.span_ns, intervals: read.intervals }],
-    });
-    ComparedSide { contestant: Contestant { findings, levels: levels.collect() }, unfinished: None }
+            clients: point.load,
+            depth: 1,
+            connections,
+            validity,
+            ..LevelFacts::default()
+        };
+        let level = RecordedLevel { statistics, span_ns, about, ..RecordedLevel::default() };
+        let runs = vec![MeasuredRun { span_ns, intervals }];
+        (LevelRuns { level: point.level(), point: Some(level.point()), runs }, level)
+    };
+    let (levels, recorded): (Vec<_>, Vec<_>) = points.into_iter().zip(read).map(level).unzip();
+    let recorded: Vec<&RecordedLevel> = recorded.iter().collect();
+    let findings = Findings { name: name.to_owned(), ..Findings::collect_points(&recorded, source, status_name) };
+    ComparedSide { contestant: Contestant { findings, levels }, unfinished: None }
 }
 
 #[cfg(test)]

@@ -6,10 +6,11 @@ use anyhow::bail;
 use plimsoll_recording::folder::{Recording, Stage};
 use plimsoll_report::collect::StatusName;
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint, MeasuredRun};
+use plimsoll_report::collect::run::RecordedLevel;
 use plimsoll_report::findings::Findings;
 
 use super::{ComparedSide, WHOLE_CAPTURE};
-use crate::RecordedLevel;
+use crate::read_level;
 use crate::record::Measurement;
 use crate::recording_findings::{findings, incomplete, measured};
 
@@ -34,7 +35,7 @@ pub fn runs(folder: &Path) -> anyhow::Result<Vec<RecordedRun>> {
     let recording = Recording::open(folder)?;
     has_all_of_its_report(&recording, folder)?;
     let run = |stage: &Stage| {
-        let recorded = stage.level.as_ref().map(|_| RecordedLevel::read(&stage.about)).transpose()?;
+        let recorded = stage.level.as_ref().map(|_| read_level(&stage.about)).transpose()?;
         let level = words(recorded.as_ref().map(RecordedLevel::point).as_ref());
         let whole = recording.manifest.validity.as_ref();
         let validity = recorded.as_ref().map(|recorded| &recorded.about.validity).or(whole);
@@ -112,7 +113,7 @@ fn levels(recording: &Recording) -> anyhow::Result<Vec<LevelRuns>> {
 /// Where a load level lies; `None` of a capture.
 fn point(stage: &Stage) -> anyhow::Result<Option<LoadPoint>> {
     let Some(level) = &stage.level else { return Ok(None) };
-    Ok(Some(LoadPoint { level: level.clone(), ..RecordedLevel::read(&stage.about)?.point() }))
+    Ok(Some(LoadPoint { level: level.clone(), ..read_level(&stage.about)?.point() }))
 }
 
 /// A load in words. Repeats are the same load; points of other curves are not.
