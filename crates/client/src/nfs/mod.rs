@@ -16,5 +16,5 @@ pub(crate) use jobs::{JobId, Jobs, Release, never_sent};
 pub(crate) use last_identity::LastIdentity;
 pub(crate) use transfer::Transfer;
 pub(crate) use unstable::{Unstable, durability};
-pub(crate) use walk::{Facts, Walk};
+pub(crate) use walk::{Facts, SparePaths, Walk, paths};
 pub(crate) use wanted::{MOST, Wanted};

@@ -2,6 +2,32 @@
 
 use std::ops::Range;
 
+use super::Handles;
+use super::entries::Bytes;
+use crate::operation::Operation;
+
+/// The paths of an operation that opens nothing; and of each, whether all of it is looked up, or all but its last part.
+pub(crate) fn paths<'a>(operation: &Operation<'a>) -> [Option<(&'a str, bool)>; 2] {
+    match *operation {
+        Operation::Getattr { path }
+        | Operation::Query { path, .. }
+        | Operation::Find { path, .. }
+        | Operation::Setattr { path, .. }
+        | Operation::Access { path }
+        | Operation::List { path }
+        | Operation::ListNames { path }
+        | Operation::Readlink { path } => [Some((path, true)), None],
+        Operation::Lookup { path }
+        | Operation::Mkdir { path }
+        | Operation::Rmdir { path }
+        | Operation::Remove { path }
+        | Operation::Symlink { path, .. } => [Some((path, false)), None],
+        Operation::Rename { from, to } => [Some((from, false)), Some((to, false))],
+        Operation::Link { from, to } => [Some((from, true)), Some((to, false))],
+        _ => [None, None],
+    }
+}
+
 /// Facts about a file or directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
@@ -52,6 +78,42 @@ impl<H> Walk<H> {
     /// The last part, which will be made or removed in the directory at the end of the walk.
     pub(crate) fn name(&self) -> &[u8] {
         self.path.rsplit('/').next().unwrap_or_default().as_bytes()
+    }
+}
+
+/// Texts of walks that have ended, whose memory is used again.
+#[derive(Debug, Default)]
+pub(crate) struct SparePaths(Vec<String>);
+
+impl SparePaths {
+    /// Maximum number of texts.
+    const MOST: usize = 16;
+    /// Maximum length of a text, bytes.
+    const LENGTH: usize = 256;
+
+    /// Walks of these paths, from the longest part of each whose handle is known.
+    pub(crate) fn walks<H: Bytes>(
+        &mut self,
+        paths: [Option<(&str, bool)>; 2],
+        handles: &mut Handles<H>,
+    ) -> [Option<Walk<H>>; 2] {
+        paths.map(|path| {
+            let (path, whole) = path?;
+            let (at, handle) = handles.longest(path, whole);
+            let mut text = self.0.pop().unwrap_or_default();
+            text.push_str(path);
+            Some(Walk::new(text, whole, at, handle))
+        })
+    }
+
+    /// Keeps the texts of walks.
+    pub(crate) fn keep<H>(&mut self, walks: &mut [Option<Walk<H>>; 2]) {
+        for mut walk in walks.iter_mut().filter_map(Option::take) {
+            if self.0.len() < Self::MOST && walk.path.len() <= Self::LENGTH {
+                walk.path.clear();
+                self.0.push(walk.path);
+            }
+        }
     }
 }
 

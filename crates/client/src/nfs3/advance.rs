@@ -38,11 +38,6 @@ const FILE_MODE: u32 = 0o644;
 /// Permission bits of directories that are made.
 const DIRECTORY_MODE: u32 = 0o755;
 
-/// Texts kept to be used again, at most.
-const SPARE: usize = 16;
-/// Bytes of one that is kept, at most.
-const SPARE_LENGTH: usize = 256;
-
 impl NfsClient {
     /// Sends the next call of a job, or ends the job if none is left.
     pub(super) fn advance(&mut self, id: JobId, now: i64, out: &mut Outbox, events: &mut dyn Events) {
@@ -71,12 +66,7 @@ impl NfsClient {
     /// Ends a job that was taken out.
     pub(super) fn end(&mut self, id: JobId, mut job: Box<Job>, at: i64, events: &mut dyn Events) {
         let done = Done { tag: job.tag, at, result: job.result() };
-        for mut walk in job.walks.iter_mut().filter_map(Option::take) {
-            if self.spare.len() < SPARE && walk.path.len() <= SPARE_LENGTH {
-                walk.path.clear();
-                self.spare.push(walk.path);
-            }
-        }
+        self.spare.keep(&mut job.walks);
         self.jobs.release(id, job);
         events.done(done);
     }

@@ -8,7 +8,7 @@ use super::file::File;
 use super::job::{Goal, Job, Transfer, Walk};
 use crate::client::Events;
 use crate::joined::joined;
-use crate::nfs::{Wanted, never_sent};
+use crate::nfs::{Wanted, never_sent, paths};
 use crate::operation::{Caching, Cause, Disposition, Done, Failure, Kind, Operation, Reply, Ticket};
 use crate::outbox::Outbox;
 use plimsoll_wire::smb2::pattern::is_pattern;
@@ -117,33 +117,13 @@ impl NfsClient {
 
     /// The paths that must be walked first.
     fn walks(&mut self, operation: &Operation<'_>) -> [Option<Walk>; 2] {
-        let mut walk = |path: &str, whole| {
-            let (at, handle) = self.handles.longest(path, whole);
-            let mut text = self.spare.pop().unwrap_or_default();
-            text.push_str(path);
-            Some(Walk::new(text, whole, at, handle))
-        };
-        match *operation {
+        let paths = match *operation {
             Operation::Open { path, disposition, .. } | Operation::OpenEntry { path, disposition, .. } => {
-                [walk(path, matches!(disposition, Disposition::OpenExisting | Disposition::Truncate)), None]
+                [Some((path, matches!(disposition, Disposition::OpenExisting | Disposition::Truncate))), None]
             }
-            Operation::Getattr { path }
-            | Operation::Query { path, .. }
-            | Operation::Find { path, .. }
-            | Operation::Setattr { path, .. }
-            | Operation::Access { path }
-            | Operation::List { path }
-            | Operation::ListNames { path }
-            | Operation::Readlink { path } => [walk(path, true), None],
-            Operation::Lookup { path }
-            | Operation::Mkdir { path }
-            | Operation::Rmdir { path }
-            | Operation::Remove { path }
-            | Operation::Symlink { path, .. } => [walk(path, false), None],
-            Operation::Rename { from, to } => [walk(from, false), walk(to, false)],
-            Operation::Link { from, to } => [walk(from, true), walk(to, false)],
-            _ => [None, None],
-        }
+            _ => paths(operation),
+        };
+        self.spare.walks(paths, &mut self.handles)
     }
 }
 

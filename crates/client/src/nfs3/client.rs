@@ -1,6 +1,5 @@
 //! The client: its state and its interface.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError};
 
@@ -14,10 +13,10 @@ use super::job::{Goal, Job, Jobs};
 use super::options::{NfsLimits, NfsOptions, PROGRAM, VERSION};
 use crate::calls::{Call, Ending, Identity};
 use crate::client::{Arrived, Client, Events, Framing};
-use crate::nfs::{Handles, JobId, LastIdentity, never_sent};
+use crate::nfs::{Handles, JobId, LastIdentity, SparePaths, never_sent};
 use crate::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
 use crate::outbox::Outbox;
-use crate::rpc::{self, Arrival, Connection, Context, Opened};
+use crate::rpc::{Arrival, Connection, Context, Opened};
 
 /// The procedure number of READ.
 const READ: u32 = 6;
@@ -33,8 +32,7 @@ pub struct NfsClient {
     pub(super) handles: Handles<FileHandle>,
     pub(super) last_identity: LastIdentity,
     pub(super) files: Files,
-    /// Empty texts, to be paths again.
-    pub(super) spare: Vec<String>,
+    pub(super) spare: SparePaths,
     pub(super) limits: NfsLimits,
     /// The server has no READDIRPLUS.
     pub(super) without_plus: bool,
@@ -87,7 +85,7 @@ impl NfsClient {
             handles: Handles::new(options.root),
             last_identity: LastIdentity::default(),
             files: Files::default(),
-            spare: Vec::new(),
+            spare: SparePaths::default(),
             limits: options.limits.get().copied().unwrap_or(NfsLimits::UNKNOWN),
             without_plus: false,
             guarantees: Guarantees::default(),
@@ -140,17 +138,7 @@ impl NfsClient {
     /// # Errors
     /// The cause for which the connection is of no use any more.
     fn arrived(&mut self, record: &Arrived<'_>, out: &mut Outbox, events: &mut dyn Events) -> Result<(), Cause> {
-        thread_local! {
-            /// One for all clients of a thread: records of several fragments are rare.
-            static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-        }
-        let mut scratch = SCRATCH.take();
-        let kept = rpc::unmarked(record.head, &mut scratch);
-        let length = usize::try_from(record.length).unwrap_or(usize::MAX).saturating_sub(rpc::marks(record.head));
-        let arrival = Arrival { kept, length, at: (record.first, record.last) };
-        let taken = self.reply(&arrival, out, events);
-        SCRATCH.set(scratch);
-        taken
+        Arrival::of(record, |arrival| self.reply(arrival, out, events))
     }
 
     fn reply(&mut self, arrival: &Arrival<'_>, out: &mut Outbox, events: &mut dyn Events) -> Result<(), Cause> {

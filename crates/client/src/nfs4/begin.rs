@@ -9,7 +9,7 @@ use super::file::File;
 use super::job::{Goal, Job, Opening, Transfer, Walk};
 use crate::client::Events;
 use crate::joined::joined;
-use crate::nfs::{Wanted, never_sent};
+use crate::nfs::{Wanted, never_sent, paths};
 use crate::operation::{Access, Caching, Cause, Disposition, Done, Failure, Kind, Operation, Reply, Ticket};
 use crate::outbox::Outbox;
 
@@ -128,35 +128,15 @@ impl Nfs4Client {
 
     /// The paths to look up first.
     fn walks(&mut self, operation: &Operation<'_>, goal: &Goal) -> [Option<Walk>; 2] {
-        let mut walk = |path: &str, whole| {
-            let (at, handle) = self.handles.longest(path, whole);
-            let mut text = self.spare.pop().unwrap_or_default();
-            text.push_str(path);
-            Some(Walk::new(text, whole, at, handle))
-        };
-        match *operation {
+        let paths = match *operation {
             Operation::Open { path, .. } | Operation::OpenEntry { path, .. } => {
                 let looks =
                     matches!(goal, Goal::Open(Opening { any: true, .. }) | Goal::OpenDirectory { makes: false });
-                [walk(path, looks), None]
+                [Some((path, looks)), None]
             }
-            Operation::Getattr { path }
-            | Operation::Query { path, .. }
-            | Operation::Find { path, .. }
-            | Operation::Setattr { path, .. }
-            | Operation::Access { path }
-            | Operation::List { path }
-            | Operation::ListNames { path }
-            | Operation::Readlink { path } => [walk(path, true), None],
-            Operation::Lookup { path }
-            | Operation::Mkdir { path }
-            | Operation::Rmdir { path }
-            | Operation::Remove { path }
-            | Operation::Symlink { path, .. } => [walk(path, false), None],
-            Operation::Rename { from, to } => [walk(from, false), walk(to, false)],
-            Operation::Link { from, to } => [walk(from, true), walk(to, false)],
-            _ => [None, None],
-        }
+            _ => paths(operation),
+        };
+        self.spare.walks(paths, &mut self.handles)
     }
 }
 

@@ -19,7 +19,7 @@ use super::request_context::RequestContext;
 use super::session::{Part, Session};
 use super::trunk::{Last, Trunk};
 use crate::calls::Identity;
-use crate::nfs::{Handles, JobId, LastIdentity};
+use crate::nfs::{Handles, JobId, LastIdentity, SparePaths};
 use crate::operation::Cause;
 use crate::rpc::Connection;
 
@@ -91,8 +91,7 @@ pub struct Nfs4Client {
     /// Delegations, if it asks for them.
     pub(super) delegations: Option<Box<Delegations>>,
     pub(super) owners: Owners,
-    /// Empty strings for reuse as paths.
-    pub(super) spare: Vec<String>,
+    pub(super) spare: SparePaths,
     pub(super) agreed: Agreed,
     /// Client owner (the same after a reconnection) and verifier.
     pub(super) owner: Arc<[u8]>,
@@ -176,7 +175,7 @@ impl Nfs4Client {
             files: Files::default(),
             delegations: (options.delegations && options.minor_version > 0 && name.is_some()).then(Box::default),
             owners: Owners::new(0, 1),
-            spare: Vec::new(),
+            spare: SparePaths::default(),
             agreed: options.agreed.get().copied().unwrap_or(Agreed::UNKNOWN),
             owner: owner.into_bytes().into(),
             verifier: number.to_be_bytes(),

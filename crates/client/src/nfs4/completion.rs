@@ -11,11 +11,6 @@ use crate::client::Events;
 use crate::nfs::{JobId, never_sent};
 use crate::operation::{Cause, Done, Failure, Tag};
 
-/// Maximum number of strings kept for reuse.
-const SPARE: usize = 16;
-/// Maximum size of a string kept for reuse, bytes.
-const SPARE_LENGTH: usize = 256;
-
 impl Nfs4Client {
     /// Ends a job that was removed from the table.
     pub(super) fn end(&mut self, id: JobId, mut job: Box<Job>, at: i64, events: &mut dyn Events) {
@@ -44,12 +39,7 @@ impl Nfs4Client {
         }
         self.to_retransmit.retain(|one| one.job != id);
         let done = job.tag.map(|tag| Done { tag, at, result: job.result() });
-        for mut walk in job.walks.iter_mut().filter_map(Option::take) {
-            if self.spare.len() < SPARE && walk.path.len() <= SPARE_LENGTH {
-                walk.path.clear();
-                self.spare.push(walk.path);
-            }
-        }
+        self.spare.keep(&mut job.walks);
         self.jobs.release(id, job);
         if let Some(done) = done {
             events.done(done);

@@ -1,7 +1,5 @@
 //! Received messages: hands each response to its job, and then sends jobs that wait for slots.
 
-use std::cell::RefCell;
-
 use plimsoll_wire::nfs::v4::Reply as Results4;
 use plimsoll_wire::rpc::Verdict;
 use plimsoll_wire::xdr::Malformed;
@@ -12,7 +10,7 @@ use super::shapes;
 use crate::client::{Arrived, Events};
 use crate::operation::Cause;
 use crate::outbox::Outbox;
-use crate::rpc::{self, Arrival, Opened};
+use crate::rpc::{Arrival, Opened};
 
 impl Nfs4Client {
     /// Takes a record.
@@ -25,21 +23,14 @@ impl Nfs4Client {
         out: &mut Outbox,
         events: &mut dyn Events,
     ) -> Result<(), Cause> {
-        thread_local! {
-            /// One buffer for all clients of a thread, because records of several fragments are rare.
-            static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-        }
-        let mut scratch = SCRATCH.take();
-        let kept = rpc::unmarked(record.head, &mut scratch);
-        let length = usize::try_from(record.length).unwrap_or(usize::MAX).saturating_sub(rpc::marks(record.head));
-        let arrival = Arrival { kept, length, at: (record.first, record.last) };
-        let at = arrival.at.1;
-        let taken = if self.called_back(kept, at, out) { Ok(()) } else { self.reply(&arrival, out, events) };
-        if taken.is_ok() && self.over.is_none() {
+        let at = record.last;
+        Arrival::of(record, |arrival| {
+            if self.called_back(arrival.kept, at, out) { Ok(()) } else { self.reply(arrival, out, events) }
+        })?;
+        if self.over.is_none() {
             self.return_due(at, out, events);
         }
-        SCRATCH.set(scratch);
-        taken
+        Ok(())
     }
 
     fn reply(&mut self, arrival: &Arrival<'_>, out: &mut Outbox, events: &mut dyn Events) -> Result<(), Cause> {

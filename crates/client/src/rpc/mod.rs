@@ -20,7 +20,6 @@ use crate::outbox::Outbox;
 
 pub(crate) use arrival::Arrival;
 pub(crate) use data::Data;
-pub(crate) use framing::{marks, unmarked};
 pub(crate) use gss::Opened;
 use gss::{GssContext, Written};
 pub(crate) use sequential::{CallError, Limit, SequentialCalls};
