@@ -229,11 +229,10 @@ impl NfsClient {
 
     /// Procedures whose results contain only the status: SETATTR, REMOVE, RMDIR, RENAME, LINK.
     fn changed(&mut self, job: &mut Job, procedure: u32, results: &[u8]) -> Result<u32, Malformed> {
-        use plimsoll_wire::nfs::v3::{link, remove, rename, rmdir, setattr};
+        use plimsoll_wire::nfs::v3::{link, remove, rename, setattr};
         let answer = match procedure {
             2 => setattr::parse(results)?,
-            12 => remove::parse(results)?,
-            13 => rmdir::parse(results)?,
+            12 | 13 => remove::parse(results)?,
             14 => rename::parse(results)?,
             15 => link::parse(results)?,
             _ => return Err(Malformed),

@@ -25,7 +25,6 @@ pub mod readdirplus;
 pub mod readlink;
 pub mod remove;
 pub mod rename;
-pub mod rmdir;
 pub mod setattr;
 pub mod symlink;
 pub mod write;

@@ -166,7 +166,7 @@ fn arguments_of_names() {
     is_place(&lookup.what, b"name!");
     let remove: REMOVE3args<'_> = read_by_them(&v3::remove::Remove { object }, NFS_PROGRAM::NFSPROC3_REMOVE);
     is_place(&remove.object, b"name!");
-    let rmdir: RMDIR3args<'_> = read_by_them(&v3::rmdir::RemoveDir { object }, NFS_PROGRAM::NFSPROC3_RMDIR);
+    let rmdir: RMDIR3args<'_> = read_by_them(&v3::remove::RemoveDir { object }, NFS_PROGRAM::NFSPROC3_RMDIR);
     is_place(&rmdir.object, b"name!");
     let to = Place { directory: handle, name: b"other" };
     let theirs: RENAME3args<'_, '_> =
@@ -301,7 +301,7 @@ fn results_of_names() {
     let removed = REMOVE3res::Ok(REMOVE3resok { dir_wcc: change() });
     assert_eq!(read_by_us(&removed, v3::remove::parse), Answer::Done(()));
     let removed = RMDIR3res::Ok(RMDIR3resok { dir_wcc: wcc_data::default() });
-    assert_eq!(read_by_us(&removed, v3::rmdir::parse), Answer::Done(()));
+    assert_eq!(read_by_us(&removed, v3::remove::parse), Answer::Done(()));
     let renamed = RENAME3res::Ok(RENAME3resok { fromdir_wcc: change(), todir_wcc: wcc_data::default() });
     assert_eq!(read_by_us(&renamed, v3::rename::parse), Answer::Done(()));
     let linked = LINK3res::Ok(LINK3resok { file_attributes: known(), linkdir_wcc: change() });
@@ -405,7 +405,7 @@ fn refusals() {
     refused(&MKDIR3res::Err((status, MKDIR3resfail { dir_wcc: change() })), v3::mkdir::parse);
     refused(&SYMLINK3res::Err((status, SYMLINK3resfail { dir_wcc: change() })), v3::symlink::parse);
     refused(&REMOVE3res::Err((status, REMOVE3resfail { dir_wcc: change() })), v3::remove::parse);
-    refused(&RMDIR3res::Err((status, RMDIR3resfail { dir_wcc: change() })), v3::rmdir::parse);
+    refused(&RMDIR3res::Err((status, RMDIR3resfail { dir_wcc: change() })), v3::remove::parse);
     let renamed = RENAME3resfail { fromdir_wcc: change(), todir_wcc: change() };
     refused(&RENAME3res::Err((status, renamed)), v3::rename::parse);
     let linked = LINK3resfail { file_attributes: known(), linkdir_wcc: change() };

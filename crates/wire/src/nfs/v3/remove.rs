@@ -1,6 +1,6 @@
-//! REMOVE: removes a file.
+//! REMOVE and RMDIR: removes a file, or an empty directory.
 //!
-//! Spec: RFC 1813 3.3.12
+//! Spec: RFC 1813 3.3.12, RFC 1813 3.3.13
 
 use super::Place;
 use super::answer::{Answer, Call, changed};
@@ -8,13 +8,18 @@ use crate::xdr::Malformed;
 
 /// The call.
 #[derive(Clone, Copy, Debug)]
-pub struct Remove<'a> {
+pub struct Removal<'a, const PROCEDURE: u32> {
     /// What to remove.
     pub object: Place<'a>,
 }
 
-impl Call for Remove<'_> {
-    const PROCEDURE: u32 = 12;
+/// REMOVE.
+pub type Remove<'a> = Removal<'a, 12>;
+/// RMDIR.
+pub type RemoveDir<'a> = Removal<'a, 13>;
+
+impl<const PROCEDURE: u32> Call for Removal<'_, PROCEDURE> {
+    const PROCEDURE: u32 = PROCEDURE;
 
     #[inline]
     fn emit(&self, out: &mut Vec<u8>) {

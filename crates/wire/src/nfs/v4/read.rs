@@ -5,9 +5,9 @@
 use super::{Call, StateId};
 use crate::xdr::{Emit, Malformed, Strict, padding};
 
-/// The call.
+/// A call that reads.
 #[derive(Clone, Copy, Debug)]
-pub struct Read {
+pub struct Reading<const OPERATION: u32> {
     /// The open that it belongs to.
     pub state: StateId,
     /// From which byte on.
@@ -16,8 +16,11 @@ pub struct Read {
     pub count: u32,
 }
 
-impl Call for Read {
-    const OPERATION: u32 = 25;
+/// READ.
+pub type Read = Reading<25>;
+
+impl<const OPERATION: u32> Call for Reading<OPERATION> {
+    const OPERATION: u32 = OPERATION;
 
     #[inline]
     fn emit(&self, out: &mut Vec<u8>) {

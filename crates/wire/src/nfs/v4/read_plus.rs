@@ -2,30 +2,10 @@
 //!
 //! Spec: RFC 7862 15.10
 
-use super::{Call, StateId};
-use crate::xdr::{Emit, Malformed, Strict};
+use crate::xdr::{Malformed, Strict};
 
-/// The call.
-#[derive(Clone, Copy, Debug)]
-pub struct ReadPlus {
-    /// The open that it belongs to.
-    pub state: StateId,
-    /// From which byte on.
-    pub offset: u64,
-    /// How many bytes.
-    pub count: u32,
-}
-
-impl Call for ReadPlus {
-    const OPERATION: u32 = 68;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        self.state.emit(out);
-        out.put_u64(self.offset);
-        out.put_u32(self.count);
-    }
-}
+/// READ_PLUS.
+pub type ReadPlus = super::read::Reading<68>;
 
 /// A part of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

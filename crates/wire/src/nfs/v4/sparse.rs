@@ -5,41 +5,24 @@
 use super::{Call, StateId};
 use crate::xdr::{Emit, Malformed, Strict};
 
+/// A call for a range of an open file.
+#[derive(Clone, Copy, Debug)]
+pub struct OnRange<const OPERATION: u32> {
+    /// The open that it belongs to.
+    pub state: StateId,
+    /// Where the range begins.
+    pub offset: u64,
+    /// How many bytes.
+    pub length: u64,
+}
+
 /// ALLOCATE: reserves space, so that writes to the range do not fail for lack of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Allocate {
-    /// The open that it belongs to.
-    pub state: StateId,
-    /// Where the range begins.
-    pub offset: u64,
-    /// How many bytes.
-    pub length: u64,
-}
-
-impl Call for Allocate {
-    const OPERATION: u32 = 59;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        self.state.emit(out);
-        out.put_u64(self.offset);
-        out.put_u64(self.length);
-    }
-}
-
+pub type Allocate = OnRange<59>;
 /// DEALLOCATE: makes a hole.
-#[derive(Clone, Copy, Debug)]
-pub struct Deallocate {
-    /// The open that it belongs to.
-    pub state: StateId,
-    /// Where the range begins.
-    pub offset: u64,
-    /// How many bytes.
-    pub length: u64,
-}
+pub type Deallocate = OnRange<62>;
 
-impl Call for Deallocate {
-    const OPERATION: u32 = 62;
+impl<const OPERATION: u32> Call for OnRange<OPERATION> {
+    const OPERATION: u32 = OPERATION;
 
     #[inline]
     fn emit(&self, out: &mut Vec<u8>) {
