@@ -5,8 +5,8 @@ use plimsoll_wire::smb2::query_directory::Entries;
 use plimsoll_wire::smb2::reply::{Buffer, Why};
 use plimsoll_wire::smb2::{Answer, Malformed, Reply, information, status};
 use plimsoll_wire::smb2::{
-    change_notify, close, create, echo, flush, ioctl, lock, logoff, negotiate, oplock_break, query_directory,
-    query_info, read, session_setup, set_info, tree_connect, tree_disconnect, write,
+    change_notify, close, create, empty_body, flush, ioctl, lock, negotiate, oplock_break, query_directory, query_info,
+    read, session_setup, set_info, tree_connect, write,
 };
 
 use super::connection::RequestContext;
@@ -97,11 +97,11 @@ pub(super) fn read<'a>(reply: &Reply<'a>, what: &RequestContext) -> Result<Found
             done(session_setup::parse(reply)?, |step| Ok(Found::SessionSetup(step)))
         }
         RequestKind::TreeConnect => done(tree_connect::parse(reply)?, |share| Ok(Found::TreeConnected(share))),
-        RequestKind::TreeDisconnect => done(tree_disconnect::parse(reply)?, nothing),
-        RequestKind::Logoff => done(logoff::parse(reply)?, nothing),
+        RequestKind::TreeDisconnect => done(empty_body::parse::<empty_body::TreeDisconnect>(reply)?, nothing),
+        RequestKind::Logoff => done(empty_body::parse::<empty_body::Logoff>(reply)?, nothing),
         // CANCEL has no response.
         RequestKind::Cancel => Ok(Found::Nothing),
-        RequestKind::Echo => done(echo::parse(reply)?, nothing),
+        RequestKind::Echo => done(empty_body::parse::<empty_body::Echo>(reply)?, nothing),
         RequestKind::BreakAcknowledgement => done(oplock_break::parse(reply)?, |_| Ok(Found::Nothing)),
     }
 }

@@ -3,8 +3,9 @@
 //! Spec: MS-SMB2 3.2.4.2, 3.2.5.2, 3.2.5.3, 3.2.5.5
 
 use plimsoll_model::Outcome;
+use plimsoll_wire::smb2::empty_body::{Logoff, TreeDisconnect};
 use plimsoll_wire::smb2::ioctl::fsctl;
-use plimsoll_wire::smb2::{Reply, logoff, negotiate, session_setup, tree_connect, tree_disconnect};
+use plimsoll_wire::smb2::{Reply, negotiate, session_setup, tree_connect};
 
 use super::answers::Found;
 use super::client::{SmbClient, State};
@@ -332,7 +333,7 @@ impl SmbClient {
     /// Begins to log off: first the share, then the session.
     pub(super) fn disconnect(&mut self, job: JobId, now: i64, out: &mut Outbox) {
         self.outgoing.clear();
-        if self.outgoing.add(RequestKind::TreeDisconnect, &tree_disconnect::TreeDisconnect).is_ok() {
+        if self.outgoing.add(RequestKind::TreeDisconnect, &TreeDisconnect).is_ok() {
             self.submit(job, now, out);
         }
     }
@@ -342,7 +343,7 @@ impl SmbClient {
         let job = call.what.job;
         if call.what.step == RequestKind::TreeDisconnect {
             self.outgoing.clear();
-            if self.outgoing.add(RequestKind::Logoff, &logoff::Logoff).is_ok() {
+            if self.outgoing.add(RequestKind::Logoff, &Logoff).is_ok() {
                 return self.submit(job, at, out);
             }
         }

@@ -3,7 +3,7 @@
 //! Spec: MS-SMB2 3.2.4.1.2
 
 use plimsoll_model::Symbol;
-use plimsoll_wire::smb2::{FileId, close, echo};
+use plimsoll_wire::smb2::{FileId, close, empty_body::Echo};
 
 use super::channels::is_of_the_session;
 use super::client::{SmbClient, State};
@@ -61,7 +61,7 @@ impl SmbClient {
         if !self.credit_probe_sent && self.credits().0 > 0 {
             self.credit_probe_sent = true;
             self.outgoing.clear();
-            if self.outgoing.add(RequestKind::Echo, &echo::Echo).is_ok() {
+            if self.outgoing.add(RequestKind::Echo, &Echo).is_ok() {
                 self.launch(JobId::NONE, Protection::Usual, now, out);
                 return false;
             }

@@ -2,6 +2,7 @@
 
 use super::command::is_andx;
 use super::header::{FLAGS_REPLY, FLAGS2_NT_STATUS, FLAGS2_UNICODE, HEADER_LEN, MAGIC};
+use super::{Chain, Link};
 
 /// Little-endian words as bytes.
 pub(super) fn words(values: &[u16]) -> Vec<u8> {
@@ -11,6 +12,11 @@ pub(super) fn words(values: &[u16]) -> Vec<u8> {
 /// UTF-16LE without a terminator.
 pub(super) fn wide(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+/// The first command of a message.
+pub(super) fn first(message: &[u8]) -> Link<'_> {
+    Chain::new(message, message.len()).unwrap().next().unwrap()
 }
 
 /// One message under construction.

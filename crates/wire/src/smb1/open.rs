@@ -99,12 +99,8 @@ fn nt_create_path<'a>(link: &Link<'a>) -> Option<SmbString<'a>> {
 #[cfg(test)]
 mod tests {
     use super::super::Chain;
-    use super::super::build::{Build, wide, words};
+    use super::super::build::{Build, first, wide, words};
     use super::*;
-
-    fn first(message: &[u8]) -> Link<'_> {
-        Chain::new(message, message.len()).unwrap().next().unwrap()
-    }
 
     /// MS-CIFS 2.2.4.64.1, field after field.
     fn nt_create(name: &[u8], padding: &[u8]) -> Vec<u8> {

@@ -95,13 +95,8 @@ pub fn answer(link: &Link<'_>) -> Option<Answer> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Chain;
-    use super::super::build::{Build, words};
+    use super::super::build::{Build, first, words};
     use super::*;
-
-    fn first(message: &[u8]) -> Link<'_> {
-        Chain::new(message, message.len()).unwrap().next().unwrap()
-    }
 
     #[test]
     fn the_block_is_what_the_request_did_not_carry() {

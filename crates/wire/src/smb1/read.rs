@@ -104,13 +104,8 @@ pub fn data_length(link: &Link<'_>) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Chain;
-    use super::super::build::{Build, words};
+    use super::super::build::{Build, first, words};
     use super::*;
-
-    fn first(message: &[u8]) -> Link<'_> {
-        Chain::new(message, message.len()).unwrap().next().unwrap()
-    }
 
     #[test]
     fn read_andx_has_a_high_offset_only_with_twelve_words() {

@@ -94,13 +94,8 @@ pub fn echo_number(link: &Link<'_>) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Chain;
-    use super::super::build::{Build, wide, words};
+    use super::super::build::{Build, first, wide, words};
     use super::*;
-
-    fn first(message: &[u8]) -> Link<'_> {
-        Chain::new(message, message.len()).unwrap().next().unwrap()
-    }
 
     #[test]
     fn account_behind_two_passwords() {

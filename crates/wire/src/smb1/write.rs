@@ -74,13 +74,8 @@ fn andx_offset(link: &Link<'_>) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Chain;
-    use super::super::build::{Build, words};
+    use super::super::build::{Build, first, words};
     use super::*;
-
-    fn first(message: &[u8]) -> Link<'_> {
-        Chain::new(message, message.len()).unwrap().next().unwrap()
-    }
 
     #[test]
     fn write_andx_has_a_high_length_and_a_high_offset() {

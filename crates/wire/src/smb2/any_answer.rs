@@ -2,14 +2,15 @@
 //!
 //! Spec: MS-SMB2 2.2
 
+use super::empty_body::{self, Echo, Logoff, TreeDisconnect};
 use super::header::UNSOLICITED;
 use super::information::{CLASS_BASIC, CLASS_FS_FULL_SIZE, CLASS_NETWORK_OPEN, FileBasic, FullSize, network_open};
 use super::ioctl::fsctl;
 use super::query_directory::{Class, Entries};
 use super::reply::Buffer;
 use super::{
-    Answer, Command, Malformed, Reply, change_notify, close, create, echo, flush, ioctl, lock, logoff, negotiate,
-    oplock_break, query_directory, query_info, read, session_setup, set_info, tree_connect, tree_disconnect, write,
+    Answer, Command, Malformed, Reply, change_notify, close, create, flush, ioctl, lock, negotiate, oplock_break,
+    query_directory, query_info, read, session_setup, set_info, tree_connect, write,
 };
 
 /// The kind of an answer.
@@ -42,9 +43,9 @@ pub fn read(reply: &Reply<'_>, info_type: u8, class: u8) -> Result<Form, Malform
     match reply.command() {
         Command::Negotiate => form(negotiate::parse(reply)?),
         Command::SessionSetup => form(session_setup::parse(reply)?),
-        Command::Logoff => form(logoff::parse(reply)?),
+        Command::Logoff => form(empty_body::parse::<Logoff>(reply)?),
         Command::TreeConnect => form(tree_connect::parse(reply)?),
-        Command::TreeDisconnect => form(tree_disconnect::parse(reply)?),
+        Command::TreeDisconnect => form(empty_body::parse::<TreeDisconnect>(reply)?),
         Command::Create => form(create::parse(reply)?),
         Command::Close => form(close::parse(reply)?),
         Command::Flush => form(flush::parse(reply)?),
@@ -52,7 +53,7 @@ pub fn read(reply: &Reply<'_>, info_type: u8, class: u8) -> Result<Form, Malform
         Command::Write => form(write::parse(reply)?),
         Command::Lock => form(lock::parse(reply)?),
         Command::Ioctl => further(ioctl::parse(reply)?, |answer| controlled(&answer)),
-        Command::Echo => form(echo::parse(reply)?),
+        Command::Echo => form(empty_body::parse::<Echo>(reply)?),
         Command::QueryDirectory => further(query_directory::parse(reply)?, |buffer| {
             let class = Class::ALL.into_iter().find(|one| one.code() == class);
             class.map_or(Ok(()), |class| Entries::new(&buffer, class).try_for_each(|entry| entry.map(|_| ())))

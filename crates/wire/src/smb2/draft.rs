@@ -236,7 +236,7 @@ pub(super) fn set<const N: usize>(message: &mut [u8], at: usize, bytes: [u8; N])
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::smb2::{Header, echo};
+    use crate::smb2::{Header, empty_body};
 
     #[test]
     fn the_header_says_what_it_was_given() {
@@ -250,7 +250,7 @@ mod tests {
             session_id: 0x400_0000_0019,
         };
         let mut bytes = b"before".to_vec();
-        echo::Echo.emit(&head, &mut bytes).unwrap();
+        empty_body::Echo.emit(&head, &mut bytes).unwrap();
         let header = Header::new(&bytes[6..]).unwrap();
         assert_eq!(header.command(), Command::Echo);
         assert_eq!((header.credit_charge(), header.credits(), header.flags()), (2, 31, head.flags));

@@ -1,6 +1,5 @@
 //! An independent check of NFSv3: the `nfs3_types` crate must read our messages, and we its messages.
 
-
 use nfs3_types::nfs3::*;
 use nfs3_types::xdr_codec::{List, Opaque, Pack, Unpack, Void};
 use plimsoll_wire::nfs::v3::{self, Answer, Attributes, Call, FileHandle, FileType, Place, SetAttributes};

@@ -16,9 +16,7 @@ use plimsoll_wire::smb2::oplock_break::Acknowledge;
 use plimsoll_wire::smb2::query_directory::{Class, FLAG_RESTART, QueryDirectory};
 use plimsoll_wire::smb2::query_info::{InfoType, QueryInfo};
 use plimsoll_wire::smb2::set_info::{Change, SetInfo};
-use plimsoll_wire::smb2::{
-    Call, FileId, Head, cancel, echo, flush, logoff, read, session_setup, tree_connect, tree_disconnect, write,
-};
+use plimsoll_wire::smb2::{Call, FileId, Head, cancel, empty_body, flush, read, session_setup, tree_connect, write};
 use std::process::Command;
 
 const FILE: FileId = FileId([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
@@ -161,9 +159,9 @@ fn logon(talk: &mut Talk) {
     );
     let path = r"\\srv\share";
     talk.say(&tree_connect::TreeConnect { path }, &[("smb2.cmd", "3"), ("smb2.tree", path)]);
-    talk.say(&echo::Echo, &[("smb2.cmd", "13"), ("smb2.tid", "0x00000005")]);
-    talk.say(&tree_disconnect::TreeDisconnect, &[("smb2.cmd", "4")]);
-    talk.say(&logoff::Logoff, &[("smb2.cmd", "2")]);
+    talk.say(&empty_body::Echo, &[("smb2.cmd", "13"), ("smb2.tid", "0x00000005")]);
+    talk.say(&empty_body::TreeDisconnect, &[("smb2.cmd", "4")]);
+    talk.say(&empty_body::Logoff, &[("smb2.cmd", "2")]);
     talk.say(&cancel::Cancel { async_id: Some(0x1234) }, &[("smb2.cmd", "12"), ("smb2.aid", "0x0000000000001234")]);
 }
 

@@ -110,13 +110,13 @@ impl SentMessages {
 mod tests {
     use super::*;
     use crate::smb2::request_kind::RequestKind;
-    use plimsoll_wire::smb2::{FileId, close, echo};
+    use plimsoll_wire::smb2::{FileId, close, empty_body::Echo};
 
     #[test]
     fn a_message_is_over_with_its_last_request() {
         let mut messages = SentMessages::default();
         let mut outgoing = Outgoing::default();
-        outgoing.add(RequestKind::Echo, &echo::Echo).unwrap();
+        outgoing.add(RequestKind::Echo, &Echo).unwrap();
         messages.add(3, &outgoing, JobId::NONE, 10);
         outgoing.add(RequestKind::Close, &close::Close { file: FileId::PREVIOUS, attributes: false }).unwrap();
         messages.continues(5, 2);
@@ -138,12 +138,12 @@ mod tests {
     fn memory_used_again_brings_nothing_of_the_message_before() {
         let mut messages = SentMessages::default();
         let mut outgoing = Outgoing::default();
-        outgoing.add(RequestKind::Echo, &echo::Echo).unwrap();
+        outgoing.add(RequestKind::Echo, &Echo).unwrap();
         let first = outgoing.bytes.clone();
         outgoing.add(RequestKind::Close, &close::Close { file: FileId::PREVIOUS, attributes: false }).unwrap();
         messages.recycle(outgoing.clone());
         outgoing.clear();
-        outgoing.add(RequestKind::Echo, &echo::Echo).unwrap();
+        outgoing.add(RequestKind::Echo, &Echo).unwrap();
         messages.add(3, &outgoing, JobId::NONE, 10);
         assert!(messages.spare.is_empty(), "it was used");
         let [(_, copy)] = messages.take().try_into().unwrap();

@@ -2,9 +2,10 @@
 //!
 //! Spec: MS-SMB2 3.2.4.14, 3.2.4.17, 3.2.4.20; MS-FSCC 2.3, 2.5
 
+use plimsoll_wire::smb2::empty_body::{Logoff, TreeDisconnect};
 use plimsoll_wire::smb2::ioctl::fsctl;
 use plimsoll_wire::smb2::query_info::InfoType;
-use plimsoll_wire::smb2::{FileId, ioctl, logoff, tree_connect, tree_disconnect};
+use plimsoll_wire::smb2::{FileId, ioctl, tree_connect};
 
 use super::super::client::SmbClient;
 use super::super::jobs::Kind;
@@ -32,11 +33,11 @@ impl SmbClient {
                 self.plain(RequestKind::TreeConnect, &tree_connect::TreeConnect { path: &path })
             }
             Operation::DisconnectShare if self.connection.session.before.is_some() => {
-                self.plain(RequestKind::TreeDisconnect, &tree_disconnect::TreeDisconnect)?;
+                self.plain(RequestKind::TreeDisconnect, &TreeDisconnect)?;
                 Ok(Kind::LeaveShare)
             }
             Operation::LogOff if self.connection.is_on_a_secondary_session() => {
-                self.plain(RequestKind::Logoff, &logoff::Logoff)?;
+                self.plain(RequestKind::Logoff, &Logoff)?;
                 Ok(Kind::LogOff)
             }
             _ => Err(Cause::Unsupported),

@@ -11,7 +11,7 @@ mod transfer;
 use plimsoll_model::FileIdentity;
 use plimsoll_wire::smb2::query_info::InfoType;
 use plimsoll_wire::smb2::set_info::Change;
-use plimsoll_wire::smb2::{Call, close, echo, flush, information, ioctl, query_info, set_info};
+use plimsoll_wire::smb2::{Call, close, empty_body, flush, information, ioctl, query_info, set_info};
 
 use self::open::Opening;
 use super::client::SmbClient;
@@ -168,7 +168,7 @@ impl SmbClient {
             }
             Operation::List { path } | Operation::ListNames { path } => self.list(path),
             Operation::Copy { from, to, length } => self.copy(from, to, length),
-            Operation::Null => self.plain(RequestKind::Echo, &echo::Echo),
+            Operation::Null => self.plain(RequestKind::Echo, &empty_body::Echo),
             Operation::Volume { .. }
             | Operation::Ioctl { .. }
             | Operation::ConnectShare

@@ -1,8 +1,8 @@
 //! Transactions by hand from the layouts in MS-CIFS 2.2.4.33, 2.2.4.46, 2.2.4.62 and what their parameters say (2.2.6, 2.2.7).
 
-use super::super::build::{Build, wide, words};
+use super::super::build::{Build, first, wide, words};
 use super::super::subcommand::{pipe, trans2 as t2};
-use super::super::{Chain, path, trans2};
+use super::super::{path, trans2};
 use super::*;
 
 /// A TRANSACTION or TRANSACTION2 request; the parameters stand behind `name`, padded to four bytes.
@@ -33,10 +33,6 @@ pub(in crate::smb1) fn nt_request(function: u16, setup: &[u8], parameters: &[u8]
     block.extend(setup);
     let padding = at as usize - (32 + 1 + block.len() + 2);
     Build::request(command::NT_TRANSACT).unicode().block(&block, &[&vec![0; padding], parameters].concat()).done()
-}
-
-fn first(message: &[u8]) -> Link<'_> {
-    Chain::new(message, message.len()).unwrap().next().unwrap()
 }
 
 #[test]
