@@ -8,7 +8,7 @@ use plimsoll_drive::connect::ConnectOptions;
 use plimsoll_drive::engine::Plan;
 use plimsoll_model::Names;
 use plimsoll_report::findings::Findings;
-use plimsoll_workload::{Load, Pause, Phases, Workload};
+use plimsoll_workload::{Load, Pause, Phases, Workload, nanoseconds};
 
 use crate::level_spec::LevelSpec;
 use crate::monitor::Monitor;
@@ -73,8 +73,4 @@ fn level_specs(name: &str, place: usize) -> Vec<LevelSpec> {
         LevelSpec { plan, words, curve: Some(name.to_owned()), parameter: None, share: None }
     };
     (0..).zip(LEVELS).map(level_spec).collect()
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

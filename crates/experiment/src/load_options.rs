@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use plimsoll_drive::engine::Plan;
 use plimsoll_results::Usage;
-use plimsoll_workload::{Arrivals, Defaults, Load, Pause, Phases};
+use plimsoll_workload::{Arrivals, Defaults, Load, Pause, Phases, nanoseconds};
 
 use crate::level_spec::LevelSpec;
 use crate::parameters::LoadParameter;
@@ -166,10 +166,6 @@ impl LoadOptions {
 
 fn at_level(base: Load, (flag, level): (&str, f64)) -> Result<Load, Usage> {
     base.at_level(level).ok_or_else(|| Usage(format!("{flag} {level}: expected an integer >= 1")))
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use plimsoll_drive::engine::PlanPart;
 use plimsoll_results::Usage;
+use plimsoll_workload::nanoseconds;
 
 use crate::level_spec::LevelSpec;
 use crate::resolved_target::ResolvedTarget;
@@ -104,8 +105,4 @@ pub fn repeat_whole(spec: &mut RunSpec, folder: &str) -> Result<(), Usage> {
         level.plan.start_at_ns = None;
     }
     Ok(())
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -120,6 +120,16 @@ impl Times {
     }
 }
 
+/// A histogram of these cells: a time that counts there, ns, and the count. `None` without cells.
+pub(crate) fn histogram(cells: impl Iterator<Item = (u64, u64)>) -> Option<Histogram<u64>> {
+    let mut cells = cells.peekable();
+    cells.peek()?;
+    let mut histogram = Histogram::new(SIGNIFICANT_DIGITS).ok()?;
+    // Cannot fail: it resizes itself.
+    cells.for_each(|(ns, count)| _ = histogram.record_n(ns, count));
+    Some(histogram)
+}
+
 /// The quantile at which [`Histogram`] has the value of a percentile's rank: the middle of the rank's share, so that rounding does not
 /// make it another one's.
 fn quantile(percentile: f64, total: u64) -> f64 {
@@ -207,16 +217,7 @@ impl State for Times {
         if fine.count() != moments.count() || !Counter::all(&[negative]) {
             return Err(from.no("times"));
         }
-        let mut times = Self { moments, histogram: None, negative };
-        if !fine.is_empty() {
-            let mut histogram = Histogram::new(SIGNIFICANT_DIGITS).map_err(|_| from.no("histogram"))?;
-            // Cannot fail: it resizes itself.
-            for cell in fine.iter() {
-                let _ = histogram.record_n(cell.to_ns, cell.count);
-            }
-            times.histogram = Some(histogram);
-        }
-        Ok(times)
+        Ok(Self { moments, histogram: histogram(fine.iter().map(|cell| (cell.to_ns, cell.count))), negative })
     }
 }
 

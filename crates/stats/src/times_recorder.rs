@@ -1,9 +1,7 @@
 //! Records a distribution of times in few instructions, where every request has one.
 
-use hdrhistogram::Histogram;
-
 use crate::fine::{OCTAVE, cell_of, highest};
-use crate::times::SIGNIFICANT_DIGITS;
+use crate::times::histogram;
 use crate::{Moments, Times};
 
 /// Takes times as [`Times`] does, which it becomes in the end. It only has a counter per cell, so that recording a time takes a fraction
@@ -44,16 +42,8 @@ impl TimesRecorder {
 
     /// All until now.
     pub fn times(&self) -> Times {
-        let mut histogram = None;
-        if self.moments.count() > 0
-            && let Ok(mut cells) = Histogram::new(SIGNIFICANT_DIGITS)
-        {
-            for (cell, &count) in (0..).zip(&self.counts).filter(|(_, count)| **count > 0) {
-                // Cannot fail: it resizes itself.
-                let _ = cells.record_n(highest(cell), count);
-            }
-            histogram = Some(cells);
-        }
+        let cells = (0..).zip(&self.counts).filter(|(_, count)| **count > 0);
+        let histogram = histogram(cells.map(|(cell, &count)| (highest(cell), count)));
         Times { moments: self.moments, histogram, negative: self.negative }
     }
 }

@@ -51,7 +51,7 @@ pub use defaults::Defaults;
 pub use error::WorkloadError;
 pub use fileset::FileSet;
 pub(crate) use fileset::{Sweep, Swept, Tree};
-pub use load::{Arrivals, Load, Pause, Phases};
+pub use load::{Arrivals, Load, Pause, Phases, nanoseconds};
 pub use parameters::Parameter;
 pub use rng::{Rng, seed_of};
 pub use schema::schema;

@@ -153,15 +153,19 @@ impl FromStr for Arrivals {
     }
 }
 
+/// A time in nanoseconds, at most the largest number.
+pub fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// `10ms`, `exponential:10ms` (the mean) or `5ms..20ms` (uniform).
 impl FromStr for Pause {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let time = |text: &str| {
             humantime::parse_duration(text)
-                .map(ns)
+                .map(nanoseconds)
                 .map_err(|error| format!("{text}: {error}; expected a time such as 10ms (write 1.5s as 1500ms)"))
         };
         if let Some(mean) = text.strip_prefix("exponential:") {

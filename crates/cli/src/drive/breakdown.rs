@@ -12,6 +12,7 @@ use crate::exit::{Done, first_error};
 use crate::output::Output;
 use plimsoll_console::output_file::Files;
 use plimsoll_live::RunMonitor;
+use plimsoll_workload::nanoseconds;
 
 const EXAMPLES: &str = "Examples:
   plimsoll breakdown smb://user@server/share
@@ -138,8 +139,4 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let done = Done::with(&findings.validity, output.prints());
     first_error([output.write(&findings.into()), besides])?;
     Ok(done)
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
