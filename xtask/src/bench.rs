@@ -94,18 +94,10 @@ fn stages(arguments: &[String]) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
 
-    #[derive(Debug, Parser)]
-    struct Line {
-        #[command(flatten)]
-        arguments: Arguments,
-    }
-
     fn parse(line: &str) -> Result<Arguments, clap::Error> {
-        Line::try_parse_from(format!("bench {line}").split_whitespace()).map(|line| line.arguments)
+        crate::parsed(&format!("bench {line}"))
     }
 
     #[test]

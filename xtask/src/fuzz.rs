@@ -76,18 +76,10 @@ fn targets(folder: &Path) -> Result<Vec<String>, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
 
-    #[derive(Debug, Parser)]
-    struct Line {
-        #[command(flatten)]
-        arguments: Arguments,
-    }
-
     fn parse(line: &str) -> Result<Arguments, clap::Error> {
-        Line::try_parse_from(format!("fuzz {line}").split_whitespace()).map(|line| line.arguments)
+        crate::parsed(&format!("fuzz {line}"))
     }
 
     #[test]

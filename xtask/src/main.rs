@@ -131,6 +131,17 @@ fn main() -> ExitCode {
     }
 }
 
+/// Arguments of one command, for tests: `line` begins with the command's name.
+#[cfg(test)]
+fn parsed<A: clap::Args>(line: &str) -> Result<A, clap::Error> {
+    #[derive(Parser)]
+    struct Line<A: clap::Args> {
+        #[command(flatten)]
+        arguments: A,
+    }
+    Line::try_parse_from(line.split_whitespace()).map(|line| line.arguments)
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;

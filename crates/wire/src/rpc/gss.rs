@@ -13,8 +13,6 @@ const AUTH_NONE: u32 = 0;
 pub const RPCSEC_GSS: u32 = 6;
 /// RPCSEC_GSS_VERS_1.
 const VERSION: u32 = 1;
-/// The highest sequence number of a context (MAXSEQ, RFC 2203 5.3.3.1).
-pub const MAX_SEQUENCE: u32 = 0x8000_0000;
 /// The longest context handle: with it a credential is as long as one may be.
 const LONGEST_HANDLE: usize = MAX_AUTH_BYTES as usize - 20;
 /// The longest token of a server, bytes: far above an AP-REP.

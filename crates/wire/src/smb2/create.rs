@@ -182,12 +182,6 @@ impl<'a> Request<'a> {
         self.fields.u32(OPTIONS)
     }
 
-    /// It must be a directory. False says nothing: a directory opens without this bit too.
-    #[must_use]
-    pub fn wants_directory(&self) -> Option<bool> {
-        Some(self.options()? & OPTION_DIRECTORY != 0)
-    }
-
     /// Closing the last handle deletes it.
     #[must_use]
     pub fn deletes_on_close(&self) -> Option<bool> {
@@ -307,7 +301,8 @@ mod tests {
         assert_eq!(view.desired_access(), Some(0x0012_0089));
         assert_eq!((view.attributes(), view.share_access()), (Some(0x80), Some(7)));
         assert_eq!(view.disposition(), Some(DISPOSITION_OPEN));
-        assert_eq!((view.wants_directory(), view.deletes_on_close()), (Some(true), Some(true)));
+        assert_eq!(view.options(), Some(OPTION_DIRECTORY | OPTION_DELETE_ON_CLOSE));
+        assert_eq!(view.deletes_on_close(), Some(true));
         assert_eq!(view.oplock_level(), Some(OPLOCK_BATCH));
         assert_eq!(view.has_contexts(), Some(true));
         assert_eq!(view.context_names().collect::<Vec<_>>(), [b"MxAc", b"QFid"]);

@@ -33,13 +33,8 @@ pub const FLAG_IS_FSCTL: u32 = 0x0000_0001;
 pub const RESPONSE_SIZE: u16 = 49;
 /// Response: OutputOffset, u32.
 pub const OUTPUT_OFFSET: usize = header::LEN + 32;
-/// Response: OutputCount, u32.
-pub const OUTPUT_COUNT: usize = header::LEN + 36;
-
 /// Response: end of the fixed part.
 pub const RESPONSE_END: usize = header::LEN + 48;
-/// FSCTL_PIPE_WAIT: held until a pipe is free.
-pub const FSCTL_PIPE_WAIT: u32 = 0x0011_0018;
 /// FSCTL_PIPE_TRANSCEIVE: a remote procedure call's request and answer in one.
 pub const FSCTL_PIPE_TRANSCEIVE: u32 = 0x0011_C017;
 
