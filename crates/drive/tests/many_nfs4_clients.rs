@@ -2,10 +2,8 @@
 //! counts every allocation.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and prints its figures")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use plimsoll_client::nfs4::{Nfs4Client, Nfs4Options};
 use plimsoll_client::operation::{Access, Caching, Disposition, Done, Operation, Reply};
@@ -13,34 +11,14 @@ use plimsoll_client::{Client, Composed, FileKey};
 use plimsoll_drive::engine::{ConnectionInfo, Plan, Setup, Watch, run_on};
 use plimsoll_drive::network::memory::{Accept, Delivery, Memory, Reply as Answer};
 use plimsoll_model::{Names, Sink, Symbol, Transaction};
+use plimsoll_testkit::heap::Heap;
 use plimsoll_testkit::{nfs4, rpc};
 use plimsoll_wire::rpc::Caller;
 use plimsoll_workload::scenario::{Scenario, ScenarioStep, Verdict};
 use plimsoll_workload::{Arrivals, Load, Phases};
 
-struct Counting;
-
-static LIVE: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: passes every call on to the system's allocator, unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let live = LIVE.fetch_add(layout.size(), Relaxed) + layout.size();
-        PEAK.fetch_max(live, Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static HEAP: Heap = Heap::new();
 
 const CLIENTS: u32 = 10_000;
 /// What a client may take, with its session, its open file and its part of the engine and of the network in memory, bytes.
@@ -146,10 +124,9 @@ fn ten_thousand_clients_take_little_memory_and_none_starves() {
     let load = Load::Partly { users: CLIENTS, every_ns: 5 * SECOND, arrivals: Arrivals::Constant };
     let phases = Phases { warmup_ns: SECOND, measured_ns: Some(10 * SECOND), ..Phases::default() };
     let plan = Plan { phases, threads: 1, stage: Some(0), ..Plan::new(load) };
-    let before = LIVE.load(Relaxed);
-    PEAK.store(before, Relaxed);
-    let ran = run_on(&plan, &users, |_| Nothing, &Watch::new(), |_| Ok(network())).unwrap();
-    let each = (PEAK.load(Relaxed) - before) / CLIENTS as usize;
+    let run = || run_on(&plan, &users, |_| Nothing, &Watch::new(), |_| Ok(network())).unwrap();
+    let (peak, ran) = HEAP.peak(run);
+    let each = peak / CLIENTS as usize;
     let served = ran.clients.iter().map(|client| client.actions);
     let (least, most) = (served.clone().min().unwrap(), served.clone().max().unwrap());
     let all: u64 = served.sum();

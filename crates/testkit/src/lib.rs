@@ -7,6 +7,7 @@
 //!   (reordered), twice (retransmitted) or not at all (dropped).
 //! - [`smb1`], [`smb2`], [`rpc`] and [`nbss()`] build messages, minimal but valid; [`nfs4`] reads NFSv4 calls and builds their results.
 //! - [`browser`] is Chromium without a network, for pages.
+//! - [`heap`] counts the memory of a test program.
 //! - [`command`] runs programs within a time limit, and keeps what they say.
 //! - [`system_calls`] takes the newer ones away, as an older kernel would.
 //! - [`terminal`] runs programs in a terminal of a given width, [`tmux`] a shell in a terminal that people use.
@@ -20,6 +21,7 @@
 pub mod browser;
 pub mod command;
 mod frame;
+pub mod heap;
 mod ip;
 mod messages;
 pub mod namespace;

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Samba, Scratch, Share};
 use serde_json::Value;
 

@@ -5,7 +5,6 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Samba, Scratch};
 use serde_json::Value;
 

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::process::Output;
 
-use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
 use serde_json::Value;
 

@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
-use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::faulty::{Fault, Faulty, Framing, Rule, Which};
 use plimsoll_testkit::servers::{Samba, Scratch};
 use serde_json::Value;

@@ -1,17 +1,14 @@
 //! Durable handles on Samba, and persistent ones: connections that are lost with files open, and runs that go on as if they were not.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
-use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::faulty::{Faulty, Framing, Rule};
 use plimsoll_testkit::servers::{Samba, Scratch, Share};
 use serde_json::Value;
 
-use crate::{alone, held_to_schema, only_side, text_of};
+use crate::{alone, held_to_schema, only_side, requests, text_of};
 
 /// What Samba needs to keep files open whose connection is lost, and to tell where further connections go.
 const DURABLE: [&str; 5] = [
@@ -181,14 +178,4 @@ fn a_run_with_persistent_handles_survives_restarts() {
     let names = tap.windows(RECONNECT.len()).enumerate().filter(|(_, head)| *head == RECONNECT);
     let flags: Vec<u8> = names.filter_map(|(at, _)| tap.get(at + RECONNECT.len() + FLAGS)).copied().collect();
     assert!(!flags.is_empty() && flags.iter().all(|flags| *flags == 2), "{flags:?}");
-}
-
-/// Requests of each procedure in a table or capture.
-fn requests(folder: &Path, input: &str) -> BTreeMap<String, u64> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    let ran = output(command.args(["analyze", input, "--json", "read.json", "-q"]).current_dir(folder));
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    let side = only_side(&fs::read(folder.join("read.json")).unwrap());
-    let rows = side["operations"].as_array().unwrap().iter();
-    rows.map(|row| (row["procedure"].as_str().unwrap().to_owned(), row["count"].as_u64().unwrap())).collect()
 }

@@ -8,7 +8,6 @@ use plimsoll_model::{Coverage, Names, Procedure, Protocol, Sink};
 use plimsoll_report::findings::{About, Findings, Source};
 use plimsoll_results::record::{Measurement, RecordTo, Rows, SyncRecorder};
 use plimsoll_stats::{Options, Statistics};
-use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
 use plimsoll_testkit::{Random, transaction};
 use serde_json::Value;

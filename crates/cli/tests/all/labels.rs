@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
 use serde_json::{Value, json};
 

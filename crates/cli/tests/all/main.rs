@@ -87,6 +87,7 @@ mod watch_tmux;
 mod with;
 mod workloads;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -138,6 +139,15 @@ fn report_of(command: &mut Command) -> serde_json::Value {
     let said = String::from_utf8_lossy(&ended.stderr);
     assert!(matches!(ended.status.code(), Some(0 | 4)), "{command:?}: {said}");
     only_side(&ended.stdout)
+}
+
+/// Requests of each procedure in a table or capture.
+fn requests(folder: &Path, input: &str) -> BTreeMap<String, u64> {
+    let ran = output_in(folder, &["analyze", input, "--json", "-", "-q"]);
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let side = only_side(&ran.stdout);
+    let rows = side["operations"].as_array().unwrap().iter();
+    rows.map(|row| (row["procedure"].as_str().unwrap().to_owned(), row["count"].as_u64().unwrap())).collect()
 }
 
 /// An instant of a report, ns, as the flags of `analyze` take it.

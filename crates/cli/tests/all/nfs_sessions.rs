@@ -6,7 +6,6 @@ use std::path::Path;
 use std::process::Command;
 
 use plimsoll_serve::{Embedded, Kind, Options};
-use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Export, Ganesha, Scratch};
 use serde_json::Value;
 

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
 use serde_json::Value;
 

@@ -1,18 +1,17 @@
 //! NFS over TLS (RFC 9289), with a server of the tests that ends the TLS in front of real servers.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use plimsoll_serve::{Embedded, Kind, Options};
-use plimsoll_testkit::command::{Running, output};
+use plimsoll_testkit::command::Running;
 use plimsoll_testkit::servers::rpc_tls::{AUTHORITY, Manner, RpcTls};
 use plimsoll_testkit::servers::{Export, Ganesha, Scratch};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::{alone, available, code_and_text, held_to_schema, only_side};
+use crate::{alone, available, code_and_text, held_to_schema, only_side, output_in, requests};
 
 /// Reads, writes and all else, in small messages and long ones.
 const WORKLOAD: &str = r#"
@@ -67,16 +66,6 @@ fn drive(folder: &Path, target: &str, more: &[&str]) -> (Option<i32>, String) {
     let mut command = crate::plimsoll();
     command.args(["run", "w.toml", "--target", target, "--seed", "5", "--full"]).args(more).current_dir(folder);
     code_and_text(&mut command)
-}
-
-/// Requests of each procedure in a table or capture.
-fn requests(folder: &Path, input: &str) -> BTreeMap<String, u64> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    let ran = output(command.args(["analyze", input, "--json", "read.json", "-q"]).current_dir(folder));
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    let side = only_side(&fs::read(folder.join("read.json")).unwrap());
-    let rows = side["operations"].as_array().unwrap().iter();
-    rows.map(|row| (row["procedure"].as_str().unwrap().to_owned(), row["count"].as_u64().unwrap())).collect()
 }
 
 /// A run without any failure, whose data were checked, and whose tap has what its table has.
@@ -195,8 +184,7 @@ fn a_capture_of_the_network_is_said_to_be_encrypted() {
     assert_eq!(tcpdump.wait_until(|_| is_there()), None, "{:?}", tcpdump.said());
     tcpdump.signal(Signal::INT);
     let _said = tcpdump.end();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    let ran = output(command.args(["analyze", "net.pcap", "--json", "net.json"]).current_dir(folder.path()));
+    let ran = output_in(folder.path(), &["analyze", "net.pcap", "--json", "net.json"]);
     assert_eq!(ran.status.code(), Some(4), "no verdict: {}", String::from_utf8_lossy(&ran.stderr));
     let bytes = fs::read(folder.path().join("net.json")).unwrap();
     held_to_schema(&serde_json::from_slice(&bytes).unwrap());

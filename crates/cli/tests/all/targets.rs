@@ -5,7 +5,6 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Samba, Scratch, Share};
 use serde_json::Value;
 

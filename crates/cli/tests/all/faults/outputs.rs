@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use plimsoll_testkit::command::{self, output};
+use plimsoll_testkit::command;
 use plimsoll_testkit::servers::Scratch;
 use rustix::process::Signal;
 
