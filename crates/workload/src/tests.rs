@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plimsoll_client::operation::{Cause, Operation, Reply};
 
 use super::fileset::{Create, Found, Look, Remove, Verify};
-use super::testing::{Directory, Model, Ran, Server, run, slots, sound, with_files, workers};
+use super::testing::{Directory, Model, Output, Ran, Server, run, slots, sound, with_files, workers};
 use super::*;
 use crate::{Load, Pause};
 
@@ -232,15 +232,10 @@ fn copies_are_removed_and_ranges_are_changed() {
 struct Refusing(Model);
 
 impl Server for Refusing {
-    fn act(
-        &mut self,
-        operation: &Operation<'_>,
-        data: &mut Vec<(u64, Vec<u8>)>,
-        names: &mut Vec<String>,
-    ) -> Result<Reply, String> {
+    fn act(&mut self, operation: &Operation<'_>, output: &mut Output) -> Result<Reply, String> {
         match operation {
             Operation::Copy { .. } | Operation::Clone { .. } => Err("no space".to_owned()),
-            _ => self.0.act(operation, data, names),
+            _ => self.0.act(operation, output),
         }
     }
 }
@@ -616,7 +611,7 @@ fn digest_of(bytes: &[u8]) -> aws_lc_rs::digest::Digest {
 #[test]
 fn the_model_is_strict() {
     let mut server = Model::default();
-    let mut act = |operation: plimsoll_client::Operation<'_>| server.act(&operation, &mut Vec::new(), &mut Vec::new());
+    let mut act = |operation: plimsoll_client::Operation<'_>| server.act(&operation, &mut Output::default());
     assert!(act(plimsoll_client::Operation::Mkdir { path: "a/b" }).is_err());
     assert!(act(plimsoll_client::Operation::Remove { path: "a" }).is_err());
     assert!(act(plimsoll_client::Operation::Close { file: plimsoll_client::FileKey(0) }).is_err());

@@ -1,66 +1,30 @@
-//! For tests: a file server that is a map, stricter than any protocol; a directory of this machine; and a loop that runs
-//! slots on either.
+//! A file server that is a map, stricter than any protocol.
 
 use std::collections::BTreeMap;
 
-use rand::Rng as _;
+use plimsoll_client::operation::{Access, Disposition, FileKey, Kind, Operation, Reply};
 
-use plimsoll_client::calls::Identity;
-use plimsoll_client::local::{PathClient, Root};
-use plimsoll_client::operation::{
-    Access, Cause, Disposition, Done, Failure, FileKey, Kind, Operation, Reply, Tag, Ticket,
-};
-use plimsoll_client::outbox::Outbox;
-use plimsoll_client::{Client, Events};
-use plimsoll_model::{Endpoint, Names, Outcome, Procedure, Protocol, Symbol, Transaction};
-
-use super::fileset::{Create, FileSet, Job};
-use super::*;
-use crate::scenario::{ScenarioStep, Verdict};
-use crate::{Rng, seed_of};
-
-/// What slots are run on.
-pub(super) trait Server {
-    /// Performs an operation; passes read data and names to the scenario.
-    fn act(
-        &mut self,
-        operation: &Operation<'_>,
-        data: &mut Vec<(u64, Vec<u8>)>,
-        names: &mut Vec<String>,
-    ) -> Result<Reply, String>;
-}
+use super::{Output, Server};
 
 /// Files with their bytes; directories without.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Model {
-    pub(super) nodes: BTreeMap<String, Option<Vec<u8>>>,
+pub(crate) struct Model {
+    pub(crate) nodes: BTreeMap<String, Option<Vec<u8>>>,
     handles: Vec<Option<(String, bool)>>,
 }
 
 type Answer = Result<Reply, &'static str>;
 
 /// The model's answer to a control.
-const LACKING: &str = "no such control";
-
-/// A server's refusal, as SMB would say it.
-fn refused(problem: &str) -> Failure {
-    let status = match problem {
-        "no such file" | "no such directory" => 0xC000_0034,
-        "is a directory" => 0xC000_00BA,
-        LACKING => 0xC000_0010,
-        _ => 0xC000_0001,
-    };
-    let procedure = Some(Procedure::of(Protocol::Smb2, 5));
-    Failure { procedure, status: Some(status), outcome: Outcome::Refused, cause: Cause::Status }
-}
+pub(super) const LACKING: &str = "no such control";
 
 impl Model {
-    pub(super) fn open_files(&self) -> usize {
+    pub(crate) fn open_files(&self) -> usize {
         self.handles.iter().flatten().count()
     }
 
     /// All clients disconnect, and their files are closed.
-    pub(super) fn disconnect(&mut self) {
+    pub(crate) fn disconnect(&mut self) {
         self.handles.clear();
     }
 
@@ -178,7 +142,7 @@ impl Model {
         }
     }
 
-    fn does(&mut self, operation: &Operation<'_>, data: &mut Vec<(u64, Vec<u8>)>, names: &mut Vec<String>) -> Answer {
+    fn does(&mut self, operation: &Operation<'_>, output: &mut Output) -> Answer {
         match *operation {
             Operation::Open { path, access, disposition, .. } => self.open(path, access, disposition),
             Operation::Close { file } => {
@@ -192,7 +156,8 @@ impl Model {
                 let found = &bytes[start..bytes.len().min(start + length as usize)];
                 if keep {
                     // In pieces, as they come from a wire.
-                    data.extend(found.chunks(999).zip(0..).map(|(piece, i)| (offset + 999 * i, piece.to_vec())));
+                    let pieces = found.chunks(999).zip(0..).map(|(piece, i)| (offset + 999 * i, piece.to_vec()));
+                    output.data.extend(pieces);
                 }
                 Ok(Reply::Read { bytes: found.len() as u32 })
             }
@@ -238,8 +203,8 @@ impl Model {
             }
             Operation::List { path } | Operation::ListNames { path } => {
                 self.directory(path)?;
-                names.extend(self.children(path).map(str::to_owned));
-                Ok(Reply::Listed { entries: names.len() as u64 })
+                output.names.extend(self.children(path).map(str::to_owned));
+                Ok(Reply::Listed { entries: output.names.len() as u64 })
             }
             Operation::Fsinfo => Ok(Reply::Space { total: 1, free: 1 }),
             Operation::Null => Ok(Reply::Nothing),
@@ -295,173 +260,7 @@ impl Model {
 }
 
 impl Server for Model {
-    fn act(
-        &mut self,
-        operation: &Operation<'_>,
-        data: &mut Vec<(u64, Vec<u8>)>,
-        names: &mut Vec<String>,
-    ) -> Result<Reply, String> {
-        self.does(operation, data, names).map_err(str::to_owned)
+    fn act(&mut self, operation: &Operation<'_>, output: &mut Output) -> Result<Reply, String> {
+        self.does(operation, output).map_err(str::to_owned)
     }
-}
-
-/// A directory of this machine, through one path client for all slots.
-#[derive(Debug)]
-pub(super) struct Directory {
-    client: PathClient,
-    begun: u64,
-}
-
-impl Directory {
-    pub(super) fn at(path: &std::path::Path) -> Self {
-        let (nowhere, share, user) = (Endpoint::NOWHERE, Symbol::NONE, Symbol::NONE);
-        let identity = Identity { client: nowhere, server: nowhere, connection: 0, share, user };
-        Self { client: PathClient::new(Root::open(path).unwrap(), identity), begun: 0 }
-    }
-}
-
-impl Server for Directory {
-    fn act(
-        &mut self,
-        operation: &Operation<'_>,
-        data: &mut Vec<(u64, Vec<u8>)>,
-        names: &mut Vec<String>,
-    ) -> Result<Reply, String> {
-        let mut collected = Collected::default();
-        self.begun += 1;
-        let ticket = Ticket { tag: Tag(self.begun), intended: None, path: Symbol::NONE };
-        self.client.begin(operation, ticket, 0, &mut Outbox::new(), &mut collected);
-        assert_eq!(collected.transactions, 1, "{operation:?}");
-        data.extend(collected.data);
-        names.extend(collected.names);
-        let done = collected.done.expect("it is done at once");
-        assert_eq!(done.tag, ticket.tag);
-        done.result.map_err(|failure| format!("{failure:?}"))
-    }
-}
-
-/// A client's events for one operation.
-#[derive(Default)]
-struct Collected {
-    transactions: u32,
-    done: Option<Done>,
-    data: Vec<(u64, Vec<u8>)>,
-    names: Vec<String>,
-}
-
-impl Events for Collected {
-    fn transaction(&mut self, _: Option<Tag>, _: &mut Transaction) {
-        self.transactions += 1;
-    }
-
-    fn done(&mut self, done: Done) {
-        assert!(self.done.replace(done).is_none());
-    }
-
-    fn data(&mut self, _: Tag, offset: u64, piece: &[u8]) {
-        self.data.push((offset, piece.to_vec()));
-    }
-
-    fn entry(&mut self, _: Tag, name: &str) {
-        self.names.push(name.to_owned());
-    }
-}
-
-/// Results of running the slots.
-#[derive(Debug, Default)]
-pub(super) struct Ran {
-    pub(super) iterations: u64,
-    pub(super) errors: Vec<String>,
-    pub(super) wrong: u64,
-    /// Every operation, with its path where it has one.
-    pub(super) operations: Vec<String>,
-    pub(super) verified: u64,
-}
-
-/// A failure that a test injects.
-fn failed(cause: Cause) -> Failure {
-    Failure { procedure: None, status: None, outcome: Outcome::Failed, cause }
-}
-
-/// Runs slots, interleaved at random, until each has done `iterations` iterations or has finished. `fault` may fail an operation, given
-/// the number of earlier ones.
-pub(super) fn run(
-    server: &mut impl Server,
-    slots: &mut [Box<dyn Scenario>],
-    iterations: u64,
-    mut fault: impl FnMut(u64) -> Option<Cause>,
-) -> Ran {
-    let (mut ran, mut rng) = (Ran::default(), Rng::new(99));
-    let mut left: Vec<(usize, u64)> = (0..slots.len()).map(|slot| (slot, iterations)).collect();
-    while !left.is_empty() {
-        let chosen = rng.random_range(0..left.len());
-        let slot = &mut slots[left[chosen].0];
-        let (mut data, mut names) = (Vec::new(), Vec::new());
-        let (result, shown) = match slot.next() {
-            ScenarioStep::Think(_) => continue,
-            ScenarioStep::IterationOver => {
-                ran.iterations += 1;
-                left[chosen].1 -= 1;
-                left.retain(|(_, iterations)| *iterations > 0);
-                continue;
-            }
-            ScenarioStep::Finished => {
-                left.remove(chosen);
-                continue;
-            }
-            ScenarioStep::Act(operation, _) => {
-                let shown = format!("{operation:?}");
-                match fault(ran.operations.len() as u64) {
-                    Some(cause) => (Err((failed(cause), None)), shown),
-                    None => {
-                        let answer = server.act(&operation, &mut data, &mut names);
-                        (answer.map_err(|problem| (refused(&problem), Some(format!("{problem}: {shown}")))), shown)
-                    }
-                }
-            }
-        };
-        ran.operations.push(shown);
-        ran.verified += data.iter().map(|(_, piece)| piece.len() as u64).sum::<u64>();
-        data.iter().for_each(|(offset, piece)| slot.data(*offset, piece));
-        names.iter().for_each(|name| slot.entry(name));
-        let problem = result.as_ref().err().and_then(|(_, problem)| problem.clone());
-        let result = result.map_err(|(failure, _)| failure);
-        let lost = matches!(&result, Err(Failure { cause: Cause::ConnectionReset, .. }));
-        let verdict = slot.done(&Done { tag: Tag(0), at: 0, result });
-        ran.wrong += u64::from(verdict == Verdict::Failed(Cause::WrongData));
-        ran.errors.extend(problem.filter(|_| verdict != Verdict::Expected));
-        if lost {
-            slot.reconnected();
-        }
-    }
-    ran
-}
-
-/// No operation fails.
-pub(super) fn sound(_: u64) -> Option<Cause> {
-    None
-}
-
-/// The slots of `clients` clients.
-pub(super) fn slots(workload: &Workload, files: &Arc<FileSet>, clients: u32, depth: u32) -> Vec<Box<dyn Scenario>> {
-    let all = (0..clients).flat_map(|client_index| (0..depth).map(move |slot| (client_index, slot)));
-    all.map(|(client_index, slot)| workload.scenario(files, client_index, slot, seed_of(7, client_index, slot)))
-        .collect()
-}
-
-/// Slots of a job.
-pub(super) fn workers(job: &Arc<impl Job + 'static>, count: usize) -> Vec<Box<dyn Scenario>> {
-    (0..count).map(|_| job.clone().scenario()).collect()
-}
-
-/// A server with the files of a workload below the directory `base`.
-pub(super) fn with_files(workload: &Workload, clients: u32) -> (Model, Arc<FileSet>) {
-    let files = Arc::new(FileSet::new(workload, "base", clients, &mut Names::default()).unwrap());
-    let mut server = Model::default();
-    server.nodes.insert("base".to_owned(), None);
-    let job = Create::new(files.clone());
-    let ran = run(&mut server, &mut workers(&job, 3), u64::MAX, sound);
-    assert_eq!(ran.errors, [""; 0]);
-    job.outcome().unwrap();
-    (server, files)
 }
