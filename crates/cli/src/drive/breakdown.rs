@@ -7,7 +7,7 @@ use plimsoll_experiment::breakdown::{BreakdownSpec, CallSpec, measure};
 
 use crate::about::AboutFlags;
 use crate::drive::run::{AuthFlags, TARGETS, TargetFlags, WishFlags};
-use crate::drive::server_side::{CounterFlags, ServerSideFlags};
+use crate::drive::server_side::ServerSideFlags;
 use crate::exit::{Done, first_error};
 use crate::output::Output;
 use plimsoll_console::output_file::Files;
@@ -36,8 +36,6 @@ pub(crate) struct Arguments {
     connect_options: WishFlags,
     #[command(flatten)]
     server_side: ServerSideFlags,
-    #[command(flatten)]
-    counters: CounterFlags,
     /// For file:// targets: capture file in which Plimsoll counts the NFS or SMB requests per system call. tcpdump must write this file
     /// during the run (tcpdump -U -w FILE), with all packets of the mount's connection
     #[arg(long, value_name = "FILE", help_heading = "Server")]
@@ -112,7 +110,7 @@ impl CallFlags {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
-    let inputs = arguments.capture.iter().chain(&arguments.counters.samba_conf).chain(&arguments.password_file);
+    let inputs = arguments.capture.iter().chain(&arguments.server_side.samba_conf).chain(&arguments.password_file);
     let inputs = inputs.map(PathBuf::as_path).chain(arguments.auth.accounts()).chain(arguments.about.files());
     let output = arguments.output.open(&mut Files::reading(inputs))?;
     let calls = arguments.calls.spec();
@@ -121,7 +119,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let flags = TargetFlags::new(target.clone(), password_file.clone(), auth.clone(), connect_options.clone());
     let target = flags.choose(arguments.calls.timeout)?;
     let spec = BreakdownSpec {
-        counters: arguments.counters.source(&target)?,
+        counters: arguments.server_side.counters(&target)?,
         target,
         connect_options: flags.connect_options(calls.seed ^ u64::from(std::process::id()) << 32),
         local: arguments.calls.local.clone(),

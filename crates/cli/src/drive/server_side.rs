@@ -6,7 +6,7 @@ use plimsoll_experiment::{ResolvedTarget, server_counters::CounterSource};
 
 use plimsoll_console::secrecy;
 
-/// Where the server's own numbers come from, as flags.
+/// Where the server's own numbers and counters come from, as flags.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct ServerSideFlags {
@@ -17,6 +17,14 @@ pub(crate) struct ServerSideFlags {
     /// http://server:9100/metrics
     #[arg(long, value_name = "URL")]
     server_metrics: Option<String>,
+    /// Report the counters of a Samba server on this machine, given its smb.conf; smb.conf must set `smbd profiling
+    /// level` to `on` or `count`. Reading the counters takes 1 to 6 s before and after each level
+    #[arg(long, value_name = "FILE")]
+    pub(crate) samba_conf: Option<std::path::PathBuf>,
+    /// Report the counters of an NFS-Ganesha server, given its D-Bus: `system`, or an address such as
+    /// unix:path=/run/bus. Ganesha's NFS_CORE_PARAM block must enable Enable_NFS_Stats and Enable_FULLV3_Stats
+    #[arg(long, value_name = "BUS", conflicts_with = "samba_conf")]
+    ganesha_bus: Option<String>,
 }
 
 impl ServerSideFlags {
@@ -46,25 +54,9 @@ impl ServerSideFlags {
     pub(crate) fn watch(&self) -> anyhow::Result<Option<ServerSideWatch>> {
         self.metrics().as_ref().map(ServerSideWatch::start).transpose()
     }
-}
 
-/// Where the server's own counters come from, as flags.
-#[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "Server")]
-pub(crate) struct CounterFlags {
-    /// Report the counters of a Samba server on this machine, given its smb.conf; smb.conf must set `smbd profiling
-    /// level` to `on` or `count`. Reading the counters takes 1 to 6 s before and after each level
-    #[arg(long, value_name = "FILE")]
-    pub(crate) samba_conf: Option<std::path::PathBuf>,
-    /// Report the counters of an NFS-Ganesha server, given its D-Bus: `system`, or an address such as
-    /// unix:path=/run/bus. Ganesha's NFS_CORE_PARAM block must enable Enable_NFS_Stats and Enable_FULLV3_Stats
-    #[arg(long, value_name = "BUS", conflicts_with = "samba_conf")]
-    ganesha_bus: Option<String>,
-}
-
-impl CounterFlags {
     /// The source of the counters, if requested.
-    pub(crate) fn source(&self, resolved: &ResolvedTarget) -> anyhow::Result<Option<CounterSource>> {
+    pub(crate) fn counters(&self, resolved: &ResolvedTarget) -> anyhow::Result<Option<CounterSource>> {
         CounterSource::chosen(self.samba_conf.as_deref(), self.ganesha_bus.as_deref(), resolved)
     }
 }

@@ -12,7 +12,7 @@ use plimsoll_results::comparison::Condition;
 
 use crate::about::AboutFlags;
 use crate::drive::run::{LoadFlags, PartFlags, PhaseFlags, SetFlags, TargetFlags};
-use crate::drive::server_side::{CounterFlags, ServerSideFlags};
+use crate::drive::server_side::ServerSideFlags;
 use crate::exit::{Done, first_error};
 use crate::live::WatchFlags;
 use crate::output::Output;
@@ -37,8 +37,6 @@ pub(crate) struct Arguments {
     target: TargetFlags,
     #[command(flatten)]
     server_side: ServerSideFlags,
-    #[command(flatten)]
-    counters: CounterFlags,
     #[command(flatten)]
     objectives: ObjectiveFlags,
     #[command(flatten)]
@@ -97,7 +95,7 @@ struct BoundFlags {
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     arguments.part.set_clock()?;
     let read = arguments.target.files().chain([Path::new(&arguments.workload)]).chain(arguments.about.files());
-    let mut files = Files::reading(read.chain(arguments.counters.samba_conf.as_deref()));
+    let mut files = Files::reading(read.chain(arguments.server_side.samba_conf.as_deref()));
     files.fills("--record", arguments.record.folder());
     let output = arguments.output.open(&mut files)?;
     let about = arguments.about.read()?;
@@ -110,7 +108,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let resolved = arguments.target.choose(arguments.load.timeout)?;
     part.check(&resolved)?;
     let server_side = arguments.server_side.watch()?.map(Arc::new);
-    let counters = arguments.counters.source(&resolved)?.map(CounterWatch::start).transpose()?;
+    let counters = arguments.server_side.counters(&resolved)?.map(CounterWatch::start).transpose()?;
     let shown = format!("{} on {}", workload.name(), resolved.shown);
     let printed = (arguments.output.quiet, output.prints());
     let terminal = arguments.watch.monitor(&shown, printed, server_side.as_ref())?;

@@ -26,7 +26,7 @@ use plimsoll_results::recording_findings;
 use plimsoll_workload::{DataSource, Workload};
 
 use crate::about::AboutFlags;
-use crate::drive::server_side::{CounterFlags, ServerSideFlags};
+use crate::drive::server_side::ServerSideFlags;
 use crate::exit::{Done, Usage, first_error};
 use crate::live::WatchFlags;
 use crate::output::{Output, finish_table};
@@ -96,8 +96,6 @@ pub(crate) struct Arguments {
     target: TargetFlags,
     #[command(flatten)]
     server_side: ServerSideFlags,
-    #[command(flatten)]
-    counters: CounterFlags,
     #[command(flatten)]
     load: LoadFlags,
     #[command(flatten)]
@@ -217,7 +215,7 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
     let spec = RunSpec { about: about(&arguments)?, ..spec };
     let companions = spec.with.iter().map(CompanionSpec::workload).collect::<Result<Vec<_>, _>>()?;
     let server_side = server_side(&arguments, &variants, &companions, &resolved)?;
-    let counters = arguments.counters.source(&resolved)?.map(CounterWatch::start).transpose()?;
+    let counters = arguments.server_side.counters(&resolved)?.map(CounterWatch::start).transpose()?;
     let named: Vec<&str> = std::iter::once(&first.workload).chain(&companions).map(Workload::name).collect();
     let shown = format!("{} on {}", named.join(" beside "), resolved.shown);
     let printed = (quiet, output.prints());
@@ -274,7 +272,8 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
 /// Input files and the output folder.
 fn files(arguments: &Arguments) -> Files {
     let read = arguments.target.files().chain([Path::new(&arguments.workload)]).chain(arguments.from.as_deref());
-    let mut files = Files::reading(read.chain(arguments.about.files()).chain(arguments.counters.samba_conf.as_deref()));
+    let mut files =
+        Files::reading(read.chain(arguments.about.files()).chain(arguments.server_side.samba_conf.as_deref()));
     files.fills("--record", arguments.record.folder());
     files
 }
