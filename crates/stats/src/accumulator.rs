@@ -328,8 +328,8 @@ impl Sample {
     }
 }
 
-crate::state::fields!("status", StatusCount { status, outcome, count } if |status| Counter::all(&[status.count]));
-crate::state::fields!("row", Accumulator {
+crate::state::fields!("status"; StatusCount { status, outcome, count } if |status| Counter::all(&[status.count]));
+crate::state::fields!("row"; Accumulator {
     count, answered, unanswered, expected, refused, failed, never_sent, pairs, packets, payload, wire, both, response,
     service, from_intended, decades, statuses, other_statuses, status_unknown, waiting,
 } if |row| {

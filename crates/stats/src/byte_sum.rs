@@ -52,4 +52,4 @@ impl ByteSum {
     }
 }
 
-crate::state::fields!("sum of bytes", ByteSum { bytes, unknown } if |sum| Counter::all(&[sum.unknown]));
+crate::state::fields!("sum of bytes"; ByteSum { bytes, unknown } if |sum| Counter::all(&[sum.unknown]));

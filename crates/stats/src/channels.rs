@@ -320,7 +320,7 @@ fn together(rows: Vec<&ChannelSums>) -> Vec<SessionChannels<'_>> {
     sessions
 }
 
-crate::state::fields!("connection of a session", ChannelSums {
+crate::state::fields!("connection of a session"; ChannelSums {
     connection, session, client, server, user, is_bound, requests, unanswered, errors, payload, wire, response, histogram, span_ns,
 } if |sums| Counter::all(&[sums.requests, sums.unanswered, sums.errors]));
 

@@ -171,7 +171,7 @@ pub(crate) fn highest(cell: u16) -> u64 {
     cells::highest::<BITS>(cell.into())
 }
 
-crate::state::fields!("histogram", Columns { cells, counts } if |columns| {
+crate::state::fields!("histogram"; Columns { cells, counts } if |columns| {
     let cells = &columns.cells;
     cells.len() == columns.counts.len()
         && cells.is_sorted_by(|a, b| a < b)

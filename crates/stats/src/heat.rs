@@ -152,8 +152,8 @@ const OCTAVES: [Octave; 64] = {
     octaves
 };
 
-crate::state::fields!("heat map", HeatMaps { 0 } if |maps| maps.0.limit() == MAX_HEAT_COLUMNS);
-crate::state::fields!("column of a heat map", Column { 0 }
+crate::state::fields!("heat map"; HeatMaps { 0 } if |maps| maps.0.limit() == MAX_HEAT_COLUMNS);
+crate::state::fields!("column of a heat map"; Column { 0 }
     if |column| column.0.iter().flatten().all(|rows| Counter::all(&rows[..])));
 
 crate::state::as_bytes!(Column);

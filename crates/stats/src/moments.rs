@@ -113,7 +113,7 @@ impl Moments {
     }
 }
 
-crate::state::fields!("moments", Moments { count, min, max, sum, squares } if |moments| {
+crate::state::fields!("moments"; Moments { count, min, max, sum, squares } if |moments| {
     let (count, sum) = (u128::from(moments.count), moments.sum);
     let low = count.saturating_mul(u128::from(moments.min));
     Counter::all(&[moments.count]) && match moments.count {

@@ -70,5 +70,5 @@ impl Cell for SeriesCell {
     }
 }
 
-crate::state::fields!("cell of a series", SeriesCell { operations, errors, read_bytes, write_bytes, payload_unknown, timed, response_sum_ns }
+crate::state::fields!("cell of a series"; SeriesCell { operations, errors, read_bytes, write_bytes, payload_unknown, timed, response_sum_ns }
     if |cell| Counter::all(&[cell.operations, cell.errors, cell.payload_unknown, cell.timed]) && Counter::sum(cell.response_sum_ns));

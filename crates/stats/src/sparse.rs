@@ -96,7 +96,7 @@ fn lowest(cell: u32) -> u64 {
     cells::lowest::<{ FINEST_BITS + 1 }>(cell)
 }
 
-crate::state::fields!("sparse histogram", SparseHistogram { cells, joined } if |histogram| {
+crate::state::fields!("sparse histogram"; SparseHistogram { cells, joined } if |histogram| {
     let cells = &histogram.cells;
     let last = cells.last().map_or(0, |&(cell, _)| u64::from(cell));
     cells.len() <= MAX_CELLS

@@ -222,7 +222,7 @@ impl State for Times {
 }
 
 crate::state::as_bytes!(Times);
-crate::state::fields!("decades", Decades { 0 } if |decades| Counter::all(&decades.0));
+crate::state::fields!("decades"; Decades { 0 } if |decades| Counter::all(&decades.0));
 
 #[cfg(test)]
 mod tests {

@@ -64,7 +64,7 @@ impl Waiting {
     }
 }
 
-crate::state::fields!("waiting", Waiting { ns, split_ns, service_ns, sending_ns } if |waiting| {
+crate::state::fields!("waiting"; Waiting { ns, split_ns, service_ns, sending_ns } if |waiting| {
     Counter::sum(waiting.ns) && waiting.split_ns <= waiting.ns
         && waiting.service_ns.checked_add(waiting.sending_ns).is_some_and(|sum| sum <= waiting.split_ns)
 });

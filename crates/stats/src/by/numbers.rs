@@ -151,10 +151,10 @@ impl Cell for KeyCell {
     }
 }
 
-crate::state::fields!("cell of a key's series", KeyCell { operations, errors, timed, response_sum_ns, waited_ns }
+crate::state::fields!("cell of a key's series"; KeyCell { operations, errors, timed, response_sum_ns, waited_ns }
     if |cell| Counter::all(&[cell.operations, cell.errors, cell.timed]));
 
-crate::state::fields!("key's numbers", KeyStats {
+crate::state::fields!("key's numbers"; KeyStats {
     count, answered, unanswered, expected, refused, failed, payload, wire, response, histogram,
     status_unknown, waiting, series,
 } if |stats| {

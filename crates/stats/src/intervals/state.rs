@@ -75,7 +75,7 @@ struct End {
     unplaced: u64,
 }
 
-fields!("end of intervals", End { width, growing, unplaced } if |end| Counter::all(&[end.unplaced]));
+fields!("end of intervals"; End { width, growing, unplaced } if |end| Counter::all(&[end.unplaced]));
 
 impl State for IntervalWidth {
     fn put(&self, out: &mut Writer) {
@@ -88,7 +88,7 @@ impl State for IntervalWidth {
     }
 }
 
-fields!("row of an interval", IntervalRow { count, errors, unanswered, payload_bytes, payload_unknown, response, histogram } if |row| {
+fields!("row of an interval"; IntervalRow { count, errors, unanswered, payload_bytes, payload_unknown, response, histogram } if |row| {
     Counter::all(&[row.count])
         && [row.errors, row.unanswered, row.payload_unknown, row.response.count()].iter().all(|&part| part <= row.count)
         && row.histogram.count() == row.response.count()

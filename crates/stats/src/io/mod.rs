@@ -235,7 +235,7 @@ impl State for Io {
     }
 }
 
-fields!("reads or writes", Direction { sizes, orders, runs } if |it| {
+fields!("reads or writes"; Direction { sizes, orders, runs } if |it| {
     Counter::all(&it.orders) && it.sizes.iter().all(|(count, _)| Counter::all(&[*count]))
 });
 

@@ -98,7 +98,7 @@ impl Runs {
     }
 }
 
-fields!("runs", Runs { count, requests, bytes, lengths } if |runs| {
+fields!("runs"; Runs { count, requests, bytes, lengths } if |runs| {
     Counter::all(&runs.lengths) && Counter::all(&[runs.count, runs.requests])
 });
 

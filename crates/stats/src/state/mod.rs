@@ -151,7 +151,7 @@ impl Counter {
 
 /// Consecutive fields, optionally followed by a consistency check.
 macro_rules! fields {
-    ($what:literal, $of:ident { $($field:tt),+ $(,)? } $(if $check:expr)?) => {
+    ($what:literal; $of:ident { $($field:tt),+ $(,)? } $(if $check:expr)?) => {
         impl crate::state::State for $of {
             fn put(&self, out: &mut crate::state::Writer) {
                 $(crate::state::State::put(&self.$field, out);)+

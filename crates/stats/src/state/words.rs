@@ -119,38 +119,12 @@ impl State for FileIdentity {
     }
 }
 
-fields!("endpoint", Endpoint { ip, port });
-fields!("instants", Timeline { intended, request_first, request_last, interim, response_first, response_last });
-fields!("what was asked", Asked { file, offset, bytes, second_path, disposition, access, durable, unlock });
-fields!("frames", Frames { request_first, request_last, response_first, response_last });
-fields!(
-    "transaction",
-    Transaction {
-        procedure,
-        client,
-        server,
-        connection,
-        session,
-        share,
-        path,
-        user,
-        id,
-        compound_position,
-        status,
-        outcome,
-        payload_bytes,
-        request_bytes,
-        response_bytes,
-        request_packets,
-        response_packets,
-        timeline,
-        frames,
-        vantage,
-        stage,
-        long_lived,
-        counted,
-        resent_wait_ns,
-        asked,
-        client_index,
-    }
-);
+fields!("endpoint"; Endpoint { ip, port });
+fields!("instants"; Timeline { intended, request_first, request_last, interim, response_first, response_last });
+fields!("what was asked"; Asked { file, offset, bytes, second_path, disposition, access, durable, unlock });
+fields!("frames"; Frames { request_first, request_last, response_first, response_last });
+fields!("transaction"; Transaction {
+    procedure, client, server, connection, session, share, path, user, id, compound_position, status, outcome,
+    payload_bytes, request_bytes, response_bytes, request_packets, response_packets, timeline, frames, vantage,
+    stage, long_lived, counted, resent_wait_ns, asked, client_index
+});

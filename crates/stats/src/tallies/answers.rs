@@ -54,4 +54,4 @@ impl Answers {
     }
 }
 
-crate::state::fields!("times from answer to answer", Answers { last_ns, count, sum_ns, log2_sum });
+crate::state::fields!("times from answer to answer"; Answers { last_ns, count, sum_ns, log2_sum });

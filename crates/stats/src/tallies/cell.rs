@@ -280,10 +280,10 @@ fn larger(mine: &Cell, theirs: &Cell) -> f64 {
     if theirs.payload == 0 { 1.0 } else { (size(mine) / size(theirs)).max(1.0) }
 }
 
-crate::state::fields!("sums of requests", Cell { count, waited_ns, log2_sum, split_ns, service_ns, payload } if |cell| {
+crate::state::fields!("sums of requests"; Cell { count, waited_ns, log2_sum, split_ns, service_ns, payload } if |cell| {
     cell.service_ns <= cell.split_ns && cell.split_ns <= cell.waited_ns
 });
-crate::state::fields!("sums by operation", ByOperation { 0 });
+crate::state::fields!("sums by operation"; ByOperation { 0 });
 
 #[cfg(test)]
 mod tests {

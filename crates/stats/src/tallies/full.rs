@@ -58,6 +58,6 @@ impl Full {
     }
 }
 
-crate::state::fields!("bytes written per client until the storage was full", Full { server, written } if |full| {
+crate::state::fields!("bytes written per client until the storage was full"; Full { server, written } if |full| {
     full.written.len() <= MAX_CLIENTS && full.written.iter().all(|(_, bytes)| Counter::all(&[*bytes]))
 });

@@ -56,5 +56,5 @@ impl Listings {
     }
 }
 
-crate::state::fields!("listing", Listing { share, path, cell, bytes });
-crate::state::fields!("listings", Listings { 0 } if |listings| listings.0.len() <= MAX_ROWS);
+crate::state::fields!("listing"; Listing { share, path, cell, bytes });
+crate::state::fields!("listings"; Listings { 0 } if |listings| listings.0.len() <= MAX_ROWS);

@@ -274,7 +274,7 @@ fn push(spans: &mut VecDeque<Span>, span: Span) {
     spans.push_back(span);
 }
 
-crate::state::fields!("waits for locks", LockWaits { server, share, path, requests, waited_ns, longest_ns, holders });
+crate::state::fields!("waits for locks"; LockWaits { server, share, path, requests, waited_ns, longest_ns, holders });
 
 #[cfg(test)]
 mod tests {

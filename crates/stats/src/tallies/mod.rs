@@ -329,8 +329,8 @@ impl Tallies {
     }
 }
 
-crate::state::fields!("place", PlaceKey { client, server, share });
-crate::state::fields!("place with its sums", Place { key, operations, span_ns });
+crate::state::fields!("place"; PlaceKey { client, server, share });
+crate::state::fields!("place with its sums"; Place { key, operations, span_ns });
 
 impl State for Tallies {
     fn put(&self, out: &mut Writer) {

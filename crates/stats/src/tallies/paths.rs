@@ -231,8 +231,8 @@ fn numbers(rows: &[PathRow]) -> Numbers {
     rows.iter().zip(0..).map(|(row, number)| (key(row), number)).collect()
 }
 
-crate::state::fields!("path", PathRow { share, path, operation, cell, notes, client });
-crate::state::fields!("step", Step { size, passed, until, notes } if |step| step.size > 0 && step.notes < NOTES);
+crate::state::fields!("path"; PathRow { share, path, operation, cell, notes, client });
+crate::state::fields!("step"; Step { size, passed, until, notes } if |step| step.size > 0 && step.notes < NOTES);
 
 impl State for Paths {
     fn put(&self, out: &mut Writer) {

@@ -167,7 +167,7 @@ impl PauseRow {
     }
 }
 
-crate::state::fields!("requests after pauses", PauseRow { server, share, operation, cells, least_ns });
+crate::state::fields!("requests after pauses"; PauseRow { server, share, operation, cells, least_ns });
 
 #[cfg(test)]
 mod tests {

@@ -325,11 +325,10 @@ impl Refusals {
     }
 }
 
-crate::state::fields!("refusal", Refusal {
+crate::state::fields!("refusal"; Refusal {
     place, protocol, status, operation, user, path, count, first_ns, before, later, same_path, answered,
 } if |row| Counter::all(&[row.count, row.before, row.later, row.same_path, row.answered]));
-crate::state::fields!("refusals in a row", InARow { count, span_ns } if |row| Counter::all(&[row.count]));
-crate::state::fields!(
-    "refusals of a path",
-    RefusedPath { client, protocol, status, operation, share, path, count, in_a_row }
-);
+crate::state::fields!("refusals in a row"; InARow { count, span_ns } if |row| Counter::all(&[row.count]));
+crate::state::fields!("refusals of a path"; RefusedPath {
+    client, protocol, status, operation, share, path, count, in_a_row
+});

@@ -157,8 +157,8 @@ fn median(mut values: Vec<u64>) -> Option<u64> {
     values.get(values.len() / 2).copied()
 }
 
-crate::state::fields!("long request", Long { span_ns, waited_ns, client, operation, share, path });
-crate::state::fields!("long requests", LongOnes { threshold_ns, noted } if |long| {
+crate::state::fields!("long request"; Long { span_ns, waited_ns, client, operation, share, path });
+crate::state::fields!("long requests"; LongOnes { threshold_ns, noted } if |long| {
     long.noted.len() <= MAX_NOTED && (FIRST_NS..=1 << 56).contains(&long.threshold_ns)
 });
 

@@ -129,9 +129,9 @@ impl Errors {
     }
 }
 
-crate::state::fields!("error", ErrorRow {
+crate::state::fields!("error"; ErrorRow {
     protocol, status, outcome, operation, count, waited_ns, first_ns, repeated, paused_ns, client, share, path,
 } if |row| Counter::all(&[row.count, row.waited_ns, row.repeated, row.paused_ns]));
-crate::state::fields!("errors", Errors { rows, others } if |errors| {
+crate::state::fields!("errors"; Errors { rows, others } if |errors| {
     errors.rows.len() <= MAX_ROWS && Counter::all(&[errors.others])
 });

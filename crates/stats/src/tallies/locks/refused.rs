@@ -308,11 +308,10 @@ impl LockRefusals {
     }
 }
 
-crate::state::fields!("client with a lock", LockHolder { client, user, requests });
-crate::state::fields!(
-    "refused locks",
-    LockRefusals { server, share, path, protocol, status, requests, first_ns, tried_ns, longest_ns, clients, holders }
-);
+crate::state::fields!("client with a lock"; LockHolder { client, user, requests });
+crate::state::fields!("refused locks"; LockRefusals {
+    server, share, path, protocol, status, requests, first_ns, tried_ns, longest_ns, clients, holders
+});
 
 #[cfg(test)]
 mod tests {
