@@ -308,35 +308,11 @@ fn load_files_may_be_compressed() {
 
 /// Lines that are often right.
 fn any_line() -> impl Strategy<Value = String> {
-    let name = prop::sample::select(vec![
-        "NTCreateX",
-        "Close",
-        "ReadX",
-        "WriteX",
-        "Flush",
-        "Rename",
-        "Unlink",
-        "Mkdir",
-        "Rmdir",
-        "Deltree",
-        "FIND_FIRST",
-        "QUERY_PATH_INFORMATION",
-        "QUERY_FILE_INFORMATION",
-        "QUERY_FS_INFORMATION",
-        "SET_FILE_INFORMATION",
-        "LockX",
-        "OPEN",
-        "READ3",
-        "WRITE3",
-        "CREATE3",
-        "REMOVE3",
-        "SYMLINK3",
-        "LOOP",
-        "ENDLOOP",
-        "REPEAT",
-        "RANDOMSTRING",
-        "SLEEP",
-    ]);
+    let names = "\
+        NTCreateX Close ReadX WriteX Flush Rename Unlink Mkdir Rmdir Deltree FIND_FIRST QUERY_PATH_INFORMATION \
+        QUERY_FILE_INFORMATION QUERY_FS_INFORMATION SET_FILE_INFORMATION LockX OPEN READ3 WRITE3 CREATE3 REMOVE3 \
+        SYMLINK3 LOOP ENDLOOP REPEAT RANDOMSTRING SLEEP";
+    let name = prop::sample::select(names.split(' ').collect::<Vec<_>>());
     let word = prop::sample::select(vec![
         "\"\\a\"",
         "\"\\a\\b\"",

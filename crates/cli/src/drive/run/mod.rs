@@ -40,45 +40,11 @@ pub(crate) use part::PartFlags;
 pub(crate) use phase_hook::PhaseFlags;
 pub(crate) use target::{TARGETS, TargetFlags, WishFlags};
 
-/// Options that a recording already fixes.
-const FIXED_BY_A_RECORDING: [&str; 36] = [
-    "workload",
-    "target",
-    "auth",
-    "realm",
-    "kdc",
-    "dialect",
-    "signing",
-    "encryption",
-    "clients",
-    "users",
-    "rate",
-    "depth",
-    "levels",
-    "duration",
-    "warmup",
-    "think",
-    "every",
-    "arrivals",
-    "connections",
-    "channels",
-    "clients_per_connection",
-    "threads",
-    "no_cpu_idle",
-    "timeout",
-    "file_set",
-    "seed",
-    "settings",
-    "vary",
-    "with",
-    "repeat",
-    "stop_above",
-    "go_on",
-    "part",
-    "start_at",
-    "clock_origin",
-    "progress_file",
-];
+/// Options that a recording already fixes, separated by spaces.
+const FIXED_BY_A_RECORDING: &str = "\
+    workload target auth realm kdc dialect signing encryption clients users rate depth levels duration warmup think \
+    every arrivals connections channels clients_per_connection threads no_cpu_idle timeout file_set seed settings vary \
+    with repeat stop_above go_on part start_at clock_origin progress_file";
 
 const EXAMPLES: &str = "Examples:
   plimsoll run mixed --target smb://user@server/share --clients 8
@@ -132,7 +98,7 @@ pub(crate) struct Arguments {
     record: RecordFlags,
     /// Repeat the run recorded in DIR with the same target, workload and load. The recording contains neither the password nor
     /// the options for outputs and for the server's metrics and counters: give these options again
-    #[arg(long, value_name = "DIR", conflicts_with_all = FIXED_BY_A_RECORDING)]
+    #[arg(long, value_name = "DIR", conflicts_with_all = FIXED_BY_A_RECORDING.split(' '))]
     from: Option<PathBuf>,
     /// Continue the recording in the folder of --record: run only the missing levels. Workload, target, seed and levels
     /// must be the same as before
