@@ -34,6 +34,7 @@ mod timeline;
 mod transaction;
 mod validity;
 pub mod wide;
+mod words;
 
 pub use about::{About, LONGEST_KEY, LONGEST_TITLE, LONGEST_VALUE, MOST_LABELS, SystemUnderTest};
 pub use anomaly::{Anomalies, Anomaly};

@@ -57,66 +57,15 @@ pub enum Operation {
     Other,
 }
 
-impl Operation {
-    /// Every operation; recordings hold their places, so new ones go to the end.
-    pub const ALL: [Operation; 25] = [
-        Operation::Read,
-        Operation::Write,
-        Operation::Flush,
-        Operation::Open,
-        Operation::Close,
-        Operation::Create,
-        Operation::GetAttributes,
-        Operation::SetAttributes,
-        Operation::Access,
-        Operation::FileSystemInfo,
-        Operation::Lookup,
-        Operation::List,
-        Operation::MakeDirectory,
-        Operation::Remove,
-        Operation::RemoveDirectory,
-        Operation::Rename,
-        Operation::Link,
-        Operation::ReadLink,
-        Operation::Notify,
-        Operation::Lock,
-        Operation::Control,
-        Operation::Session,
-        Operation::Null,
-        Operation::Compound,
-        Operation::Other,
-    ];
-
-    /// The word used in tables, files and flags.
-    pub fn label(self) -> &'static str {
-        match self {
-            Operation::Read => "read",
-            Operation::Write => "write",
-            Operation::Flush => "flush",
-            Operation::Open => "open",
-            Operation::Close => "close",
-            Operation::Create => "create",
-            Operation::GetAttributes => "getattr",
-            Operation::SetAttributes => "setattr",
-            Operation::Access => "access",
-            Operation::FileSystemInfo => "fsinfo",
-            Operation::Lookup => "lookup",
-            Operation::List => "list",
-            Operation::MakeDirectory => "mkdir",
-            Operation::Remove => "remove",
-            Operation::RemoveDirectory => "rmdir",
-            Operation::Rename => "rename",
-            Operation::Link => "link",
-            Operation::ReadLink => "readlink",
-            Operation::Notify => "notify",
-            Operation::Lock => "lock",
-            Operation::Control => "control",
-            Operation::Session => "session",
-            Operation::Null => "null",
-            Operation::Compound => "compound",
-            Operation::Other => "other",
-        }
-    }
+crate::words! {
+    Operation,
+    "Every operation; recordings hold their places, so new ones go to the end.",
+    "The word used in tables, files and flags.":
+    Read "read", Write "write", Flush "flush", Open "open", Close "close", Create "create", GetAttributes "getattr",
+    SetAttributes "setattr", Access "access", FileSystemInfo "fsinfo", Lookup "lookup", List "list",
+    MakeDirectory "mkdir", Remove "remove", RemoveDirectory "rmdir", Rename "rename", Link "link",
+    ReadLink "readlink", Notify "notify", Lock "lock", Control "control", Session "session", Null "null",
+    Compound "compound", Other "other"
 }
 
 /// The groups of Swartz (1997) (its Table 1 and Appendix A), and Session for operations outside of them.
@@ -144,35 +93,15 @@ pub enum Group {
     Unknown,
 }
 
+crate::words! {
+    Group,
+    "Every group, in the order of Swartz (1997).",
+    "The name of the group in Swartz (1997), subgroups dotted as in its Appendix A.":
+    OpenClose "Open/Close", Attributes "Other.Attributes", Directory "Other.Directory", Locking "Other.Locking",
+    Read "Read", Write "Write", Session "Session", Compound "Compound", Unknown "Unknown"
+}
+
 impl Group {
-    /// Every group, in the order of Swartz (1997).
-    pub const ALL: [Group; 9] = [
-        Group::OpenClose,
-        Group::Attributes,
-        Group::Directory,
-        Group::Locking,
-        Group::Read,
-        Group::Write,
-        Group::Session,
-        Group::Compound,
-        Group::Unknown,
-    ];
-
-    /// The name of the group in Swartz (1997), subgroups dotted as in its Appendix A.
-    pub fn label(self) -> &'static str {
-        match self {
-            Group::OpenClose => "Open/Close",
-            Group::Attributes => "Other.Attributes",
-            Group::Directory => "Other.Directory",
-            Group::Locking => "Other.Locking",
-            Group::Read => "Read",
-            Group::Write => "Write",
-            Group::Session => "Session",
-            Group::Compound => "Compound",
-            Group::Unknown => "Unknown",
-        }
-    }
-
     /// Whether it is part of the netbench group Other.
     pub fn is_other(self) -> bool {
         matches!(self, Group::Attributes | Group::Directory | Group::Locking)

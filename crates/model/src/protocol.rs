@@ -31,38 +31,10 @@ pub enum Protocol {
     File,
 }
 
-impl Protocol {
-    /// Every protocol, in the order in which reports list them.
-    pub const ALL: [Protocol; 12] = [
-        Protocol::Smb1,
-        Protocol::Smb2,
-        Protocol::Portmap,
-        Protocol::Mount,
-        Protocol::Nlm,
-        Protocol::NfsAcl,
-        Protocol::Nfs2,
-        Protocol::Nfs3,
-        Protocol::Nfs4,
-        Protocol::Nfs4Callback,
-        Protocol::Rpc,
-        Protocol::File,
-    ];
-
-    /// The word used in tables and files.
-    pub fn label(self) -> &'static str {
-        match self {
-            Protocol::Smb1 => "SMB1",
-            Protocol::Smb2 => "SMB2",
-            Protocol::Portmap => "PORTMAP",
-            Protocol::Mount => "MOUNT",
-            Protocol::Nlm => "NLM",
-            Protocol::NfsAcl => "NFSACL",
-            Protocol::Nfs2 => "NFS2",
-            Protocol::Nfs3 => "NFS3",
-            Protocol::Nfs4 => "NFS4",
-            Protocol::Nfs4Callback => "NFS4CB",
-            Protocol::Rpc => "RPC",
-            Protocol::File => "FILE",
-        }
-    }
+crate::words! {
+    Protocol,
+    "Every protocol, in the order in which reports list them.",
+    "The word used in tables and files.":
+    Smb1 "SMB1", Smb2 "SMB2", Portmap "PORTMAP", Mount "MOUNT", Nlm "NLM", NfsAcl "NFSACL", Nfs2 "NFS2",
+    Nfs3 "NFS3", Nfs4 "NFS4", Nfs4Callback "NFS4CB", Rpc "RPC", File "FILE"
 }

@@ -38,40 +38,12 @@ pub enum Dimension {
     Hour,
 }
 
-impl Dimension {
-    /// Every dimension; recordings hold their places, so new ones go to the end.
-    pub const ALL: [Dimension; 12] = [
-        Dimension::Client,
-        Dimension::Server,
-        Dimension::Share,
-        Dimension::User,
-        Dimension::Path,
-        Dimension::Connection,
-        Dimension::Operation,
-        Dimension::Status,
-        Dimension::Protocol,
-        Dimension::Second,
-        Dimension::Minute,
-        Dimension::Hour,
-    ];
-
-    /// The word used in flags and files.
-    pub fn label(self) -> &'static str {
-        match self {
-            Dimension::Client => "client",
-            Dimension::Server => "server",
-            Dimension::Share => "share",
-            Dimension::User => "user",
-            Dimension::Path => "path",
-            Dimension::Connection => "connection",
-            Dimension::Operation => "operation",
-            Dimension::Status => "status",
-            Dimension::Protocol => "protocol",
-            Dimension::Second => "second",
-            Dimension::Minute => "minute",
-            Dimension::Hour => "hour",
-        }
-    }
+plimsoll_model::words! {
+    Dimension,
+    "Every dimension; recordings hold their places, so new ones go to the end.",
+    "The word used in flags and files.":
+    Client "client", Server "server", Share "share", User "user", Path "path", Connection "connection",
+    Operation "operation", Status "status", Protocol "protocol", Second "second", Minute "minute", Hour "hour"
 }
 
 /// One to [`MAX_DIMENSIONS`] different dimensions, in the order in which keys name them.

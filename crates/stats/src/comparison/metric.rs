@@ -36,35 +36,15 @@ pub enum Unit {
     Share,
 }
 
+plimsoll_model::words! {
+    Metric,
+    "Every metric, in the order of reports.",
+    "The word used in tables, files and flags.":
+    Throughput "throughput", Bytes "bytes", Mean "mean", P50 "p50", P90 "p90", P95 "p95", P99 "p99", P999 "p99.9",
+    Errors "errors"
+}
+
 impl Metric {
-    /// Every metric, in the order of reports.
-    pub const ALL: [Metric; 9] = [
-        Metric::Throughput,
-        Metric::Bytes,
-        Metric::Mean,
-        Metric::P50,
-        Metric::P90,
-        Metric::P95,
-        Metric::P99,
-        Metric::P999,
-        Metric::Errors,
-    ];
-
-    /// The word used in tables, files and flags.
-    pub fn label(self) -> &'static str {
-        match self {
-            Metric::Throughput => "throughput",
-            Metric::Bytes => "bytes",
-            Metric::Mean => "mean",
-            Metric::P50 => "p50",
-            Metric::P90 => "p90",
-            Metric::P95 => "p95",
-            Metric::P99 => "p99",
-            Metric::P999 => "p99.9",
-            Metric::Errors => "errors",
-        }
-    }
-
     /// Its unit.
     pub fn unit(self) -> Unit {
         match self {
