@@ -92,6 +92,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use plimsoll_testkit::command::output;
+use plimsoll_testkit::servers::{Samba, available};
 
 /// One test at a time drives a separate server under a time limit: two cores are too few for two servers and two clients.
 static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
@@ -161,14 +162,9 @@ fn skip(reason: impl std::fmt::Display) {
     println!("SKIPPED: {reason}");
 }
 
-/// What a test needs; where it is missing, why the test skips.
-fn available<T, E: std::fmt::Display>(started: Result<T, E>) -> Option<T> {
-    started.inspect_err(|reason| println!("SKIPPED: {reason}")).ok()
-}
-
 /// A Samba with these settings; without one, why the test skips.
-fn samba(settings: &[&str]) -> Option<plimsoll_testkit::servers::Samba> {
-    available(plimsoll_testkit::servers::Samba::start(settings))
+fn samba(settings: &[&str]) -> Option<Samba> {
+    available(Samba::start(settings))
 }
 
 /// The only side of a report in JSON; null where there is no report.

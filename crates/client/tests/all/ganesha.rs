@@ -12,7 +12,7 @@ use plimsoll_client::nfs3::{self, MountError, NfsClient, NfsOptions, Ports};
 use plimsoll_client::operation::{Access, Caching, Cause, Disposition};
 use plimsoll_client::{FileKey, Operation, Reply};
 use plimsoll_model::{Endpoint, Outcome, Symbol};
-use plimsoll_testkit::servers::{Export, Ganesha};
+use plimsoll_testkit::servers::{Export, Ganesha, available};
 use plimsoll_wire::rpc::Caller;
 
 /// Longer than any operation takes on a busy machine.
@@ -20,15 +20,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) const ROOT: Caller<'static> = Caller::User { stamp: 1, machine: "plimsoll", uid: 0, gid: 0, groups: &[] };
 pub(crate) const FINE: Result<Reply, plimsoll_client::Failure> = Ok(Reply::Nothing);
 
-#[expect(clippy::print_stdout, reason = "the reason for skipping")]
 pub(crate) fn ganesha() -> Option<Ganesha> {
-    match Ganesha::start() {
-        Ok(ganesha) => Some(ganesha),
-        Err(reason) => {
-            println!("SKIPPED: {reason}");
-            None
-        }
-    }
+    available(Ganesha::start())
 }
 
 fn ports(ganesha: &Ganesha) -> Ports {
@@ -174,7 +167,7 @@ fn libnfs_reads_what_was_written_and_the_reverse() {
     assert_eq!(client.act(&write), Ok(Reply::Written { bytes: length }));
     assert_eq!(client.act(&Operation::Flush { file: key }), FINE);
     let Ok(theirs) = Command::new("nfs-cat").arg(ganesha.libnfs_url(Export::Data, "ours")).output() else {
-        return skip("SKIPPED: needs nfs-cat (Debian: libnfs-utils)");
+        return println!("SKIPPED: needs nfs-cat (Debian: libnfs-utils)");
     };
     assert!(theirs.stdout.len() == length as usize && content.matches(9, 0, &theirs.stdout));
     let source = std::env::temp_dir().join(format!("plimsoll-theirs-{}", std::process::id()));
@@ -184,11 +177,6 @@ fn libnfs_reads_what_was_written_and_the_reverse() {
     assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
     let key = file(&mut client, "theirs", Disposition::OpenExisting);
     assert!(content.matches(9, 1, &read_back(&mut client, key, length - 1)));
-}
-
-#[expect(clippy::print_stdout, reason = "the reason for skipping")]
-fn skip(reason: &str) {
-    println!("{reason}");
 }
 
 #[test]

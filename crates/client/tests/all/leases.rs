@@ -12,7 +12,7 @@ use plimsoll_client::smb2::auth::{Credentials, Secret};
 use plimsoll_client::smb2::{Dialect, SmbClient, SmbOptions};
 use plimsoll_client::{FileKey, Operation, Reply};
 use plimsoll_model::{Endpoint, Symbol};
-use plimsoll_testkit::servers::{Samba, Share};
+use plimsoll_testkit::servers::{Samba, Share, available};
 
 /// Longer than any operation takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -53,10 +53,7 @@ fn close(client: &mut Blocking<SmbClient>, file: FileKey) {
 /// Opens, writes and closes as one client does, and another one looks at it; both must move.
 #[test]
 fn a_kept_file_is_whole_for_everybody() {
-    let samba = match Samba::start(&[]) {
-        Ok(samba) => samba,
-        Err(reason) => return skip(reason),
-    };
+    let Some(samba) = available(Samba::start(&[])) else { return };
     let content = Arc::new(Content::new(3));
     for dialect in [Dialect::V210, Dialect::V300, Dialect::V311] {
         let (mut one, mut two) = (connect(&samba, dialect), connect(&samba, dialect));
@@ -115,16 +112,13 @@ fn create(client: &mut Blocking<SmbClient>, path: &str) {
 #[test]
 #[ignore = "long proof: cargo xtask verify \"directory leases\""]
 fn a_listing_is_never_given_after_its_lease_is_broken() {
-    let samba = match Samba::start(&["smb3 directory leases = yes"]) {
-        Ok(samba) => samba,
-        Err(reason) => return skip(reason),
-    };
+    let Some(samba) = available(Samba::start(&["smb3 directory leases = yes"])) else { return };
     let (mut one, mut two) = (connect(&samba, Dialect::V311), connect(&samba, Dialect::V311));
     assert_eq!(one.act(&Operation::Mkdir { path: "dir" }), Ok(Reply::Nothing));
     create(&mut one, "dir/a");
     assert_eq!(names(&mut one, "dir"), ["a"]);
     if one.client.directory_leases().granted == 0 {
-        return skip("needs samba-4.22 (Debian: bookworm-backports), which grants leases of directories");
+        return println!("SKIPPED: needs samba-4.22 (Debian: bookworm-backports), which grants leases of directories");
     }
     let before = one.seen.transactions.len();
     assert_eq!(names(&mut one, "dir"), ["a"]);
@@ -153,9 +147,4 @@ fn a_listing_is_never_given_after_its_lease_is_broken() {
     there.push("own".to_owned());
     assert_eq!(names(&mut one, "dir"), there, "an own change is seen at once");
     assert_eq!((one.leave(), two.leave()), (Ok(Reply::Nothing), Ok(Reply::Nothing)));
-}
-
-#[expect(clippy::print_stdout, reason = "the reason for skipping")]
-fn skip(reason: impl std::fmt::Display) {
-    println!("SKIPPED: {reason}");
 }

@@ -14,20 +14,13 @@ use plimsoll_client::smb2::signing::SigningAlgorithm;
 use plimsoll_client::smb2::{Dialect, Negotiated, SmbClient, SmbOptions, Wish};
 use plimsoll_client::{Failure, FileKey, Operation, Reply};
 use plimsoll_model::{Endpoint, Outcome, Symbol};
-use plimsoll_testkit::servers::{Samba, Scratch, Share};
+use plimsoll_testkit::servers::{Samba, Scratch, Share, available};
 
 /// Longer than any operation takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-#[expect(clippy::print_stdout, reason = "the reason for skipping")]
 fn samba(settings: &[&str]) -> Option<Samba> {
-    match Samba::start(settings) {
-        Ok(samba) => Some(samba),
-        Err(reason) => {
-            println!("SKIPPED: {reason}");
-            None
-        }
-    }
+    available(Samba::start(settings))
 }
 
 fn user() -> Credentials {

@@ -19,16 +19,15 @@ use plimsoll_client::target::{Server, Target};
 use plimsoll_client::{Operation, Reply};
 use plimsoll_drive::connect::{self, ConnectError, ConnectOptions};
 use plimsoll_model::{Endpoint, Names, Symbol};
-use plimsoll_testkit::servers::{Kdc, Samba, Share};
+use plimsoll_testkit::servers::{Kdc, Samba, Share, available};
 
 /// Longer than any operation takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 const SERVICE: &str = "cifs/localhost";
 
 /// A realm with a server.
-#[expect(clippy::print_stdout, reason = "the reason for skipping")]
 fn realm() -> Option<(Kdc, Samba)> {
-    Kdc::start_with_samba().map_err(|reason| println!("SKIPPED: {reason}")).ok()
+    available(Kdc::start_with_samba())
 }
 
 fn user(password: &str) -> Credentials {

@@ -15,16 +15,15 @@ use plimsoll_client::{Client, Operation, Reply};
 use plimsoll_drive::connect::{self, ConnectError, ConnectOptions, Connector};
 use plimsoll_drive::engine::ConnectionInfo;
 use plimsoll_model::{Endpoint, Names, Outcome};
-use plimsoll_testkit::servers::{Export, Ganesha, Kdc, Samba};
+use plimsoll_testkit::servers::{Export, Ganesha, Kdc, Samba, available};
 use plimsoll_wire::rpc::{Call, Credential, Flavor, Protection};
 
 /// Longer than any operation takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A realm with a server.
-#[expect(clippy::print_stdout, reason = "the reason for skipping")]
 fn realm() -> Option<(Kdc, Ganesha)> {
-    Kdc::start_with_ganesha().map_err(|reason| println!("SKIPPED: {reason}")).ok()
+    available(Kdc::start_with_ganesha())
 }
 
 /// A target of the realm; without an account where `security` is empty.

@@ -8,7 +8,7 @@ use plimsoll_client::target::Target;
 use plimsoll_drive::connect::{ConnectOptions, Scenarios, Work, open};
 use plimsoll_drive::engine::{self, EngineResult, Plan, Watch};
 use plimsoll_model::{Names, Outcome, Protocol, Transaction};
-use plimsoll_testkit::servers::{Export, Ganesha, Samba, Share};
+use plimsoll_testkit::servers::{Export, Ganesha, Samba, Share, available};
 use plimsoll_workload::fileset::{Create, Found, Job, Look, Remove, Verify};
 use plimsoll_workload::{BUILTINS, Builtin, FileSet};
 use plimsoll_workload::{Load, Pause, Phases};
@@ -121,10 +121,7 @@ fn every_builtin_runs_on_a_directory() {
 
 #[test]
 fn every_builtin_runs_on_samba() {
-    let samba = match Samba::start(&[]) {
-        Ok(samba) => samba,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(samba) = available(Samba::start(&[])) else { return };
     let (share, password) = (Share::Data, Samba::PASSWORD.replace(' ', "%20"));
     let url = format!("smb://{}:{password}@{}/{}", Samba::USER, samba.address(), share.name());
     let (target, folder) = (Target::parse(&url).unwrap(), samba.folder(share).unwrap());
@@ -133,10 +130,7 @@ fn every_builtin_runs_on_samba() {
 
 #[test]
 fn every_builtin_runs_on_ganesha() {
-    let ganesha = match Ganesha::start() {
-        Ok(ganesha) => ganesha,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(ganesha) = available(Ganesha::start()) else { return };
     let target = Target::parse(&ganesha.target(Export::Data)).unwrap();
     let folder = ganesha.folder(Export::Data).unwrap();
     Place { target, folder: &folder, protocol: Protocol::Nfs3 }.every_builtin();

@@ -30,6 +30,12 @@ impl std::fmt::Display for Unavailable {
     }
 }
 
+/// What a test needs; if it is missing, prints why the test skips.
+#[allow(clippy::print_stdout, reason = "the reason for skipping")]
+pub fn available<T, E: std::fmt::Display>(started: Result<T, E>) -> Option<T> {
+    started.inspect_err(|reason| println!("SKIPPED: {reason}")).ok()
+}
+
 /// How often a server is started before that is called a failure.
 const ATTEMPTS: usize = 5;
 /// Maximum time until the first answer of a server, on a busy machine.

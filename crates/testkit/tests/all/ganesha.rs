@@ -3,14 +3,11 @@
 use std::net::TcpStream;
 use std::process::Command;
 
-use plimsoll_testkit::servers::{Export, Ganesha};
+use plimsoll_testkit::servers::{Export, Ganesha, available};
 
 #[test]
 fn starts_serves_dies_and_comes_back() {
-    let mut ganesha = match Ganesha::start() {
-        Ok(ganesha) => ganesha,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(mut ganesha) = available(Ganesha::start()) else { return };
     let data = ganesha.folder(Export::Data).unwrap();
     std::fs::write(data.join("there"), b"12345").unwrap();
     let Ok(read) = Command::new("nfs-cat").arg(ganesha.libnfs_url(Export::Data, "there")).output() else {

@@ -2,14 +2,11 @@
 
 use std::net::TcpStream;
 
-use plimsoll_testkit::servers::{Samba, Share};
+use plimsoll_testkit::servers::{Samba, Share, available};
 
 #[test]
 fn starts_serves_dies_and_comes_back() {
-    let mut samba = match Samba::start(&["smb2 max credits = 512"]) {
-        Ok(samba) => samba,
-        Err(reason) => return println!("SKIPPED: {reason}"),
-    };
+    let Some(mut samba) = available(Samba::start(&["smb2 max credits = 512"])) else { return };
     let data = samba.folder(Share::Data).unwrap();
     std::fs::write(data.join("there"), b"12345").unwrap();
     let listed = samba.smbclient(Share::Data, "ls");
