@@ -52,12 +52,6 @@ impl Kdc {
     }
 
     /// The same with a Samba that takes its tickets.
-    ///
-    /// # Errors
-    /// As [`Kdc::start`] and [`Samba::start`].
-    ///
-    /// # Panics
-    /// As [`Kdc::start`] and [`Samba::start`].
     pub fn start_with_samba() -> Result<(Self, Samba), Unavailable> {
         let kdc = Self::start()?;
         let samba = Samba::start(&kdc.samba_settings().each_ref().map(String::as_str))?;
@@ -65,12 +59,6 @@ impl Kdc {
     }
 
     /// The same with a Ganesha that takes its tickets, and no others' calls.
-    ///
-    /// # Errors
-    /// As [`Kdc::start`] and [`Ganesha::start`].
-    ///
-    /// # Panics
-    /// As [`Kdc::start`] and [`Ganesha::start`].
     pub fn start_with_ganesha() -> Result<(Self, Ganesha), Unavailable> {
         let kdc = Self::start()?;
         let ganesha = Ganesha::start_with_kerberos(&kdc)?;

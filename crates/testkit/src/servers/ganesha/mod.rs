@@ -64,12 +64,6 @@ impl Ganesha {
     }
 
     /// The same, for calls with the tickets of a realm: [`Export::Data`] takes krb5, krb5i and krb5p, and [`Export::ReadOnly`] krb5p alone.
-    ///
-    /// # Errors
-    /// As [`Ganesha::start`].
-    ///
-    /// # Panics
-    /// As [`Ganesha::start`].
     pub fn start_with_kerberos(kdc: &Kdc) -> Result<Self, Unavailable> {
         Self::start_with(
             false,
@@ -80,12 +74,6 @@ impl Ganesha {
     }
 
     /// The same with counters, which it publishes on a private D-Bus ([`Ganesha::bus`]).
-    ///
-    /// # Errors
-    /// As [`Ganesha::start`], and if this machine has no D-Bus.
-    ///
-    /// # Panics
-    /// As [`Ganesha::start`].
     pub fn start_counting() -> Result<Self, Unavailable> {
         if !program_exists("dbus-daemon") || !program_exists("dbus-send") {
             return Err(Unavailable("needs dbus-daemon and dbus-send (Debian: dbus)"));
@@ -94,23 +82,11 @@ impl Ganesha {
     }
 
     /// The same, with a grace period of at most `seconds` after each start.
-    ///
-    /// # Errors
-    /// As [`Ganesha::start`].
-    ///
-    /// # Panics
-    /// As [`Ganesha::start`].
     pub fn start_with_grace(seconds: u32) -> Result<Self, Unavailable> {
         Self::start_with(false, Some(seconds), None, ALL_MINOR_VERSIONS)
     }
 
     /// The same, with only these minor versions of NFS 4, e.g. `0, 1`.
-    ///
-    /// # Errors
-    /// As [`Ganesha::start`].
-    ///
-    /// # Panics
-    /// As [`Ganesha::start`].
     pub fn start_offering(minor_versions: &'static str) -> Result<Self, Unavailable> {
         Self::start_with(false, None, None, minor_versions)
     }
