@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::add::add_fields;
+use crate::add_fields;
 
 /// The network path to one client, over its connections with file-server traffic. Of pairs, the first number is for the direction from
 /// the client to its servers, the second for the opposite one.

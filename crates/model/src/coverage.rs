@@ -13,7 +13,7 @@ mod unseen;
 
 use serde::{Deserialize, Serialize};
 
-use crate::add::add_fields;
+use crate::add_fields;
 use crate::{Anomalies, ClientPath, Endpoint};
 
 pub use delegations::{Delegations, DelegationsLeftOut, PartialPairs};

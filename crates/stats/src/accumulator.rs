@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use plimsoll_model::{Outcome, Transaction};
+use plimsoll_model::{Outcome, Transaction, add_fields};
 use serde::{Deserialize, Serialize};
 
 use crate::state::Counter;
@@ -138,16 +138,8 @@ impl Accumulator {
     /// Adds another part of the same data, or another row. Exact, but for which statuses are kept beyond
     /// [`MAX_STATUSES`].
     pub fn merge(&mut self, other: &Accumulator) {
-        self.count += other.count;
-        self.answered += other.answered;
-        self.unanswered += other.unanswered;
-        self.expected += other.expected;
-        self.refused += other.refused;
-        self.failed += other.failed;
-        self.status_unknown += other.status_unknown;
-        self.never_sent += other.never_sent;
-        self.pairs += other.pairs;
-        self.packets += other.packets;
+        add_fields!(self, other; count, answered, unanswered, expected, refused, failed, status_unknown, never_sent);
+        add_fields!(self, other; pairs, packets);
         self.merge_bytes(other);
         self.waiting.merge(other.waiting);
         self.both.merge(&other.both);

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use plimsoll_model::{Endpoint, Group, Operation, Outcome, Protocol, Symbol, Transaction};
+use plimsoll_model::{Endpoint, Group, Operation, Outcome, Protocol, Symbol, Transaction, add_fields};
 use serde::{Deserialize, Serialize};
 
 use crate::accumulator::Sample;
@@ -139,9 +139,7 @@ impl ChannelSums {
             self.user = other.user;
         }
         self.is_bound |= other.is_bound;
-        self.requests += other.requests;
-        self.unanswered += other.unanswered;
-        self.errors += other.errors;
+        add_fields!(self, other; requests, unanswered, errors);
         self.payload.merge(other.payload);
         self.wire.merge(other.wire);
         self.response.merge(&other.response);

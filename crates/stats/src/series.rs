@@ -1,6 +1,6 @@
 //! Throughput over time.
 
-use plimsoll_model::{Operation, Transaction};
+use plimsoll_model::{Operation, Transaction, add_fields};
 use serde::{Deserialize, Serialize};
 
 use crate::accumulator::Sample;
@@ -64,9 +64,7 @@ impl Cell for SeriesCell {
         self.errors += other.errors;
         self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
         self.write_bytes = self.write_bytes.saturating_add(other.write_bytes);
-        self.payload_unknown += other.payload_unknown;
-        self.timed += other.timed;
-        self.response_sum_ns += other.response_sum_ns;
+        add_fields!(self, other; payload_unknown, timed, response_sum_ns);
     }
 }
 

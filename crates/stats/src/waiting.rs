@@ -1,6 +1,6 @@
 //! Time that clients waited for answers: the ranking criterion of reports.
 
-use plimsoll_model::{Protocol, Transaction};
+use plimsoll_model::{Protocol, Transaction, add_fields};
 use serde::{Deserialize, Serialize};
 
 use crate::state::Counter;
@@ -42,10 +42,7 @@ impl Waiting {
 
     /// Adds another part of the same data.
     pub fn merge(&mut self, other: Waiting) {
-        self.ns += other.ns;
-        self.split_ns += other.split_ns;
-        self.service_ns += other.service_ns;
-        self.sending_ns += other.sending_ns;
+        add_fields!(self, other; ns, split_ns, service_ns, sending_ns);
     }
 
     /// In all, ns.

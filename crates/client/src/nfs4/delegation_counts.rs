@@ -1,5 +1,7 @@
 //! Counts of read delegations, over all clients of a run.
 
+use plimsoll_model::add_fields;
+
 /// Counts of read delegations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DelegationCounts {
@@ -27,17 +29,11 @@ impl DelegationCounts {
     /// Adds the counts of another client.
     pub(super) fn add(&mut self, other: &Self) {
         let (count, sum, longest) = other.recall_ns;
-        self.granted += other.granted;
-        self.local_opens += other.local_opens;
-        self.recalled += other.recalled;
-        self.returned += other.returned;
+        add_fields!(self, other; granted, local_opens, recalled, returned);
         self.recall_ns.0 += count;
         self.recall_ns.1 = self.recall_ns.1.saturating_add(sum);
         self.recall_ns.2 = self.recall_ns.2.max(longest);
-        self.revoked += other.revoked;
-        self.lost += other.lost;
-        self.unreturned += other.unreturned;
-        self.unknown_recalls += other.unknown_recalls;
+        add_fields!(self, other; revoked, lost, unreturned, unknown_recalls);
     }
 
     /// Counts a delegation that was returned after a recall.

@@ -1,5 +1,7 @@
 //! Counts of recovered sessions and state, over all clients of a run.
 
+use plimsoll_model::add_fields;
+
 /// Counts of recovered sessions and state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recoveries {
@@ -98,9 +100,7 @@ impl Recoveries {
 
 impl Reclaims {
     fn add(&mut self, other: &Self) {
-        self.reclaimed += other.reclaimed;
-        self.anew += other.anew;
-        self.lost += other.lost;
+        add_fields!(self, other; reclaimed, anew, lost);
     }
 }
 

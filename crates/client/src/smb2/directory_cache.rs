@@ -8,6 +8,7 @@
 
 use std::collections::HashMap;
 
+use plimsoll_model::add_fields;
 use plimsoll_wire::smb2::pattern::is_pattern;
 use plimsoll_wire::smb2::{FileId, create};
 
@@ -38,10 +39,7 @@ pub struct DirectoryLeases {
 impl DirectoryLeases {
     /// Adds the counts of another client.
     pub(super) fn add(&mut self, other: &Self) {
-        self.asked += other.asked;
-        self.granted += other.granted;
-        self.broken += other.broken;
-        self.answered += other.answered;
+        add_fields!(self, other; asked, granted, broken, answered);
     }
 
     /// The counts as a fact for the report.

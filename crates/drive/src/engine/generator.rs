@@ -1,5 +1,6 @@
 //! The load generator's own lateness and cost.
 
+use plimsoll_model::add_fields;
 use plimsoll_stats::Times;
 use serde::{Deserialize, Serialize};
 
@@ -80,16 +81,9 @@ impl Generator {
         self.answered.read_bytes += other.answered.read_bytes;
         self.answered.written_bytes += other.answered.written_bytes;
         self.unanswered.add(&other.unanswered);
-        self.planned += other.planned;
-        self.late_starts += other.late_starts;
-        self.never_sent += other.never_sent;
+        add_fields!(self, other; planned, late_starts, never_sent, sent_again);
         self.overtime_ns = self.overtime_ns.max(other.overtime_ns);
-        self.overdue += other.overdue;
-        self.unmatched_responses += other.unmatched_responses;
-        self.requests_avoided += other.requests_avoided;
-        self.left_rudely += other.left_rudely;
-        self.channels_lost += other.channels_lost;
-        self.sent_again += other.sent_again;
+        add_fields!(self, other; overdue, unmatched_responses, requests_avoided, left_rudely, channels_lost);
         self.session_requests.add(&other.session_requests);
     }
 }

@@ -1,7 +1,7 @@
 //! Counts of clients, their iterations and the server's answers.
 
 use plimsoll_client::operation::{Cause, Failure};
-use plimsoll_model::{Group, Transaction};
+use plimsoll_model::{Group, Transaction, add_fields};
 use plimsoll_stats::Moments;
 use serde::{Deserialize, Serialize};
 
@@ -149,11 +149,7 @@ pub struct IterationTally {
 impl IterationTally {
     /// Adds the tally of another part of the run.
     pub fn add(&mut self, other: &IterationTally) {
-        self.ended += other.ended;
-        self.unended += other.unended;
-        self.failed += other.failed;
-        self.late += other.late;
-        self.late_from_before += other.late_from_before;
+        add_fields!(self, other; ended, unended, failed, late, late_from_before);
         self.duration_sum_ns = self.duration_sum_ns.saturating_add(other.duration_sum_ns);
         self.overrun_sum_ns = self.overrun_sum_ns.saturating_add(other.overrun_sum_ns);
         self.overrun_max_ns = self.overrun_max_ns.max(other.overrun_max_ns);

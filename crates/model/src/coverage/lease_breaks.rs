@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use crate::Symbol;
-use crate::add::add_fields;
+use crate::add_fields;
 
 /// A right to cache: a lease's state or an oplock's level, as on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

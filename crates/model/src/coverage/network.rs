@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::add::add_fields;
+use crate::add_fields;
 
 /// How long operations waited for bytes that TCP had to send again. Each SMB compound and AndX chain counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::add::add_fields;
+use crate::add_fields;
 
 /// Sessions that are kept, at most.
 pub(super) const SESSIONS_MAX: usize = 1_024;

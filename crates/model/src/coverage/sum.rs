@@ -1,7 +1,7 @@
 //! The sum of the coverage of several captures.
 
 use super::{Breaks, ClockGranularity, Coverage, PacketCounts};
-use crate::add::add_fields;
+use crate::add_fields;
 use crate::{ClientPath, Encrypted, NameServer, RoundTrip, Waited};
 
 impl Coverage {

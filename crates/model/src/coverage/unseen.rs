@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::add::add_fields;
+use crate::add_fields;
 
 /// Operations of which a half or all is not in the capture, or cannot be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

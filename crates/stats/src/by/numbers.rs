@@ -1,6 +1,6 @@
 //! Sums for one key.
 
-use plimsoll_model::Transaction;
+use plimsoll_model::{Transaction, add_fields};
 use serde::{Deserialize, Serialize};
 
 use crate::accumulator::Sample;
@@ -103,13 +103,7 @@ impl KeyStats {
 
     /// Adds another part of the same data.
     pub fn merge(&mut self, other: &KeyStats) {
-        self.count += other.count;
-        self.answered += other.answered;
-        self.unanswered += other.unanswered;
-        self.expected += other.expected;
-        self.refused += other.refused;
-        self.failed += other.failed;
-        self.status_unknown += other.status_unknown;
+        add_fields!(self, other; count, answered, unanswered, expected, refused, failed, status_unknown);
         self.payload.merge(other.payload);
         self.wire.merge(other.wire);
         self.waiting.merge(other.waiting);
@@ -143,9 +137,7 @@ impl KeyCell {
 
 impl Cell for KeyCell {
     fn absorb(&mut self, other: &Self) {
-        self.operations += other.operations;
-        self.errors += other.errors;
-        self.timed += other.timed;
+        add_fields!(self, other; operations, errors, timed);
         self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
         self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);
     }

@@ -1,6 +1,6 @@
 //! The content of an interval.
 
-use plimsoll_model::{Group, Procedure};
+use plimsoll_model::{Group, Procedure, add_fields};
 
 use super::{IntervalWidth, ROW_CELLS};
 use crate::{FineHistogram, GroupKey, Moments};
@@ -27,9 +27,7 @@ pub struct IntervalRow {
 impl IntervalRow {
     /// Adds another part of the same data, or another row. Exact.
     pub fn merge(&mut self, other: &IntervalRow) {
-        self.count += other.count;
-        self.errors += other.errors;
-        self.unanswered += other.unanswered;
+        add_fields!(self, other; count, errors, unanswered);
         self.payload_bytes = self.payload_bytes.saturating_add(other.payload_bytes);
         self.payload_unknown += other.payload_unknown;
         self.response.merge(&other.response);
