@@ -5,7 +5,7 @@ use std::path::Path;
 
 use plimsoll_model::Names;
 use plimsoll_recording::folder::{FolderError, Recording, Sample};
-use plimsoll_report::collect::run::RecordedLevel;
+use plimsoll_report::collect::run::MeasuredLevel;
 use plimsoll_results::record::Measurement;
 use plimsoll_results::recording_findings::measured;
 use plimsoll_results::{Usage, read_level};
@@ -42,7 +42,7 @@ pub fn finished_levels(
         let level = read_level(&stage.about)?;
         if level.complete {
             let (statistics, _) = recording.statistics(stage, names)?;
-            levels.insert(stage.number, LevelResult::of_recording(RecordedLevel { statistics, ..level }));
+            levels.insert(stage.number, LevelResult::of_recording(MeasuredLevel { statistics, ..level }));
         }
     }
     Ok(levels)

@@ -143,7 +143,7 @@ impl Pace {
 
     /// Adds further parts.
     pub fn add(&mut self, other: &Pace) {
-        add_fields!(self, other; count, bytes, ns, on_the_way, log2_sum, log2_squares);
+        add_fields!(self, other; all count, bytes, ns, on_the_way, log2_sum, log2_squares);
     }
 
     /// Bytes per second over all parts.

@@ -25,7 +25,7 @@ pub use unfinished::{Unfinished, WaitEnd};
 pub use unopened::Unopened;
 pub use unseen::{Missing, OneSided, ShareMissing, Unseen};
 
-/// Packet counts, named as in Appendix A of Swartz (1997) where it has them.
+/// Packet counts, named as in Appendix A of Swartz (1997) where it has them. The names of the fields are those of a report's JSON.
 ///
 /// `total` = `tcp` + `udp` + `other`; `tcp` = `tcp_data` + `ack_only` + `ack_repeated`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! Load levels of a recording.
 
 use plimsoll_model::Verdict;
-use plimsoll_report::collect::run::{LevelFacts, RecordedLevel};
+use plimsoll_report::collect::run::{LevelFacts, MeasuredLevel};
 use serde::Deserialize;
 
 use crate::{claimed_source, late_generator};
@@ -10,13 +10,13 @@ use crate::{claimed_source, late_generator};
 ///
 /// # Errors
 /// It is damaged or of another version.
-pub fn read_level(stage: &serde_json::Value) -> anyhow::Result<RecordedLevel> {
-    RecordedLevel::deserialize(stage).map_err(|error| anyhow::anyhow!("manifest.json: invalid stage: {error}"))
+pub fn read_level(stage: &serde_json::Value) -> anyhow::Result<MeasuredLevel> {
+    MeasuredLevel::deserialize(stage).map_err(|error| anyhow::anyhow!("manifest.json: invalid stage: {error}"))
 }
 
 /// Warnings about a valid level.
 #[must_use]
-pub fn cautions(of: &RecordedLevel) -> Vec<String> {
+pub fn cautions(of: &MeasuredLevel) -> Vec<String> {
     let LevelFacts { level, validity, generator, .. } = &of.about;
     let (first, last) = of.span_ns;
     let seconds = last.saturating_sub(first) as f64 / 1e9;

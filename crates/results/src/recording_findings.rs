@@ -8,7 +8,7 @@ use anyhow::Context;
 use plimsoll_model::Names;
 use plimsoll_recording::folder::{Progress, Recording, Stage};
 use plimsoll_report::collect::StatusName;
-use plimsoll_report::collect::run::RecordedLevel;
+use plimsoll_report::collect::run::MeasuredLevel;
 use plimsoll_report::findings::{About, Findings, Run, Source};
 use serde::Deserialize;
 
@@ -49,11 +49,11 @@ pub fn measured(recording: &Recording) -> anyhow::Result<Measurement> {
 fn of_run(recording: &Recording, mut run: Run, source: Source, status_name: StatusName) -> anyhow::Result<Findings> {
     let mut names = Names::default();
     let stages = &recording.manifest.stages;
-    let mut read = |stage: &Stage| -> anyhow::Result<RecordedLevel> {
+    let mut read = |stage: &Stage| -> anyhow::Result<MeasuredLevel> {
         let statistics = recording.statistics(stage, &mut names)?.0;
-        Ok(RecordedLevel { statistics, ..read_level(&stage.about)? })
+        Ok(MeasuredLevel { statistics, ..read_level(&stage.about)? })
     };
-    let mut read: Vec<RecordedLevel> = stages.iter().map(&mut read).collect::<Result<_, _>>()?;
+    let mut read: Vec<MeasuredLevel> = stages.iter().map(&mut read).collect::<Result<_, _>>()?;
     let (unfinished, mut remarks) = unfinished(recording, &mut names)?;
     read.extend(unfinished);
     if stages.is_empty() && !read.is_empty() {
@@ -64,7 +64,7 @@ fn of_run(recording: &Recording, mut run: Run, source: Source, status_name: Stat
         );
     }
     run.threads = read.iter().map(|level| level.threads).max().unwrap_or(0);
-    let levels: Vec<&RecordedLevel> = read.iter().collect();
+    let levels: Vec<&MeasuredLevel> = read.iter().collect();
     let mut findings = Findings::collect_run(run, &levels, &names, source, status_name);
     findings.warnings.extend(read.iter().flat_map(cautions));
     findings.warnings.extend(remarks);
@@ -72,7 +72,7 @@ fn of_run(recording: &Recording, mut run: Run, source: Source, status_name: Stat
 }
 
 /// Unfinished levels with data, and remarks about them.
-type Unfinished = (Vec<RecordedLevel>, Vec<String>);
+type Unfinished = (Vec<MeasuredLevel>, Vec<String>);
 
 fn unfinished(recording: &Recording, names: &mut Names) -> anyhow::Result<Unfinished> {
     let (mut levels, mut remarks) = (Vec::new(), Vec::new());
@@ -85,7 +85,7 @@ fn unfinished(recording: &Recording, names: &mut Names) -> anyhow::Result<Unfini
                     "{level}: the level did not finish. Its results end with the last saved state (saved about every second), and \
                     lack queue depth and transaction rows"
                 ));
-                levels.push(RecordedLevel { statistics, ..read_level(&stage.about)? });
+                levels.push(MeasuredLevel { statistics, ..read_level(&stage.about)? });
             }
             Ok(None) => remarks.push(format!("{name} has no results: its measured phase ran for less than one second")),
             // A damaged level does not hide the finished ones.

@@ -60,11 +60,9 @@ impl SeriesCell {
 
 impl Cell for SeriesCell {
     fn absorb(&mut self, other: &Self) {
-        self.operations += other.operations;
-        self.errors += other.errors;
-        self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
-        self.write_bytes = self.write_bytes.saturating_add(other.write_bytes);
-        add_fields!(self, other; payload_unknown, timed, response_sum_ns);
+        add_fields!(self, other; all
+            operations, errors, read_bytes, write_bytes, payload_unknown, timed, response_sum_ns
+        );
     }
 }
 

@@ -29,11 +29,12 @@ impl DelegationCounts {
     /// Adds the counts of another client.
     pub(super) fn add(&mut self, other: &Self) {
         let (count, sum, longest) = other.recall_ns;
-        add_fields!(self, other; granted, local_opens, recalled, returned);
+        add_fields!(self, other;
+            granted, local_opens, recalled, returned, revoked, lost, unreturned, unknown_recalls
+        );
         self.recall_ns.0 += count;
         self.recall_ns.1 = self.recall_ns.1.saturating_add(sum);
         self.recall_ns.2 = self.recall_ns.2.max(longest);
-        add_fields!(self, other; revoked, lost, unreturned, unknown_recalls);
     }
 
     /// Counts a delegation that was returned after a recall.

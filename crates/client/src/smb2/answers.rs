@@ -97,11 +97,11 @@ pub(super) fn read<'a>(reply: &Reply<'a>, what: &RequestContext) -> Result<Found
             done(session_setup::parse(reply)?, |step| Ok(Found::SessionSetup(step)))
         }
         RequestKind::TreeConnect => done(tree_connect::parse(reply)?, |share| Ok(Found::TreeConnected(share))),
-        RequestKind::TreeDisconnect => done(empty_body::parse::<empty_body::TreeDisconnect>(reply)?, nothing),
-        RequestKind::Logoff => done(empty_body::parse::<empty_body::Logoff>(reply)?, nothing),
+        RequestKind::TreeDisconnect => done(empty_body::TreeDisconnect::parse(reply)?, nothing),
+        RequestKind::Logoff => done(empty_body::Logoff::parse(reply)?, nothing),
         // CANCEL has no response.
         RequestKind::Cancel => Ok(Found::Nothing),
-        RequestKind::Echo => done(empty_body::parse::<empty_body::Echo>(reply)?, nothing),
+        RequestKind::Echo => done(empty_body::Echo::parse(reply)?, nothing),
         RequestKind::BreakAcknowledgement => done(oplock_break::parse(reply)?, |_| Ok(Found::Nothing)),
     }
 }

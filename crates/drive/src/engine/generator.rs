@@ -81,9 +81,11 @@ impl Generator {
         self.answered.read_bytes += other.answered.read_bytes;
         self.answered.written_bytes += other.answered.written_bytes;
         self.unanswered.add(&other.unanswered);
-        add_fields!(self, other; planned, late_starts, never_sent, sent_again);
+        add_fields!(self, other;
+            planned, late_starts, never_sent, sent_again, overdue, unmatched_responses, requests_avoided, left_rudely,
+            channels_lost
+        );
         self.overtime_ns = self.overtime_ns.max(other.overtime_ns);
-        add_fields!(self, other; overdue, unmatched_responses, requests_avoided, left_rudely, channels_lost);
         self.session_requests.add(&other.session_requests);
     }
 }

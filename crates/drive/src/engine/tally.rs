@@ -149,10 +149,9 @@ pub struct IterationTally {
 impl IterationTally {
     /// Adds the tally of another part of the run.
     pub fn add(&mut self, other: &IterationTally) {
-        add_fields!(self, other; ended, unended, failed, late, late_from_before);
-        self.duration_sum_ns = self.duration_sum_ns.saturating_add(other.duration_sum_ns);
-        self.overrun_sum_ns = self.overrun_sum_ns.saturating_add(other.overrun_sum_ns);
-        self.overrun_max_ns = self.overrun_max_ns.max(other.overrun_max_ns);
+        add_fields!(self, other; all
+            ended, unended, failed, late, late_from_before, duration_sum_ns, overrun_sum_ns; largest overrun_max_ns
+        );
     }
 }
 

@@ -3,7 +3,7 @@
 use plimsoll_drive::engine::{self, ClientTally, EngineResult, Plan};
 use plimsoll_model::Validity;
 use plimsoll_report::collect::clients::spread;
-use plimsoll_report::collect::run::{LevelFacts, RecordedLevel, operations_together};
+use plimsoll_report::collect::run::{LevelFacts, MeasuredLevel, operations_together};
 use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::{Interruption, Times};
 use plimsoll_stats::{Intervals, Statistics};
@@ -138,7 +138,7 @@ fn judged(
     let late_turns = if scheduled { kinds.iter().map(|kind| kind.late + kind.unended).sum() } else { 0 };
     let (complete, span_ns) = (end == End::Planned, measured);
     let judgement = Judgement { reasons, late_turns, on_time, busy, behind };
-    let recorded = RecordedLevel { statistics, span_ns, iterations, about, threads, complete, generators_fault };
+    let recorded = MeasuredLevel { statistics, span_ns, iterations, about, threads, complete, generators_fault };
     LevelResult { recorded, intervals, part: None, judgement }
 }
 

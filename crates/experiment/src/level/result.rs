@@ -3,7 +3,7 @@
 use plimsoll_drive::engine::Plan;
 use plimsoll_model::{Guarantees, Reason, Validity};
 use plimsoll_report::collect::comparison::MeasuredRun;
-use plimsoll_report::collect::run::{Answered, LevelFacts, RecordedLevel, operations_together};
+use plimsoll_report::collect::run::{Answered, LevelFacts, MeasuredLevel, operations_together};
 use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::{IterationKind, MovedNumber, OUTSIDE_THE_PHASE, ServerCounters, ServerSide, Times};
 use plimsoll_stats::{Intervals, Statistics};
@@ -19,7 +19,7 @@ use crate::server_side::ServerSideWatch;
 /// A load level that was measured.
 pub struct LevelResult {
     /// The data for a recording.
-    pub(crate) recorded: RecordedLevel,
+    pub(crate) recorded: MeasuredLevel,
     /// Where they were wanted.
     pub(super) intervals: Option<Intervals>,
     /// The data for merging with other parts of the same plan, if this is one.
@@ -44,7 +44,7 @@ pub(super) struct Judgement {
 
 impl LevelResult {
     /// One that was measured earlier, and recorded.
-    pub(crate) fn of_recording(recorded: RecordedLevel) -> LevelResult {
+    pub(crate) fn of_recording(recorded: MeasuredLevel) -> LevelResult {
         Self { recorded, intervals: None, part: None, judgement: Judgement::default() }
     }
 
@@ -54,7 +54,7 @@ impl LevelResult {
     }
 
     /// The data for a recording.
-    pub fn recorded(&self) -> &RecordedLevel {
+    pub fn recorded(&self) -> &MeasuredLevel {
         &self.recorded
     }
 
@@ -144,7 +144,7 @@ impl LevelResult {
         let about = LevelFacts { level, clients, depth, asked_per_s, pace, validity, ..LevelFacts::default() };
         let statistics = no_statistics(plan);
         let judgement = Judgement { reasons, ..Judgement::default() };
-        let recorded = RecordedLevel { statistics, about, ..RecordedLevel::default() };
+        let recorded = MeasuredLevel { statistics, about, ..MeasuredLevel::default() };
         Self { recorded, intervals: None, part: None, judgement }
     }
 

@@ -6,7 +6,7 @@ use anyhow::Context;
 use plimsoll_drive::engine::PlanPart;
 use plimsoll_model::{Names, Reason};
 use plimsoll_recording::folder::{Progress, Recording, Stage};
-use plimsoll_report::collect::run::RecordedLevel;
+use plimsoll_report::collect::run::MeasuredLevel;
 use plimsoll_report::findings::{Run, Source};
 use plimsoll_results::read_level;
 use plimsoll_results::record::Measurement;
@@ -34,7 +34,7 @@ pub(super) struct Measured {
     pub(super) statistics: Statistics,
     pub(super) intervals: Intervals,
     pub(super) result: PartResult,
-    pub(super) level: RecordedLevel,
+    pub(super) level: MeasuredLevel,
     pub(super) stage: Stage,
 }
 

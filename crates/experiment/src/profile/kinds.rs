@@ -62,7 +62,7 @@ const OTHER: &str = "\
 
 fn by_name(name: &str) -> Option<Kind> {
     let name = name.trim_start_matches('_');
-    let begins = |list: &str| list.split(' ').any(|start| name.starts_with(start));
+    let begins = |list: &str| list.split_ascii_whitespace().any(|start| name.starts_with(start));
     match () {
         () if begins(OTHER) => Some(Kind::OtherKernel),
         () if begins(NETWORK) => Some(Kind::Network),
@@ -91,6 +91,10 @@ mod tests {
         // A read from a socket goes through the same call as a read from a file.
         assert_eq!(kind(&["k:tcp_recvmsg_locked", "k:sock_read_iter", "k:vfs_read", "readv"]), Kind::Network);
         assert_eq!(kind(&["k:try_to_wake_up", "k:sock_def_readable", "k:tcp_rcv_established"]), Kind::Network);
+        // The last word of a line of the lists, and the first of the next one.
+        for (name, expected) in [("x64_sys_close", Kind::Files), ("virtblk_done", Kind::Files)] {
+            assert_eq!(kind(&[&format!("k:{name}")]), expected, "{name}");
+        }
         assert_eq!(kind(&["k:eventfd_write", "k:vfs_write", "write"]), Kind::OtherKernel);
         assert_eq!(kind(&["k:__schedule", "k:schedule", "k:do_syscall_64"]), Kind::OtherKernel);
         assert_eq!(kind(&["k:", "k:", "read"]), Kind::Unknown);

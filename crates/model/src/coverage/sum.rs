@@ -67,18 +67,10 @@ impl Coverage {
 
 impl PacketCounts {
     fn add(&mut self, more: &Self) {
-        macro_rules! add {
-            ($most:ident; $($sum:ident),+) => {
-                // Without `..`: a field that is missing here does not compile.
-                let Self { $most, $($sum),+ } = self;
-                *$most = more.$most.max(*$most);
-                $(*$sum = $sum.saturating_add(more.$sum);)+
-            };
-        }
-        add!(largest;
+        add_fields!(self, more; all
             total, tcp, tcp_data, ack_only, ack_repeated, udp, other, retransmitted, out_of_order, dropped_at_least,
             dropped_estimate, missing_bytes, truncated, continued, commands, command_first, command_continued_sync,
-            command_continued_async, command_ack, command_retry, captured_bytes, wire_bytes
+            command_continued_async, command_ack, command_retry, captured_bytes, wire_bytes; largest largest
         );
     }
 }

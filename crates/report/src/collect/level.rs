@@ -12,7 +12,7 @@ use crate::findings::{
 
 /// A measured load level. A recording stores it in the manifest, and its statistics and intervals in separate files.
 #[derive(Default, Serialize, Deserialize)]
-pub struct RecordedLevel {
+pub struct MeasuredLevel {
     /// The transactions of the measured phase.
     #[serde(skip)]
     pub statistics: Statistics,
@@ -123,7 +123,7 @@ pub struct LevelFacts {
     pub session_requests: Vec<SessionRequests>,
 }
 
-impl RecordedLevel {
+impl MeasuredLevel {
     /// Where it lies on its load curve: repeats of a load lie at the same place.
     #[must_use]
     pub fn point(&self) -> LoadPoint {

@@ -3,7 +3,7 @@
 use plimsoll_model::{ClockGranularity, Coverage, Group, Names, Reason};
 use plimsoll_stats::{Accumulator, GroupKey, Options, Statistics};
 
-pub use super::level::{Answered, LevelFacts, RecordedLevel};
+pub use super::level::{Answered, LevelFacts, MeasuredLevel};
 use super::{SECOND, StatusName, answers, channels, curves, depth, interference, repeats, rows, sizes, span};
 use crate::findings::{Findings, Generator, Kind, Overhead, QueueDepth, Run, Source, Stage, Users, Validity};
 
@@ -11,7 +11,7 @@ impl Findings {
     /// Everything a report shows of one run. `names` must be the set that the transactions' symbols are from.
     pub fn collect_run(
         run: Run,
-        levels: &[&RecordedLevel],
+        levels: &[&MeasuredLevel],
         names: &Names,
         source: Source,
         status_name: StatusName,
@@ -21,7 +21,7 @@ impl Findings {
         // Calls in a local directory are not the server's work: only their own levels show them.
         let is_local = |number| run.calls.as_ref().is_some_and(|calls| calls.is_local(number));
         // Of several workloads the whole is what all did at the same time.
-        let is_whole = |level: &RecordedLevel| level.about.share.as_ref().is_none_or(|share| !share.beside.is_empty());
+        let is_whole = |level: &MeasuredLevel| level.about.share.as_ref().is_none_or(|share| !share.beside.is_empty());
         let remote = (0..).zip(levels).filter(|(number, level)| !is_local(*number) && is_whole(level));
         let remote = remote.map(|(_, level)| level);
         remote.for_each(|level| all.merge(&level.statistics));
@@ -61,7 +61,7 @@ impl Findings {
 impl Findings {
     /// Findings of captures that are the points of one load curve: one level each, with a load that Plimsoll did not generate. Their
     /// statistics must not contain names, because each has a different set.
-    pub fn collect_points(levels: &[&RecordedLevel], source: Source, status_name: StatusName) -> Findings {
+    pub fn collect_points(levels: &[&MeasuredLevel], source: Source, status_name: StatusName) -> Findings {
         let headline = levels.first().map(|level| level.statistics.headline()).unwrap_or_default();
         let mut all = Statistics::new(Options { headline, slowest: 0, ..Options::default() });
         levels.iter().for_each(|level| all.merge(&level.statistics));
@@ -77,13 +77,13 @@ impl Findings {
 
 /// The response time that leads. All levels of a workload are loaded in the same way; where one of several has a schedule and another has
 /// none, it is the one that both have.
-fn headline(levels: &[&RecordedLevel]) -> plimsoll_stats::Headline {
+fn headline(levels: &[&MeasuredLevel]) -> plimsoll_stats::Headline {
     let mut all = levels.iter().map(|level| level.statistics.headline());
     let first = all.next().unwrap_or_default();
     if all.all(|other| other == first) { first } else { plimsoll_stats::Headline::Response }
 }
 
-fn coverage(levels: &[&RecordedLevel]) -> Coverage {
+fn coverage(levels: &[&MeasuredLevel]) -> Coverage {
     // A level that could not be run has none.
     let spans = || levels.iter().map(|level| level.span_ns).filter(|(first, last)| first < last);
     let granularity = levels.iter().find_map(|level| level.about.generator.clock_granularity_s);
@@ -100,7 +100,7 @@ fn coverage(levels: &[&RecordedLevel]) -> Coverage {
 }
 
 /// The most connections at a time.
-fn connections(levels: &[&RecordedLevel]) -> u64 {
+fn connections(levels: &[&MeasuredLevel]) -> u64 {
     let is_shared =
         |about: &&LevelFacts| about.share.as_ref().is_some_and(|share| share.round == 0 && !share.beside.is_empty());
     let facts = || levels.iter().map(|level| &level.about);
@@ -121,7 +121,7 @@ fn together(stages: &[Stage], own: Validity) -> Validity {
     Validity::of(reasons)
 }
 
-fn stage(number: u32, level: &RecordedLevel, names: &Names, status_name: StatusName) -> Stage {
+fn stage(number: u32, level: &MeasuredLevel, names: &Names, status_name: StatusName) -> Stage {
     let (first, last) = level.span_ns;
     let span = span(&Coverage { first_ns: Some(first), last_ns: Some(last), ..Coverage::default() });
     let seconds = span.elapsed_s.filter(|&s| s > 0.0);

@@ -236,7 +236,7 @@ fn what_is_collected_keeps_to_the_schema() {
 
 #[test]
 fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
-    use plimsoll_report::collect::run::{LevelFacts, RecordedLevel};
+    use plimsoll_report::collect::run::{LevelFacts, MeasuredLevel};
     use plimsoll_report::findings::{Run, Stage};
     let read = Procedure::of(Protocol::Smb2, 8);
     let scheduled = |at: i64, took: i64| {
@@ -256,7 +256,7 @@ fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
     let ended = |ms: i64, outcome: Outcome| Transaction { outcome, status: Some(0xC000_0001), ..scheduled(ms, 5) };
     let (expected, refused, failed) = (Outcome::Expected, Outcome::Refused, Outcome::Failed);
     let second = statistics(&[ended(2010, expected), ended(2020, refused), ended(2030, failed), ended(2040, failed)]);
-    let level = |statistics, from: i64, reasons: &[&str]| RecordedLevel {
+    let level = |statistics, from: i64, reasons: &[&str]| MeasuredLevel {
         statistics,
         span_ns: (from * MS, (from + 500) * MS),
         iterations: 2,
@@ -267,7 +267,7 @@ fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
             failures: vec![("b".into(), 1), ("a".into(), 2)],
             ..LevelFacts::default()
         },
-        ..RecordedLevel::default()
+        ..MeasuredLevel::default()
     };
     let levels = [level(first, 0, &[]), level(second, 2000, &["it was late"])];
     let run = Run { target: "smb://host".into(), ..Run::default() };
@@ -307,7 +307,7 @@ fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
 /// Operations of a local directory are in no sum, no rate and no table of the server.
 #[test]
 fn calls_in_a_local_directory_are_in_no_sum() {
-    use plimsoll_report::collect::run::{LevelFacts, RecordedLevel};
+    use plimsoll_report::collect::run::{LevelFacts, MeasuredLevel};
     use plimsoll_report::findings::Run;
     use plimsoll_report::findings::calls::{CallPhase, Calls};
     let remote = [1, 2].map(|at| transaction(Procedure::of(Protocol::Smb2, 8), at, Some(2)));
@@ -318,12 +318,12 @@ fn calls_in_a_local_directory_are_in_no_sum() {
         statistics
     };
     let both = [(statistics(&remote), "random"), (statistics(&local), "random, local")];
-    let level = |(statistics, words): (_, &str)| RecordedLevel {
+    let level = |(statistics, words): (_, &str)| MeasuredLevel {
         statistics,
         span_ns: (0, 500 * MS),
         iterations: 1,
         about: LevelFacts { level: words.into(), ..LevelFacts::default() },
-        ..RecordedLevel::default()
+        ..MeasuredLevel::default()
     };
     let [first, second] = both.map(level);
     let phase = |stage, local| CallPhase { stage, local, call: "random".into(), ..CallPhase::default() };
@@ -350,13 +350,13 @@ fn calls_in_a_local_directory_are_in_no_sum() {
 /// A level's reason for being invalid does not apply to other levels, and does not replace its other reasons.
 #[test]
 fn each_reason_of_a_run_keeps_its_own_verdict() {
-    use plimsoll_report::collect::run::{LevelFacts, RecordedLevel};
+    use plimsoll_report::collect::run::{LevelFacts, MeasuredLevel};
     use plimsoll_report::findings::Run;
     let level = |words: &str, reasons: Vec<Reason>| {
         let mut statistics = Statistics::default();
         statistics.record(&transaction(find_first(), 1, Some(1)));
         let about = LevelFacts { level: words.into(), validity: Validity::of(reasons), ..LevelFacts::default() };
-        RecordedLevel { statistics, span_ns: (0, 500 * MS), iterations: 1, about, ..RecordedLevel::default() }
+        MeasuredLevel { statistics, span_ns: (0, 500 * MS), iterations: 1, about, ..MeasuredLevel::default() }
     };
     let interrupted = || Reason::partial("interrupted");
     let levels =
@@ -381,7 +381,7 @@ fn each_reason_of_a_run_keeps_its_own_verdict() {
 /// waits for the server, 150 wait for that one.
 #[test]
 fn under_a_schedule_the_time_from_the_intended_start_leads() {
-    use plimsoll_report::collect::run::{LevelFacts, RecordedLevel};
+    use plimsoll_report::collect::run::{LevelFacts, MeasuredLevel};
     use plimsoll_report::findings::{Headline, Run};
     let read = Procedure::of(Protocol::Smb2, 8);
     let collected = |headline: plimsoll_stats::Headline| {
@@ -400,7 +400,7 @@ fn under_a_schedule_the_time_from_the_intended_start_leads() {
         }
         let about = LevelFacts { level: "100 iterations per second".into(), ..LevelFacts::default() };
         let span_ns = (0, 5_000 * MS);
-        let level = RecordedLevel { statistics, span_ns, iterations: 500, about, ..RecordedLevel::default() };
+        let level = MeasuredLevel { statistics, span_ns, iterations: 500, about, ..MeasuredLevel::default() };
         Findings::collect_run(Run::default(), &[&level], &Names::default(), Source::default(), status_name)
     };
     let closed = collected(plimsoll_stats::Headline::Response);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_model::Validity;
 use plimsoll_report::collect::StatusName;
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, MeasuredRun};
-use plimsoll_report::collect::run::{LevelFacts, RecordedLevel};
+use plimsoll_report::collect::run::{LevelFacts, MeasuredLevel};
 use plimsoll_report::findings::{Findings, Source};
 
 use plimsoll_stats::{Intervals, Statistics};
@@ -191,12 +191,12 @@ fn side(
             validity,
             ..LevelFacts::default()
         };
-        let level = RecordedLevel { statistics, span_ns, about, ..RecordedLevel::default() };
+        let level = MeasuredLevel { statistics, span_ns, about, ..MeasuredLevel::default() };
         let runs = vec![MeasuredRun { span_ns, intervals }];
         (LevelRuns { level: point.level(), point: Some(level.point()), runs }, level)
     };
     let (levels, recorded): (Vec<_>, Vec<_>) = points.into_iter().zip(read).map(level).unzip();
-    let recorded: Vec<&RecordedLevel> = recorded.iter().collect();
+    let recorded: Vec<&MeasuredLevel> = recorded.iter().collect();
     let findings = Findings { name: name.to_owned(), ..Findings::collect_points(&recorded, source, status_name) };
     ComparedSide { contestant: Contestant { findings, levels }, unfinished: None }
 }

@@ -6,7 +6,7 @@ use anyhow::bail;
 use plimsoll_recording::folder::{Recording, Stage};
 use plimsoll_report::collect::StatusName;
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint, MeasuredRun};
-use plimsoll_report::collect::run::RecordedLevel;
+use plimsoll_report::collect::run::MeasuredLevel;
 use plimsoll_report::findings::Findings;
 
 use super::{ComparedSide, WHOLE_CAPTURE};
@@ -36,7 +36,7 @@ pub fn runs(folder: &Path) -> anyhow::Result<Vec<RecordedRun>> {
     has_all_of_its_report(&recording, folder)?;
     let run = |stage: &Stage| {
         let recorded = stage.level.as_ref().map(|_| read_level(&stage.about)).transpose()?;
-        let level = words(recorded.as_ref().map(RecordedLevel::point).as_ref());
+        let level = words(recorded.as_ref().map(MeasuredLevel::point).as_ref());
         let whole = recording.manifest.validity.as_ref();
         let validity = recorded.as_ref().map(|recorded| &recorded.about.validity).or(whole);
         let reason = validity.filter(|validity| !validity.valid).and_then(|validity| validity.reasons.first());

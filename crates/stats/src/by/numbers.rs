@@ -137,9 +137,7 @@ impl KeyCell {
 
 impl Cell for KeyCell {
     fn absorb(&mut self, other: &Self) {
-        add_fields!(self, other; operations, errors, timed);
-        self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
-        self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);
+        add_fields!(self, other; all operations, errors, timed, response_sum_ns, waited_ns);
     }
 }
 

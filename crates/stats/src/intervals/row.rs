@@ -27,9 +27,7 @@ pub struct IntervalRow {
 impl IntervalRow {
     /// Adds another part of the same data, or another row. Exact.
     pub fn merge(&mut self, other: &IntervalRow) {
-        add_fields!(self, other; count, errors, unanswered);
-        self.payload_bytes = self.payload_bytes.saturating_add(other.payload_bytes);
-        self.payload_unknown += other.payload_unknown;
+        add_fields!(self, other; count, errors, unanswered, payload_bytes, payload_unknown);
         self.response.merge(&other.response);
         self.histogram.merge(&other.histogram);
     }

@@ -149,7 +149,7 @@ impl Counter {
     }
 }
 
-/// Consecutive fields, optionally followed by a consistency check.
+/// Consecutive fields, optionally followed by a consistency check. (With `;` after the text rustfmt leaves the lists as they are.)
 macro_rules! fields {
     ($what:literal; $of:ident { $($field:tt),+ $(,)? } $(if $check:expr)?) => {
         impl crate::state::State for $of {

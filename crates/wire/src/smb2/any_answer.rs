@@ -2,7 +2,7 @@
 //!
 //! Spec: MS-SMB2 2.2
 
-use super::empty_body::{self, Echo, Logoff, TreeDisconnect};
+use super::empty_body::{Echo, Logoff, TreeDisconnect};
 use super::header::UNSOLICITED;
 use super::information::{CLASS_BASIC, CLASS_FS_FULL_SIZE, CLASS_NETWORK_OPEN, FileBasic, FullSize, network_open};
 use super::ioctl::fsctl;
@@ -43,9 +43,9 @@ pub fn read(reply: &Reply<'_>, info_type: u8, class: u8) -> Result<Form, Malform
     match reply.command() {
         Command::Negotiate => form(negotiate::parse(reply)?),
         Command::SessionSetup => form(session_setup::parse(reply)?),
-        Command::Logoff => form(empty_body::parse::<Logoff>(reply)?),
+        Command::Logoff => form(Logoff::parse(reply)?),
         Command::TreeConnect => form(tree_connect::parse(reply)?),
-        Command::TreeDisconnect => form(empty_body::parse::<TreeDisconnect>(reply)?),
+        Command::TreeDisconnect => form(TreeDisconnect::parse(reply)?),
         Command::Create => form(create::parse(reply)?),
         Command::Close => form(close::parse(reply)?),
         Command::Flush => form(flush::parse(reply)?),
@@ -53,7 +53,7 @@ pub fn read(reply: &Reply<'_>, info_type: u8, class: u8) -> Result<Form, Malform
         Command::Write => form(write::parse(reply)?),
         Command::Lock => form(lock::parse(reply)?),
         Command::Ioctl => further(ioctl::parse(reply)?, |answer| controlled(&answer)),
-        Command::Echo => form(empty_body::parse::<Echo>(reply)?),
+        Command::Echo => form(Echo::parse(reply)?),
         Command::QueryDirectory => further(query_directory::parse(reply)?, |buffer| {
             let class = Class::ALL.into_iter().find(|one| one.code() == class);
             class.map_or(Ok(()), |class| Entries::new(&buffer, class).try_for_each(|entry| entry.map(|_| ())))

@@ -98,7 +98,7 @@ pub(crate) struct Arguments {
     record: RecordFlags,
     /// Repeat the run recorded in DIR with the same target, workload and load. The recording contains neither the password nor
     /// the options for outputs and for the server's metrics and counters: give these options again
-    #[arg(long, value_name = "DIR", conflicts_with_all = FIXED_BY_A_RECORDING.split(' '))]
+    #[arg(long, value_name = "DIR", conflicts_with_all = FIXED_BY_A_RECORDING.split_ascii_whitespace())]
     from: Option<PathBuf>,
     /// Continue the recording in the folder of --record: run only the missing levels. Workload, target, seed and levels
     /// must be the same as before

@@ -371,7 +371,8 @@ fn credits_come_instead_of_the_round_trip_that_they_make_count() {
     let credits = &mut far.coverage.credits;
     (credits.waits, credits.wait_ns, credits.busy_ns) = (100, 4_000_000_000, 5_000_000_000);
     assert!(
-        far.first(Rule::CreditsExhausted).contains("The affected connections lacked credits for 80 % of the time in which")
+        far.first(Rule::CreditsExhausted)
+            .contains("The affected connections lacked credits for 80 % of the time in which")
     );
     assert!(!far.rules().contains(&Rule::RoundTrip));
     far.coverage.credits.wait_ns = 10_000_000;
