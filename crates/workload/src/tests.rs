@@ -320,7 +320,7 @@ fn shuffled_iterations_have_exact_shares() {
     assert_eq!((count("Remove"), count("Open")), (all, (22 + 15 + 2) * all));
     let many = "[script]\norder = \"shuffled\"\n[[iterations]]\nname = \"a\"\nweight = 999\non = \"file\"\nsteps = [\"null\"]\n";
     let wrong = parse(&format!("{many}{}", many.split_once("\"shuffled\"\n").unwrap().1.replace("999", "1000")));
-    assert!(wrong.unwrap_err().problem.contains("is 1999, but the limit is 1000"));
+    assert!(wrong.unwrap_err().problem.contains(r#"is 1999; with order = "shuffled" the limit is 1000"#));
 }
 
 /// Connected shares are disconnected, whatever fails in between, and no file is open then.
