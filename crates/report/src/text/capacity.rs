@@ -49,7 +49,11 @@ pub(crate) fn rests_on(capacity: &Capacity) -> String {
     };
     words.push_str(&format!("Measured for {}", time(capacity.seconds())));
     if let Some(ladder) = capacity.ladder_seconds() {
-        words.push_str(&format!("; a sweep with equally fine steps, one run per step, would take {}", time(ladder)));
+        words.push_str(&format!(
+            "; a sweep from 0 to the upper end of the interval, in steps as wide as the interval and with one run per step, would measure \
+            for {}",
+            time(ladder)
+        ));
     }
     words.push('.');
     if let Some(slack) = capacity.slack.filter(|&slack| slack > 0.0 && capacity.low.is_some()) {
