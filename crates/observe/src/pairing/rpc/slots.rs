@@ -1,10 +1,11 @@
 //! Slots of NFS 4.1 sessions: a client whose session has no free slot can send no further request.
 //!
 //! As for SMB2 credits, a response reaches a far client later than it passes the capture, and the next request comes a round trip later.
+//! Until then the slot is in use.
 //!
 //! Spec: RFC 8881 2.10.6.1, 18.36, 18.46.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 
 use plimsoll_model::{SessionSlots, SlotsLeftOut};
@@ -12,12 +13,16 @@ use plimsoll_wire::nfs::Slot as OfRequest;
 use plimsoll_wire::nfs::v4::sequence::{SessionId, session_number};
 use serde::{Deserialize, Serialize};
 
+use crate::pairing::far::sent_after;
+
 /// Sessions that are followed, at most.
 const SESSIONS_MAX: usize = 1_024;
 /// Slots of a session that are followed, at most: Linux clients use up to 1,024.
 const SLOTS_MAX: usize = 1_024;
 /// A client that waited for a slot sends its next request within this time, ns, or within a fourth of the time that it waited.
 const GOES_ON_NS: i64 = 1_000_000;
+/// Responses of a session on their way to its client, at most.
+const MAX_UNDER_WAY: usize = 64;
 
 /// The sessions, by their numbers in transactions.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -42,8 +47,12 @@ struct Session {
     /// Since when all are in use, ns.
     full_since_ns: Option<i64>,
     full_ns: u64,
-    /// One became free: when the client knows it, and for how long all had been in use.
+    /// One became free: when, and for how long all had been in use.
     freed: Option<(i64, i64)>,
+    /// Responses on their way to a far client: when requests can use their slots.
+    under_way: VecDeque<(i64, u32)>,
+    /// By how much their way varies, ns.
+    varies_ns: i64,
     /// First request and last message, ns.
     span_ns: Option<(i64, i64)>,
     waits: u64,
@@ -133,6 +142,8 @@ impl Session {
             full_since_ns: None,
             full_ns: 0,
             freed: None,
+            under_way: VecDeque::new(),
+            varies_ns: 0,
             span_ns: None,
             waits: 0,
             wait_ns: 0,
@@ -161,8 +172,13 @@ impl Session {
     fn request(&mut self, slot: u32, sequence: u32, now_ns: i64) {
         self.seen(now_ns);
         self.requests += 1;
+        while self.under_way.front().is_some_and(|(at_ns, _)| *at_ns <= now_ns)
+            || self.under_way.iter().any(|(_, free)| *free == slot)
+        {
+            self.arrives();
+        }
         if let Some((freed_ns, waited_ns)) = self.freed.take()
-            && now_ns.saturating_sub(freed_ns) <= GOES_ON_NS.max(waited_ns / 4)
+            && now_ns.saturating_sub(freed_ns) <= GOES_ON_NS.max(waited_ns / 4).saturating_add(self.varies_ns)
         {
             self.waits += 1;
             self.wait_ns = self.wait_ns.saturating_add(waited_ns.unsigned_abs());
@@ -190,25 +206,45 @@ impl Session {
 
     fn response(&mut self, slot: u32, target: Option<u32>, now_ns: i64, to_client_ns: u64) {
         self.seen(now_ns);
+        self.target = target.map(|target| target.saturating_add(1)).or(self.target);
+        let few = self.limit().is_some_and(|limit| SessionSlots::FEW.contains(&limit));
+        let Some((at_ns, varies_ns)) = sent_after(now_ns, to_client_ns).filter(|_| few) else {
+            return self.free(slot, now_ns);
+        };
+        self.varies_ns = varies_ns;
+        self.under_way.push_back((at_ns, slot));
+        if self.under_way.len() > MAX_UNDER_WAY {
+            self.arrives();
+        }
+    }
+
+    /// The first response that is under way reaches the client.
+    fn arrives(&mut self) {
+        if let Some((at_ns, slot)) = self.under_way.pop_front() {
+            self.free(slot, at_ns);
+        }
+    }
+
+    fn free(&mut self, slot: u32, now_ns: i64) {
         let was_few = self.limit().is_some_and(|limit| SessionSlots::FEW.contains(&limit));
         if let Some(slot) = self.slots.get_mut(slot as usize)
             && std::mem::take(&mut slot.is_in_use)
         {
             self.in_use -= 1;
         }
-        self.target = target.map(|target| target.saturating_add(1)).or(self.target);
         // The server may have lowered the number.
         if self.is_full() {
             self.full_since_ns.get_or_insert(now_ns);
         } else if let Some(since_ns) = self.full_since_ns.take() {
             let full_ns = now_ns.saturating_sub(since_ns).max(0);
             self.full_ns = self.full_ns.saturating_add(full_ns.unsigned_abs());
-            self.freed = was_few.then(|| (now_ns.saturating_add_unsigned(to_client_ns), full_ns));
+            self.freed = was_few.then_some((now_ns, full_ns));
         }
     }
 
     fn finish(mut self, number: u64) -> SessionSlots {
         let (first_ns, last_ns) = self.span_ns.unwrap_or_default();
+        let span_ns = first_ns.abs_diff(last_ns);
         if let Some(since_ns) = self.full_since_ns.take() {
             self.full_ns = self.full_ns.saturating_add(last_ns.abs_diff(since_ns));
         }
@@ -222,10 +258,11 @@ impl Session {
             slots: self.limit(),
             requests: self.requests,
             most: self.most,
-            full_ns: self.full_ns,
+            // The last responses may be on their way.
+            full_ns: self.full_ns.min(span_ns),
             waits: self.waits,
             wait_ns: self.wait_ns,
-            span_ns: first_ns.abs_diff(last_ns),
+            span_ns,
             is_partial: self.is_partial,
         }
     }

@@ -10,6 +10,8 @@ use std::collections::VecDeque;
 use plimsoll_model::Credits;
 use serde::{Deserialize, Serialize};
 
+use crate::pairing::far::sent_after;
+
 /// A client that waited for credits goes on within this time of being given some, ns, or within a fourth of the time that it waited.
 const GOES_ON_NS: i64 = 1_000_000;
 /// Credits limit a connection if it has none for at least 1 / `HELD_UP` of the time in which it has outstanding requests.
@@ -17,12 +19,6 @@ const HELD_UP: u64 = 5;
 /// A client with more outstanding requests that uses up its credits is busy, not limited by credits.
 const FEW_OUTSTANDING: u32 = 32;
 
-/// A shorter round trip between capture and client does not matter, ns.
-const NEAR_NS: u64 = 1_000_000;
-/// The shortest round trip, in percent of the handshake's.
-const SHORTEST: u64 = 90;
-/// Variation of the round trip, in percent of it.
-const VARIES: u64 = 20;
 /// Responses on their way to the client, at most: 12 KiB.
 const MAX_UNDER_WAY: usize = 512;
 
@@ -107,11 +103,10 @@ impl Balance {
     /// The server answered and granted credits, which reach the client after the round trip to it.
     #[inline]
     pub(super) fn response(&mut self, credits: u16, now_ns: i64, is_final: bool, to_client_ns: u64) {
-        if to_client_ns < NEAR_NS {
+        let Some((at_ns, varies_ns)) = sent_after(now_ns, to_client_ns) else {
             return self.granted(credits, now_ns, is_final);
-        }
-        let at_ns = now_ns.saturating_add_unsigned(to_client_ns.saturating_mul(SHORTEST) / 100);
-        self.varies_ns = (to_client_ns / 100).saturating_mul(VARIES).cast_signed();
+        };
+        self.varies_ns = varies_ns;
         self.under_way.push_back((at_ns, credits, is_final));
         if self.under_way.len() > MAX_UNDER_WAY {
             self.arrives();

@@ -66,6 +66,28 @@ fn a_client_waits_for_slots_that_uses_all_of_them() {
     assert!(far.waits > 400, "{far:?}");
 }
 
+/// The same as a capture beside the server sees it, which responds at once, a round trip of 24 ms from the client.
+fn far_requests(wanted: u32, slots: u32) -> SessionSlots {
+    const TRIP: i64 = 24_000 * US;
+    let mut play = Play::default();
+    for round in 0..500 {
+        for slot in 0..wanted.min(slots) {
+            let now = round * (TRIP + 500 * US) + i64::from(slot) * 30 * US;
+            play.request(slot, now);
+            play.response(slot, slots - 1, now + 20 * US, TRIP);
+        }
+    }
+    play.finish()
+}
+
+#[test]
+fn slots_that_a_far_client_lacks_are_seen_at_the_server() {
+    let two = far_requests(12, 2);
+    assert!(two.most == 2 && two.waits > 400 && two.full_ns > two.span_ns / 2 && !two.is_partial, "{two:?}");
+    let many = far_requests(12, 16);
+    assert!(many.waits == 0 && many.full_ns == 0 && !many.is_partial, "{many:?}");
+}
+
 #[test]
 fn a_client_does_not_wait_for_slots_that_uses_some_or_has_many_or_one() {
     let of = |wanted, slots| {
