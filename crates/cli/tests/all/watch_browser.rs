@@ -117,6 +117,25 @@ fn browsers_that_do_not_read_are_closed_and_others_see_everything() {
     assert_eq!(watching.end().status.code(), Some(0));
 }
 
+/// Otherwise each lost connection would cost five minutes of data.
+#[test]
+fn a_browser_that_connects_again_gets_only_later_seconds() {
+    let scratch = Scratch::new("watch-again");
+    let (watching, page) = watch(&write_capture(scratch.path()));
+    let (host, path) = page.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let seconds = |header: &str| {
+        let request = format!("GET /{path}events HTTP/1.1\r\nHost: {host}\r\n{header}\r\n");
+        let answer = ask(host.parse().unwrap(), &request, "\"start_s\":1000000004");
+        assert!(answer.contains("event: about\n"), "{answer}");
+        (0..5).filter(|second| answer.contains(&format!("\"start_s\":{}", 1_000_000_000 + second))).collect::<Vec<_>>()
+    };
+    assert_eq!(seconds(""), [0, 1, 2, 3, 4]);
+    assert_eq!(seconds("Last-Event-ID: 2\r\n"), [3, 4]);
+    assert_eq!(seconds("Last-Event-ID: 1000\r\n"), [0, 1, 2, 3, 4], "this stream never gave that number");
+    watching.signal(Signal::INT);
+    assert_eq!(watching.end().status.code(), Some(0));
+}
+
 fn text(browser: &mut Browser, id: &str) -> String {
     browser.value(&format!("document.getElementById('{id}').textContent")).as_str().unwrap().to_owned()
 }

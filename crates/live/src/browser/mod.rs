@@ -50,7 +50,7 @@ impl Browser {
                 let figures = figures(std::iter::once(second), next_ns, next_ns + SECOND_NS);
                 // If a second cannot be formatted, the page shows a gap.
                 if let Ok(text) = moment(&figures, second, names) {
-                    self.stream.push(event("second", &text) + &state(beside));
+                    self.stream.push(&(event("second", &text) + &state(beside)));
                 }
             }
             next = Some(next_ns + SECOND_NS);
@@ -59,11 +59,11 @@ impl Browser {
         // Before the first second, the state of a run may change.
         let said = state(beside);
         if self.next_ns.is_none() && beside.run.is_some() && self.said != said {
-            self.said.clone_from(&said);
-            self.stream.push(said);
+            self.stream.push(&said);
+            self.said = said;
         }
         if beside.ended && !std::mem::replace(&mut self.ended, true) {
-            self.stream.push(state(beside));
+            self.stream.push(&state(beside));
         }
     }
 }
@@ -128,8 +128,8 @@ impl Site for Page {
             "live.js" => text("text/javascript; charset=utf-8", self.page.script),
             "echarts.min.js" => text("text/javascript; charset=utf-8", self.page.library),
             "events" => {
-                let stream = Arc::clone(&self.stream);
-                return Answer::Stream(Box::new(move |client: &mut Client| stream.send_to(client)));
+                let (stream, last_event) = (Arc::clone(&self.stream), request.last_event);
+                return Answer::Stream(Box::new(move |client: &mut Client| stream.send_to(client, last_event)));
             }
             _ => Response::says(Status::NotFound, "This page has no such file"),
         })

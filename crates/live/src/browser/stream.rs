@@ -1,4 +1,5 @@
-//! A stream of events for all browsers: the last minutes, then new events.
+//! A stream of events for all browsers: the last minutes, then new events. Each event has a number. A browser that connects again sends
+//! the number of its last event, and gets only later ones.
 
 use std::collections::VecDeque;
 use std::io;
@@ -37,7 +38,10 @@ struct StoredEvents {
 }
 
 impl StoredEvents {
-    fn push(&mut self, event: Arc<str>) {
+    /// Adds an event, or several at once: the last one has the number.
+    fn push(&mut self, events: &str) {
+        let number = self.first + self.events.len() as u64;
+        let event: Arc<str> = format!("{}id: {number}\n\n", events.strip_suffix('\n').unwrap_or(events)).into();
         self.bytes += event.len();
         self.events.push_back(event);
         while self.events.len() > KEPT_SECONDS || self.bytes > MAX_BYTES {
@@ -45,6 +49,12 @@ impl StoredEvents {
             self.bytes -= oldest.len();
             self.first += 1;
         }
+    }
+
+    /// The number of the first event for a browser whose last one has this number. A number that was never given is none of this stream.
+    fn after(&self, last_event: Option<u64>) -> u64 {
+        let end = self.first + self.events.len() as u64;
+        last_event.filter(|&number| number < end).map_or(0, |number| number + 1)
     }
 
     /// The event with this number, or the first one after it.
@@ -65,9 +75,9 @@ impl SharedStream {
         self.stored.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds an event for all browsers.
-    pub(super) fn push(&self, event: String) {
-        self.stored().push(event.into());
+    /// Adds an event for all browsers, or several at once.
+    pub(super) fn push(&self, events: &str) {
+        self.stored().push(events);
         self.more.notify_all();
     }
 
@@ -88,19 +98,19 @@ impl SharedStream {
         waited.unwrap_or_else(PoisonError::into_inner).0.get(number)
     }
 
-    /// Sends the stored and then the new events until the client disconnects. Only one event is in memory per client: a slow client skips
-    /// events that are no longer stored, and a client that does not read is disconnected.
-    pub(super) fn send_to(&self, client: &mut Client) -> io::Result<()> {
+    /// Sends the stored events after the client's last one, and then the new ones, until the client disconnects. Only one event is in
+    /// memory per client: a slow client skips events that are no longer stored, and a client that does not read is disconnected.
+    pub(super) fn send_to(&self, client: &mut Client, last_event: Option<u64>) -> io::Result<()> {
         self.open.fetch_add(1, SeqCst);
-        let sent = self.send_all(client);
+        let sent = self.send_all(client, last_event);
         self.open.fetch_sub(1, SeqCst);
         sent
     }
 
-    fn send_all(&self, client: &mut Client) -> io::Result<()> {
+    fn send_all(&self, client: &mut Client, last_event: Option<u64>) -> io::Result<()> {
         client.begin("text/event-stream")?;
         client.send(self.about.as_bytes())?;
-        let mut next = 0;
+        let mut next = self.stored().after(last_event);
         loop {
             match self.wait(next) {
                 Some((number, event)) => {
@@ -122,14 +132,17 @@ mod tests {
     fn the_stream_is_bounded_and_whoever_is_late_goes_on_with_the_oldest() {
         let stream = SharedStream::new(String::new());
         for number in 0..1_000 {
-            stream.push(number.to_string());
+            stream.push(&format!("data: {number}\n\n"));
         }
         let of = |number| stream.wait(number).map(|(number, event)| (number, event.to_string()));
-        assert_eq!((of(0), of(999)), (Some((700, "700".to_owned())), Some((999, "999".to_owned()))));
+        let event = |number: u64| Some((number, format!("data: {number}\nid: {number}\n\n")));
+        assert_eq!((of(0), of(999)), (event(700), event(999)));
+        let after = |number| stream.stored().after(number);
+        assert_eq!([None, Some(998), Some(1_000), Some(u64::MAX)].map(after), [0, 999, 0, 0]);
         for _ in 0..40 {
-            stream.push("x".repeat(1 << 20));
+            stream.push(&"x".repeat(1 << 20));
         }
         let stored = stream.stored();
-        assert!(stored.bytes <= MAX_BYTES && stored.events.len() == 16, "{} events", stored.events.len());
+        assert!(stored.bytes <= MAX_BYTES && stored.events.len() == 15, "{} events", stored.events.len());
     }
 }

@@ -14,6 +14,8 @@ pub(in super::super) struct Request {
     pub(in super::super) path: String,
     pub(super) host: Option<String>,
     pub(super) origin: Option<String>,
+    /// The number of the last event that the browser has received of a stream, from `Last-Event-ID`.
+    pub(in super::super) last_event: Option<u64>,
 }
 
 /// Result of parsing a head.
@@ -43,7 +45,9 @@ pub(super) fn parse(bytes: &[u8]) -> Head {
     };
     let (Some(host), Some(origin)) = (header("host"), header("origin")) else { return Head::Invalid };
     let path = target.split_once('?').map_or(target, |(path, _)| path);
-    Head::Request(Request { method: method.to_owned(), path: path.to_owned(), host, origin })
+    // If it is not a number, the browser gets the whole stream.
+    let last_event = header("last-event-id").flatten().and_then(|number| number.parse().ok());
+    Head::Request(Request { method: method.to_owned(), path: path.to_owned(), host, origin, last_event })
 }
 
 impl Request {
@@ -89,6 +93,11 @@ mod tests {
         assert_eq!((found.method.as_str(), found.path.as_str()), ("GET", "/a/b"));
         assert!(found.came_to_an_address() && found.is_of_this_origin());
         assert_eq!(parse(&text.as_bytes()[..30]), Head::Partial);
+        for (value, number) in [("17", Some(17)), ("-1", None), ("", None), ("18446744073709551616", None)] {
+            let text = format!("GET / HTTP/1.1\r\nHost: a\r\nLast-Event-ID: {value}\r\n\r\n");
+            assert_eq!(request(&text).last_event, number, "{value:?}");
+        }
+        assert_eq!(found.last_event, None);
         for invalid in ["GET\r\n\r\n", "\u{1}\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"] {
             assert_eq!(parse(invalid.as_bytes()), Head::Invalid, "{invalid:?}");
         }
