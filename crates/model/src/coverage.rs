@@ -125,12 +125,14 @@ pub struct Credits {
     pub wait_ns: u64,
     /// How long the connections had outstanding requests, ns.
     pub busy_ns: u64,
+    /// Sum of the times of their requests, ns.
+    pub requests_ns: u64,
 }
 
 impl Credits {
     /// Adds another connection.
     pub fn add(&mut self, other: &Credits) {
-        add_fields!(self, other; waits, wait_ns, busy_ns);
+        add_fields!(self, other; all waits, wait_ns, busy_ns, requests_ns);
     }
 }
 

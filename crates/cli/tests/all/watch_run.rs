@@ -96,7 +96,8 @@ fn events(address: SocketAddr, path: &str) -> Vec<(String, Value)> {
     stream.read_to_end(&mut bytes).unwrap();
     let text = String::from_utf8(bytes).unwrap();
     let event = |text: &str| {
-        let (name, data) = text.strip_prefix("event: ")?.split_once("\ndata: ")?;
+        let (name, rest) = text.strip_prefix("event: ")?.split_once("\ndata: ")?;
+        let data = rest.lines().next()?;
         Some((name.to_owned(), serde_json::from_str(data).unwrap()))
     };
     text.split_once("\r\n\r\n").unwrap().1.split("\n\n").filter_map(event).collect()

@@ -276,7 +276,9 @@ impl Smb2 {
         let status = header.status();
         let across = across_channels(header, link.ends[direction]);
         let is_interim = status == Some(status::STATUS_PENDING) && header.is_async();
-        self.balance.response(header.credits(), part.message.first.time_ns, !is_interim, link.to_client_ns);
+        // A request for notifications waits for something to happen, often for hours: it is not counted as outstanding meanwhile.
+        let ends = (header.command() == Command::ChangeNotify && header.is_async()) == is_interim;
+        self.balance.response(header.credits(), part.message.first.time_ns, ends, link.to_client_ns);
         if is_interim {
             self.interim(key, across, part, link, shared);
             return;

@@ -203,7 +203,7 @@ fn beside_the_server(evidence: &Evidence<'_>, waited_s: f64) -> (Vec<Found>, boo
     found.extend(channels::channels(evidence));
     if let Some(credits) = leases::credits(evidence, waited_s) {
         // With more outstanding the round trip would not count for every request.
-        found.retain(|one| one.statement.rule != Rule::RoundTrip);
+        found.retain(|one| one.statement.rule != Rule::RoundTrip || one.explains > 2.0 * credits.explains);
         found.push(credits);
     }
     found.extend(slots::exhausted(evidence));

@@ -78,7 +78,7 @@ fields!("round trip"; RoundTrip { least_ns, median_ns, count });
 fields!("pace"; Pace { count, bytes, ns, on_the_way, log2_sum, log2_squares });
 fields!("client with most retransmissions"; MostResent { client, lead });
 fields!("small window"; SmallWindow { client, waits, wait_ns, bytes });
-fields!("credits"; Credits { waits, wait_ns, busy_ns });
+fields!("credits"; Credits { waits, wait_ns, busy_ns, requests_ns });
 fields!("slots of a session"; SessionSlots {
     session, id, client, server, granted, target, slots, requests, most, full_ns, waits, wait_ns, span_ns,
     is_partial

@@ -5,7 +5,7 @@
 //!
 //! Spec: RFC 8881 2.10.6.1, 18.36, 18.46.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::net::IpAddr;
 
 use plimsoll_model::{SessionSlots, SlotsLeftOut};
@@ -49,15 +49,26 @@ struct Session {
     full_ns: u64,
     /// One became free: when, and for how long all had been in use.
     freed: Option<(i64, i64)>,
-    /// Responses on their way to a far client: when requests can use their slots.
-    under_way: VecDeque<(i64, u32)>,
+    /// Responses on their way to a far client.
+    under_way: Vec<UnderWay>,
     /// By how much their way varies, ns.
     varies_ns: i64,
+    /// Shortest time from a response to the next request of its slot, if that was shorter than the round trip of the handshake, ns.
+    shortest_ns: u64,
     /// First request and last message, ns.
     span_ns: Option<(i64, i64)>,
     waits: u64,
     wait_ns: u64,
     is_partial: bool,
+}
+
+/// A response on its way to a far client.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct UnderWay {
+    slot: u32,
+    passed_ns: i64,
+    /// When requests can use the slot.
+    at_ns: i64,
 }
 
 /// A slot.
@@ -142,8 +153,9 @@ impl Session {
             full_since_ns: None,
             full_ns: 0,
             freed: None,
-            under_way: VecDeque::new(),
+            under_way: Vec::new(),
             varies_ns: 0,
+            shortest_ns: u64::MAX,
             span_ns: None,
             waits: 0,
             wait_ns: 0,
@@ -172,11 +184,7 @@ impl Session {
     fn request(&mut self, slot: u32, sequence: u32, now_ns: i64) {
         self.seen(now_ns);
         self.requests += 1;
-        while self.under_way.front().is_some_and(|(at_ns, _)| *at_ns <= now_ns)
-            || self.under_way.iter().any(|(_, free)| *free == slot)
-        {
-            self.arrives();
-        }
+        self.arrive(slot, now_ns);
         if let Some((freed_ns, waited_ns)) = self.freed.take()
             && now_ns.saturating_sub(freed_ns) <= GOES_ON_NS.max(waited_ns / 4).saturating_add(self.varies_ns)
         {
@@ -206,32 +214,46 @@ impl Session {
 
     fn response(&mut self, slot: u32, target: Option<u32>, now_ns: i64, to_client_ns: u64) {
         self.seen(now_ns);
-        self.target = target.map(|target| target.saturating_add(1)).or(self.target);
-        let few = self.limit().is_some_and(|limit| SessionSlots::FEW.contains(&limit));
-        let Some((at_ns, varies_ns)) = sent_after(now_ns, to_client_ns).filter(|_| few) else {
-            return self.free(slot, now_ns);
-        };
-        self.varies_ns = varies_ns;
-        self.under_way.push_back((at_ns, slot));
-        if self.under_way.len() > MAX_UNDER_WAY {
-            self.arrives();
+        let are_few = self.limit().is_some_and(|limit| SessionSlots::FEW.contains(&limit));
+        let far = sent_after(now_ns, to_client_ns.min(self.shortest_ns)).filter(|_| are_few);
+        match far {
+            Some((at_ns, varies_ns)) if self.under_way.len() < MAX_UNDER_WAY => {
+                self.varies_ns = varies_ns;
+                self.under_way.push(UnderWay { slot, passed_ns: now_ns, at_ns });
+                self.target = target.map(|target| target.saturating_add(1)).or(self.target);
+            }
+            _ => self.free(slot, target, now_ns),
         }
     }
 
-    /// The first response that is under way reaches the client.
-    fn arrives(&mut self) {
-        if let Some((at_ns, slot)) = self.under_way.pop_front() {
-            self.free(slot, at_ns);
+    /// Frees the slots whose responses have reached the client when it sends a request on `slot`.
+    fn arrive(&mut self, slot: u32, now_ns: i64) {
+        if self.under_way.is_empty() {
+            return;
+        }
+        self.under_way.sort_unstable_by_key(|one| one.at_ns);
+        while let Some(one) = self.under_way.first().copied().filter(|one| one.at_ns <= now_ns) {
+            self.under_way.remove(0);
+            self.free(one.slot, None, one.at_ns);
+        }
+        if let Some(at) = self.under_way.iter().position(|one| one.slot == slot) {
+            let one = self.under_way.remove(at);
+            self.shortest_ns = self.shortest_ns.min(now_ns.saturating_sub(one.passed_ns).max(0).unsigned_abs());
+            for other in &mut self.under_way {
+                other.at_ns = other.at_ns.min(other.passed_ns.saturating_add_unsigned(self.shortest_ns));
+            }
+            self.free(slot, None, now_ns);
         }
     }
 
-    fn free(&mut self, slot: u32, now_ns: i64) {
+    fn free(&mut self, slot: u32, target: Option<u32>, now_ns: i64) {
         let was_few = self.limit().is_some_and(|limit| SessionSlots::FEW.contains(&limit));
         if let Some(slot) = self.slots.get_mut(slot as usize)
             && std::mem::take(&mut slot.is_in_use)
         {
             self.in_use -= 1;
         }
+        self.target = target.map(|target| target.saturating_add(1)).or(self.target);
         // The server may have lowered the number.
         if self.is_full() {
             self.full_since_ns.get_or_insert(now_ns);
@@ -261,7 +283,7 @@ impl Session {
             // The last responses may be on their way.
             full_ns: self.full_ns.min(span_ns),
             waits: self.waits,
-            wait_ns: self.wait_ns,
+            wait_ns: self.wait_ns.min(span_ns),
             span_ns,
             is_partial: self.is_partial,
         }

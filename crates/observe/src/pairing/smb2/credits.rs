@@ -16,6 +16,8 @@ use crate::pairing::far::sent_after;
 const GOES_ON_NS: i64 = 1_000_000;
 /// Credits limit a connection if it has none for at least 1 / `HELD_UP` of the time in which it has outstanding requests.
 const HELD_UP: u64 = 5;
+/// Fewer waits of a connection are those of its beginning, when servers grant few credits.
+const WAITS_LEAST: u64 = 8;
 /// A client with more outstanding requests that uses up its credits is busy, not limited by credits.
 const FEW_OUTSTANDING: u32 = 32;
 
@@ -43,7 +45,8 @@ pub(super) struct Balance {
     /// Time with outstanding requests, ns: the parts that have ended, and the begin of the present one.
     busy_ns: u64,
     busy_since_ns: Option<i64>,
-    /// Last request, ns.
+    /// Sum of the times of outstanding requests, ns, up to the last request or response.
+    requests_ns: u64,
     last_ns: i64,
     found: Credits,
 }
@@ -61,6 +64,7 @@ impl Default for Balance {
             granted: None,
             busy_ns: 0,
             busy_since_ns: None,
+            requests_ns: 0,
             last_ns: 0,
             found: Credits::default(),
         }
@@ -89,13 +93,15 @@ impl Balance {
             self.found.waits += 1;
             self.found.wait_ns = self.found.wait_ns.saturating_add(waited_ns.unsigned_abs());
         }
+        self.passes(now_ns);
         self.busy_since_ns.get_or_insert(now_ns);
-        self.last_ns = now_ns;
         self.charge = i64::from(charge.max(1));
         self.outstanding = self.outstanding.saturating_add(1);
         let left = left - self.charge;
         self.left = Some(left);
-        if left < self.charge && (2..=FEW_OUTSTANDING).contains(&self.outstanding) {
+        if left >= self.charge {
+            self.exhausted_ns = None;
+        } else if (2..=FEW_OUTSTANDING).contains(&self.outstanding) {
             self.exhausted_ns.get_or_insert(now_ns);
         }
     }
@@ -122,12 +128,8 @@ impl Balance {
 
     fn granted(&mut self, credits: u16, now_ns: i64, is_final: bool) {
         let Some(left) = self.left else { return };
+        self.passes(now_ns);
         self.outstanding = self.outstanding.saturating_sub(u32::from(is_final));
-        if self.outstanding == 0
-            && let Some(since_ns) = self.busy_since_ns.take()
-        {
-            self.busy_ns = self.busy_ns.saturating_add_signed(now_ns.saturating_sub(since_ns).max(0));
-        }
         self.left = Some(left + i64::from(credits));
         if let Some(exhausted_ns) = self.exhausted_ns
             && left + i64::from(credits) >= self.charge
@@ -135,6 +137,22 @@ impl Balance {
             self.exhausted_ns = None;
             self.granted = Some((now_ns, now_ns.saturating_sub(exhausted_ns).max(0)));
         }
+        if self.outstanding == 0
+            && let Some(since_ns) = self.busy_since_ns.take()
+        {
+            self.busy_ns = self.busy_ns.saturating_add_signed(now_ns.saturating_sub(since_ns).max(0));
+            // An idle client waits for nothing.
+            self.exhausted_ns = None;
+        }
+    }
+
+    /// Time passes until now.
+    #[inline]
+    fn passes(&mut self, now_ns: i64) {
+        let passed_ns = now_ns.saturating_sub(self.last_ns).max(0).unsigned_abs();
+        let requests_ns = passed_ns.saturating_mul(u64::from(self.outstanding));
+        self.requests_ns = self.requests_ns.saturating_add(requests_ns);
+        self.last_ns = self.last_ns.max(now_ns);
     }
 
     /// The findings; empty if grants were not captured, or if credits hardly limited the connection: the time of other connections would
@@ -142,8 +160,11 @@ impl Balance {
     pub(super) fn found(&self) -> Credits {
         let lasts_ns = self.busy_since_ns.map_or(0, |since_ns| self.last_ns.saturating_sub(since_ns).max(0));
         let busy_ns = self.busy_ns.saturating_add_signed(lasts_ns);
-        let is_held_up = self.left.is_some() && self.found.waits > 0 && self.found.wait_ns >= busy_ns / HELD_UP;
-        if is_held_up { Credits { busy_ns, ..self.found } } else { Credits::default() }
+        let is_held_up = self.found.waits >= WAITS_LEAST && self.found.wait_ns >= busy_ns / HELD_UP;
+        if self.left.is_none() || !is_held_up {
+            return Credits::default();
+        }
+        Credits { wait_ns: self.found.wait_ns.min(busy_ns), busy_ns, requests_ns: self.requests_ns, ..self.found }
     }
 }
 
@@ -233,6 +254,16 @@ mod tests {
         idle.response(2, US, true, 0);
         [0, 1, 1_000, 1_001].into_iter().for_each(|us| idle.request(1, us * US, true));
         assert_eq!(idle.found(), Credits::default());
+        // A large request lacks credits, and after a long pause small ones do not.
+        let mut large = Balance::default();
+        large.request(1, 0, true);
+        large.response(20, US, true, 0);
+        [2, 3].into_iter().for_each(|us| large.request(10, us * US, true));
+        [4, 5].into_iter().for_each(|us| large.response(1, us * US, true, 0));
+        large.request(1, 3_600_000_000 * US, true);
+        large.response(1, 3_600_000_001 * US, true, 0);
+        large.request(1, 3_600_000_002 * US, true);
+        assert_eq!((large.found.waits, large.found.wait_ns), (0, 0), "{large:?}");
         let mut unseen = Balance::default();
         unseen.request(1, 0, false);
         assert_eq!(unseen.found(), Credits::default());

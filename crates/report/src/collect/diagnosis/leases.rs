@@ -32,7 +32,9 @@ pub(super) fn credits(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         times = plural(credits.waits, "time"),
         share = percent(time),
     );
-    Some(Found::new(Kind::Explanation, Rule::CreditsExhausted, None, text).explaining(time).inferred())
+    // The part of the waiting that is of these connections.
+    let part = (credits.requests_ns as f64 / (waited_s * 1e9)).min(1.0);
+    Some(Found::new(Kind::Explanation, Rule::CreditsExhausted, None, text).explaining(time * part).inferred())
 }
 
 /// Opens during which the server broke a lease.

@@ -22,6 +22,8 @@ const NEARLY_ALL: f64 = 0.9;
 
 /// Lists of a directory are slow from this multiple of the mean time of other lists on.
 const SLOW_LISTS: f64 = 3.0;
+/// Minimum number of these other lists.
+const OTHER_LISTS: u64 = 5;
 
 /// From this part of the difference on it is the server's time.
 const SERVICE: f64 = 0.75;
@@ -193,8 +195,10 @@ fn sentence(evidence: &Evidence<'_>, tallies: &Tallies, slow: &SlowPath<'_>) -> 
     );
     let found = Found::new(Kind::Place, Rule::SlowPath, Some(share), text);
     let found = if about.is_empty() { found } else { found.inferred() };
-    let lists_ns = if excess.operation == Operation::List { 0.0 } else { slow_lists_ns(evidence, tallies, slow) };
-    found.explaining((excess.ns() + lists_ns) / waited_ns).look(excess.operation.label(), "path")
+    let own = excess.ns() / waited_ns;
+    // The excess may contain some of the lists, but the whole is not more than all waiting for the directory.
+    let with_lists = own + slow_lists_ns(evidence, tallies, slow) / waited_ns;
+    found.explaining(with_lists.min(share.max(own))).look(excess.operation.label(), "path")
 }
 
 /// Waiting for slow lists of the directory. The notes may lack lists of other directories to compare these with.
@@ -205,7 +209,11 @@ fn slow_lists_ns(evidence: &Evidence<'_>, tallies: &Tallies, slow: &SlowPath<'_>
     let lists = all.iter().find(|(operation, _)| *operation == Operation::List).map(|(_, cell)| *cell);
     let Some((row, lists)) = tallies.listings().rows().iter().find(is_it).zip(lists) else { return 0.0 };
     let (count, waited_ns) = (row.cell.count, row.cell.waited_ns as f64);
-    let others = lists.count.saturating_sub(count).max(1) as f64;
+    let others = lists.count.saturating_sub(count);
+    if others < OTHER_LISTS {
+        return 0.0;
+    }
+    let others = others as f64;
     let others_ns = (lists.waited_ns as f64 - waited_ns).max(0.0) / others;
     if row.cell.mean_ns() >= SLOW_LISTS * others_ns { waited_ns - count as f64 * others_ns } else { 0.0 }
 }

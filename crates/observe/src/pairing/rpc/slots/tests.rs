@@ -66,15 +66,16 @@ fn a_client_waits_for_slots_that_uses_all_of_them() {
     assert!(far.waits > 400, "{far:?}");
 }
 
-/// The same as a capture beside the server sees it, which responds at once, a round trip of 24 ms from the client.
-fn far_requests(wanted: u32, slots: u32) -> SessionSlots {
+/// The same as a capture beside the server sees it, which responds at once, a round trip of 24 ms from the client. The round trip of the
+/// handshake was `handshake`.
+fn far_requests(wanted: u32, slots: u32, handshake: i64) -> SessionSlots {
     const TRIP: i64 = 24_000 * US;
     let mut play = Play::default();
     for round in 0..500 {
         for slot in 0..wanted.min(slots) {
             let now = round * (TRIP + 500 * US) + i64::from(slot) * 30 * US;
             play.request(slot, now);
-            play.response(slot, slots - 1, now + 20 * US, TRIP);
+            play.response(slot, slots - 1, now + 20 * US, handshake);
         }
     }
     play.finish()
@@ -82,10 +83,26 @@ fn far_requests(wanted: u32, slots: u32) -> SessionSlots {
 
 #[test]
 fn slots_that_a_far_client_lacks_are_seen_at_the_server() {
-    let two = far_requests(12, 2);
+    let two = far_requests(12, 2, 24_000 * US);
     assert!(two.most == 2 && two.waits > 400 && two.full_ns > two.span_ns / 2 && !two.is_partial, "{two:?}");
-    let many = far_requests(12, 16);
+    let many = far_requests(12, 16, 24_000 * US);
     assert!(many.waits == 0 && many.full_ns == 0 && !many.is_partial, "{many:?}");
+}
+
+#[test]
+fn a_handshake_that_took_long_makes_no_waits() {
+    // One request at a time on the first slot, and a second one now and then.
+    let mut play = Play::default();
+    for round in 0..2_000 {
+        let now = round * 5_000 * US;
+        for slot in 0..if round % 20 == 0 { 2 } else { 1 } {
+            play.request(slot, now);
+            play.response(slot, 1, now + 100 * US, 300_000 * US);
+        }
+    }
+    let found = play.finish();
+    assert!(found.waits <= 100 && found.full_ns < found.span_ns / 10 && !found.is_partial, "{found:?}");
+    assert!(far_requests(12, 2, 48_000 * US).waits > 400, "a handshake of twice the round trip");
 }
 
 #[test]

@@ -280,6 +280,7 @@ fn clients_without_credits_are_said() {
     let mut held = varied();
     let credits = &mut held.coverage.credits;
     (credits.waits, credits.wait_ns, credits.busy_ns) = (900, 4_000_000_000, 5_000_000_000);
+    credits.requests_ns = 20_000_000_000;
     let text = held.first(Rule::CreditsExhausted);
     assert!(
         text.starts_with("Clients ran out of SMB2 credits 900 times")
@@ -370,11 +371,16 @@ fn credits_come_instead_of_the_round_trip_that_they_make_count() {
     (far.coverage.network.handshakes, far.coverage.network.to_server_ns) = (2, Some(18_000_000));
     let credits = &mut far.coverage.credits;
     (credits.waits, credits.wait_ns, credits.busy_ns) = (100, 4_000_000_000, 5_000_000_000);
+    credits.requests_ns = 20_000_000_000;
     assert!(
         far.first(Rule::CreditsExhausted)
             .contains("The affected connections lacked credits for 80 % of the time in which")
     );
     assert!(!far.rules().contains(&Rule::RoundTrip));
+    far.coverage.credits.requests_ns = 10_000_000;
+    let rules = far.rules();
+    let place = |rule| rules.iter().position(|one| *one == rule);
+    assert!(place(Rule::RoundTrip) < place(Rule::CreditsExhausted), "{rules:?}: connections with few requests");
     far.coverage.credits.wait_ns = 10_000_000;
     far.coverage.credits.busy_ns = 20_000_000;
     assert!(far.first(Rule::RoundTrip).starts_with("The network round trip"), "of little of the waiting");
