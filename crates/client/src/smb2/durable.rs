@@ -118,6 +118,11 @@ impl Durable {
         self.counts.persistent > 0 || self.counts.granted == 0
     }
 
+    /// Whether the client may have persistent handles.
+    pub(super) fn may_persist(&self) -> bool {
+        self.counts.persistent_requested > 0 && self.grants_persistent()
+    }
+
     pub(super) fn get(&self, file: FileId) -> Option<&Reopening> {
         self.opens.get(&file)
     }

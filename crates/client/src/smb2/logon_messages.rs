@@ -128,8 +128,8 @@ impl SmbClient {
         at: i64,
         events: &mut dyn Events,
     ) {
-        self.state = State::Closed(cause);
-        self.logon = None;
+        // A response without proof of its sender does not show that the server is not ready.
+        self.refused(status.filter(|_| cause != Cause::Untrusted), cause);
         let outcome = match status {
             Some(0) => Outcome::Failed,
             Some(_) => Outcome::Refused,

@@ -237,6 +237,7 @@ impl SmbClient {
         events: &mut dyn Events,
     ) {
         let Some(Job { kind: Kind::Reopen { file }, .. }) = self.jobs.remove(call.what.job) else { return };
+        let not_ready = self.is_not_ready(reply.status());
         let Some(resumption) = &mut self.resumption else { return };
         resumption.pending -= 1;
         let mut held = self.files.iter_mut().find(|open| open.id == file);
@@ -252,10 +253,9 @@ impl SmbClient {
                 durable.counts.opens += u64::from(held.is_some());
             }
             // The server may already have executed the CLOSE.
-            (_, Some(durable)) if held.is_none() => durable.remove(file),
+            (_, Some(durable)) if held.is_none() && !not_ready => durable.remove(file),
             (_, durable) => {
-                let refused = u64::from(!is_not_ready(reply.status()));
-                durable.iter_mut().for_each(|durable| durable.counts.refused += refused);
+                durable.iter_mut().for_each(|durable| durable.counts.refused += u64::from(!not_ready));
                 let (procedure, status) = (Some(call.procedure), Some(reply.status()));
                 let failure = Failure { procedure, status, outcome: Outcome::Refused, cause: Cause::Status };
                 resumption.failure.get_or_insert(failure);
@@ -276,10 +276,8 @@ impl SmbClient {
         let Some(resumption) = self.resumption.take() else { return };
         let Resumption { connect, moved, failure, previous, .. } = *resumption;
         if let Some(failure) = failure {
-            // A server that is not ready is asked again on another connection; one that refuses has forgotten the files.
-            let again = failure.status.is_some_and(is_not_ready);
-            self.state = if again { State::Parted } else { State::Closed(failure.cause) };
-            self.resumption = again.then(|| Box::new(Resumption::of(previous)));
+            self.resumption = Some(Box::new(Resumption::of(previous)));
+            self.refused(failure.status, failure.cause);
             if let Some(job) = self.jobs.get(connect) {
                 job.fail(failure);
             }
@@ -296,9 +294,23 @@ impl SmbClient {
         self.ready(connect, at, events);
         self.pump(at, out, events);
     }
-}
 
-/// Whether the server may reconnect the file later.
-fn is_not_ready(status: u32) -> bool {
-    status == status::STATUS_FILE_NOT_AVAILABLE
+    /// Handles a refusal. During a resumption, a server that is not ready is asked again on another connection; one that refuses has
+    /// forgotten the files.
+    pub(super) fn refused(&mut self, status: Option<u32>, cause: Cause) {
+        let again = self.resumption.is_some() && status.is_some_and(|status| self.is_not_ready(status));
+        (self.logon, self.state) = (None, if again { State::Parted } else { State::Closed(cause) });
+    }
+
+    /// Whether the server may accept the logon, or reconnect the file, later.
+    fn is_not_ready(&self, status: u32) -> bool {
+        match status {
+            status::STATUS_FILE_NOT_AVAILABLE | status::STATUS_SERVER_UNAVAILABLE => true,
+            // A server that restarts may accept connections before it has its shares. Only persistent handles survive a restart.
+            status::STATUS_BAD_NETWORK_NAME | status::STATUS_NETWORK_NAME_DELETED => {
+                self.durable.as_ref().is_some_and(|durable| durable.may_persist())
+            }
+            _ => false,
+        }
+    }
 }

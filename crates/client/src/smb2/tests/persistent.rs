@@ -2,12 +2,12 @@
 
 use plimsoll_wire::smb2::negotiate::CAP_PERSISTENT_HANDLES;
 use plimsoll_wire::smb2::tree_connect::SHARE_CONTINUOUS_AVAILABILITY;
-use plimsoll_wire::smb2::{Header, create, header, negotiate, status};
+use plimsoll_wire::smb2::{Command, Header, create, header, negotiate, status};
 
 use super::World;
 use super::durable::{open, with_file_on};
 use super::server::{Asked, Server};
-use crate::operation::{Access, Caching, Disposition, Operation, Reply, Tag};
+use crate::operation::{Access, Caching, Cause, Disposition, Operation, Reply, Tag};
 use crate::smb2::auth::Credentials;
 use crate::smb2::{Dialect, Reconnects, SmbClient, SmbOptions};
 
@@ -116,6 +116,76 @@ fn a_persistent_handle_is_reconnected_as_one() {
         let expected = ["durable handles: 1 granted", "persistent handles: 1 requested, 1 granted"];
         assert_eq!(counts.facts()[..2], expected);
     }
+}
+
+#[test]
+fn a_server_that_is_not_ready_for_a_logon_is_asked_again() {
+    let again = [
+        (Command::SessionSetup, status::STATUS_SERVER_UNAVAILABLE, Cause::LogonRefused),
+        (Command::TreeConnect, status::STATUS_SERVER_UNAVAILABLE, Cause::ShareRefused),
+        (Command::TreeConnect, status::STATUS_BAD_NETWORK_NAME, Cause::ShareRefused),
+        (Command::TreeConnect, status::STATUS_NETWORK_NAME_DELETED, Cause::ShareRefused),
+    ];
+    for (command, status, cause) in again {
+        let (mut world, file) = with_file_on(available(PERSISTENT), Dialect::V302);
+        let read = world.begin(&Operation::Read { file, offset: 0, length: 100, keep: false });
+        world.flush();
+        assert!(world.lose());
+        world.server.refuses = Some((command, status));
+        for attempt in 1..=2 {
+            world.resume();
+            assert_eq!(world.ended(Tag::CONNECT), (attempt, Some(Err(cause))), "{command:?} {status:#x}");
+            assert!(world.lose(), "{command:?} {status:#x}");
+        }
+        assert_eq!(world.ended(read), (0, None));
+        world.server.refuses = None;
+        world.resume();
+        world.obey();
+        assert_eq!(world.ended(read), (1, Some(Ok(Reply::Read { bytes: 100 }))));
+        let counts = counts(&world.client);
+        assert_eq!((counts.sessions, counts.opens, counts.refused), (1, 1, 0));
+    }
+}
+
+#[test]
+fn a_refused_logon_ends_the_session() {
+    let refused = [
+        (PERSISTENT, Command::SessionSetup, status::STATUS_LOGON_FAILURE),
+        (PERSISTENT, Command::TreeConnect, status::STATUS_ACCESS_DENIED),
+        // A durable handle does not survive a restart.
+        (0, Command::TreeConnect, status::STATUS_BAD_NETWORK_NAME),
+    ];
+    for (flags, command, status) in refused {
+        let (mut world, _) = with_file_on(available(flags), Dialect::V302);
+        assert!(world.lose());
+        world.server.refuses = Some((command, status));
+        world.resume();
+        assert_eq!(world.ended(Tag::CONNECT).0, 1);
+        assert!(!world.lose(), "{flags} {command:?} {status:#x}");
+    }
+}
+
+/// The server keeps a persistent handle until it is closed.
+#[test]
+fn a_file_is_closed_when_the_server_is_ready() {
+    let (mut world, file) = with_file_on(available(PERSISTENT), Dialect::V302);
+    let close = world.begin(&Operation::Close { file });
+    world.flush();
+    assert!(world.lose());
+    for status in [status::STATUS_FILE_NOT_AVAILABLE, status::STATUS_SERVER_UNAVAILABLE] {
+        world.resume();
+        let create = world.asked().pop().unwrap();
+        world.answer(&create, status);
+        assert!(world.lose());
+    }
+    assert_eq!(world.ended(close), (0, None));
+    world.resume();
+    let create = world.asked().pop().unwrap();
+    world.answer(&create, 0);
+    let asked = world.asked();
+    assert_eq!(asked.iter().map(|asked| asked.command).collect::<Vec<_>>(), [Command::Close]);
+    world.answer(&asked[0], 0);
+    assert_eq!(world.ended(close), (1, Some(Ok(Reply::Nothing))));
 }
 
 #[test]

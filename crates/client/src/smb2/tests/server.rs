@@ -36,6 +36,8 @@ pub(super) struct Server {
     pub(super) capabilities: u8,
     /// The capabilities of the share.
     pub(super) share_capabilities: u8,
+    /// A command that is refused, and the status.
+    pub(super) refuses: Option<(Command, u32)>,
     /// Listings that have been answered with entries.
     listed: Vec<[u8; 16]>,
 }
@@ -104,6 +106,9 @@ impl Server {
 
     /// The answer to one request.
     pub(super) fn answer(&mut self, asked: &Asked) -> Vec<u8> {
+        if let Some((_, status)) = self.refuses.filter(|(command, _)| *command == asked.command) {
+            return self.reply(asked, status, &ERROR);
+        }
         let mut status = 0;
         if asked.command == Command::SessionSetup && !asked.bytes.windows(12).any(|part| part == AUTHENTICATE) {
             status = MORE;
