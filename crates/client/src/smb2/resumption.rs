@@ -244,7 +244,6 @@ impl SmbClient {
         match (found, &mut self.durable) {
             (Found::Opened(opened), Some(durable)) => {
                 resumption.moved.insert(file, opened.file);
-                durable.renamed(file, opened.file);
                 if let Some(open) = &mut held {
                     let granted = opened.granted.lease.map(|granted| granted.lease);
                     open.lease = granted.filter(|granted| open.lease.is_some_and(|lease| lease.key == granted.key));
@@ -285,6 +284,8 @@ impl SmbClient {
         }
         if let Some(durable) = &mut self.durable {
             durable.has_resumed = true;
+            // Not before: if the resumption starts again, it reconnects each file under the handle that the client still uses.
+            moved.iter().for_each(|(from, to)| durable.renamed(*from, *to));
             durable.counts.sessions += 1;
             durable.outage.recovered_at = Some(at);
         }

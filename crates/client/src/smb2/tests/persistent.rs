@@ -165,6 +165,33 @@ fn a_refused_logon_ends_the_session() {
     }
 }
 
+#[test]
+fn a_file_is_reconnected_again_if_another_one_was_not() {
+    let (mut world, file) = with_file_on(available(PERSISTENT), Dialect::V302);
+    world.begin(&open(Disposition::OpenExisting));
+    world.obey();
+    let read = world.begin(&Operation::Read { file, offset: 0, length: 100, keep: false });
+    world.flush();
+    assert!(world.lose());
+    world.resume();
+    let reopened = world.asked();
+    assert_eq!(reopened.len(), 2);
+    world.answer(&reopened[0], 0);
+    world.answer(&reopened[1], status::STATUS_FILE_NOT_AVAILABLE);
+    assert!(world.lose());
+    world.resume();
+    let again = world.asked();
+    assert_eq!(again.len(), 2);
+    assert!(reopened.iter().zip(&again).all(|(before, now)| reconnected(before) == reconnected(now)));
+    again.iter().for_each(|create| world.answer(create, 0));
+    world.obey();
+    assert_eq!(world.ended(read), (1, Some(Ok(Reply::Read { bytes: 100 }))));
+    // Both files are durable under their new handles.
+    assert!(world.lose());
+    world.resume();
+    assert_eq!(world.asked().len(), 2);
+}
+
 /// The server keeps a persistent handle until it is closed.
 #[test]
 fn a_file_is_closed_when_the_server_is_ready() {
