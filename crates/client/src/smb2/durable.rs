@@ -46,21 +46,21 @@ pub(super) struct Reopening {
 }
 
 impl Reopening {
-    /// Builds the request that reconnects the file. False if a name is too long, which cannot happen, because the first open had the same
-    /// name.
-    pub(super) fn build(&self, handle: FileId, outgoing: &mut Outgoing) -> bool {
+    /// Builds the request that reconnects the file, with its lease as it is now. False if a name is too long, which cannot happen, because
+    /// the first open had the same name.
+    pub(super) fn build(&self, handle: FileId, lease: Option<create::Lease>, outgoing: &mut Outgoing) -> bool {
         let durable = match self.guid {
             Some(guid) => create::Context::Reconnect2 { file: handle, guid, persistent: self.persistent },
             None => create::Context::Reconnect(handle),
         };
-        let lease = self.lease.map(|lease| match self.guid {
+        let context = lease.map(|lease| match self.guid {
             Some(_) => create::Context::Lease2 { lease, parent: None, epoch: 0 },
             None => create::Context::Lease(lease),
         });
-        let contexts: Vec<create::Context<'_>> = std::iter::once(durable).chain(lease).collect();
+        let contexts: Vec<create::Context<'_>> = std::iter::once(durable).chain(context).collect();
         let call = create::Create {
             name: &self.path,
-            oplock: match self.lease {
+            oplock: match lease {
                 Some(_) => create::OPLOCK_LEASE,
                 None if self.persistent => create::OPLOCK_NONE,
                 None => create::OPLOCK_BATCH,

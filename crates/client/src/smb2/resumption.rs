@@ -213,7 +213,8 @@ impl SmbClient {
             && let Some(file) = self.resumption.as_mut().and_then(|resumption| resumption.left.pop_front())
         {
             let Some(reopening) = self.durable.as_ref().and_then(|durable| durable.get(file)) else { continue };
-            if !reopening.build(file, &mut self.outgoing) {
+            let lease = self.files.iter_mut().find(|open| open.id == file).and_then(|open| open.lease);
+            if !reopening.build(file, lease.or(reopening.lease), &mut self.outgoing) {
                 continue;
             }
             let ticket = Ticket { tag: Tag::CONNECT, intended: None, path: Symbol::NONE };

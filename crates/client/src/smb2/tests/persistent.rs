@@ -107,6 +107,9 @@ fn a_persistent_handle_is_reconnected_as_one() {
         let guid = world.client.durable.as_ref().unwrap().get(world.client.files.get(file).unwrap().id).unwrap().guid;
         assert_eq!(reconnected(&create), (PERSISTENT, &guid.unwrap()[..]));
         assert!(requested(&create).is_none());
+        let state = world.client.files.get(file).unwrap().lease.unwrap().state;
+        assert_eq!(state == create::LEASE_READ, !keeps_lease);
+        assert_eq!(context(&create, b"RqLs").map(|lease| u32::from(lease[16])), Some(state));
         world.answer(&create, 0);
         world.obey();
         assert_eq!(world.ended(read), (1, Some(Ok(Reply::Read { bytes: 100 }))));
