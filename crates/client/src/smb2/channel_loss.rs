@@ -135,13 +135,13 @@ impl SmbClient {
         status: u32,
         at: i64,
     ) -> Option<Repeated> {
-        let (lost, several) = (self.has_lost(), self.channels.as_ref().is_some_and(|channels| channels.sequence > 0));
+        let lost = self.has_lost();
+        let not_ready = status == status::STATUS_FILE_NOT_AVAILABLE && self.is_repeated_later(channel, call);
         let messages = self.on_mut(channel).sent_messages.as_mut()?;
         let position = call.compound_position.unwrap_or(0);
         let done_before =
             |message: &SentMessage| message.again > 0 && was_done_before(&message.outgoing, position.into(), status);
         let done_before = lost && messages.of(call.id).is_some_and(done_before);
-        let not_ready = several && status == status::STATUS_FILE_NOT_AVAILABLE;
         if not_ready {
             messages.not_ready(call.id);
         }
@@ -164,22 +164,35 @@ impl SmbClient {
         }
     }
 
+    /// Whether a request is sent again later if the server is not ready.
+    fn is_repeated_later(&mut self, channel: u32, call: &Call<RequestContext>) -> bool {
+        if self.channels.as_ref().is_some_and(|channels| channels.sequence > 0) {
+            return true;
+        }
+        // The first sending of an open may have left a persistent handle at the server.
+        let kind = self.jobs.get(call.what.job).map(|job| &job.kind);
+        let persists = matches!(kind, Some(Kind::Open { reopening: Some(reopening), .. }) if reopening.persistent);
+        let messages = self.on(channel).sent_messages.as_ref();
+        persists && messages.and_then(|messages| messages.of(call.id)).is_some_and(|message| message.again > 0)
+    }
+
     /// Notes that a message is sent again later, because the server was not ready for requests in it.
     fn delay(&mut self, mut whole: SentMessage, at: i64) {
         whole.left = std::mem::take(&mut whole.not_ready);
         let due = at.saturating_add(NOT_READY_NS << whole.again.min(DOUBLINGS));
         whole.again += 1;
-        if let Some(channels) = &mut self.channels {
-            channels.sent_again += u64::from(whole.left);
-            channels.delayed.push((due, Waiting::again(whole)));
+        match (&mut self.channels, &mut self.durable) {
+            (Some(channels), _) => channels.sent_again += u64::from(whole.left),
+            (None, Some(durable)) => durable.counts.sent_again += u64::from(whole.left),
+            (None, None) => {}
         }
+        self.delayed.push((due, Waiting::again(whole)));
     }
 
     /// Sends requests again for which the server was not ready, if their pause is over.
     pub(super) fn send_delayed(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
-        let Some(channels) = &mut self.channels else { return };
         let due: Vec<Waiting> =
-            channels.delayed.extract_if(.., |(due, _)| *due <= now).map(|(_, waiting)| waiting).collect();
+            self.delayed.extract_if(.., |(due, _)| *due <= now).map(|(_, waiting)| waiting).collect();
         if !due.is_empty() {
             due.into_iter().rev().for_each(|waiting| self.waiting.push_front(waiting));
             self.pump(now, out, events);

@@ -13,7 +13,6 @@ use super::connection::preauth::Preauth;
 use super::connection::{Connection, Outgoing};
 use super::logon::Logon;
 use super::request_kind::RequestKind;
-use super::waiting::Waiting;
 
 /// The connections of a session besides the first.
 #[derive(Debug)]
@@ -28,8 +27,6 @@ pub(super) struct Channels {
     pub(super) sequence: u16,
     /// Number of bindings so far: each has a separate range of nonces.
     pub(super) bindings: u32,
-    /// Messages that the server was not ready for, and when they are sent again.
-    pub(super) delayed: Vec<(i64, Waiting)>,
     /// Requests that were sent again.
     pub(super) sent_again: u64,
     /// From connections that have ended.
@@ -76,7 +73,6 @@ impl Channels {
             addresses: Vec::new(),
             sequence: 0,
             bindings: 0,
-            delayed: Vec::new(),
             sent_again: 0,
             unmatched_responses: 0,
         }
@@ -138,16 +134,6 @@ impl Channels {
     pub(super) fn address(&self, channel: u32, port: u16) -> Option<SocketAddr> {
         let place = (channel as usize).checked_rem(self.addresses.len())?;
         self.addresses.get(place).map(|ip| SocketAddr::new(*ip, port))
-    }
-
-    /// Takes the delayed messages that have waited since before `before`.
-    pub(super) fn overdue(&mut self, before: i64) -> Vec<Waiting> {
-        self.delayed.extract_if(.., |(_, waiting)| waiting.since < before).map(|(_, waiting)| waiting).collect()
-    }
-
-    /// When a message is sent again; `i64::MAX` where none is.
-    pub(super) fn wakes_at(&self) -> i64 {
-        self.delayed.iter().map(|(due, _)| *due).min().unwrap_or(i64::MAX)
     }
 }
 

@@ -36,6 +36,8 @@ pub struct SmbClient {
     pub(super) negotiated_security: Option<Box<NegotiatedSecurity>>,
     pub(super) jobs: Jobs,
     pub(super) waiting: VecDeque<Waiting>,
+    /// Messages that the server was not ready for, and when they are sent again.
+    pub(super) delayed: Vec<(i64, Waiting)>,
     pub(super) files: Files,
     /// Cached facts that leases permit.
     pub(super) lease_cache: LeaseCache,
@@ -106,6 +108,7 @@ impl SmbClient {
             negotiated_security: None,
             jobs: Jobs::default(),
             waiting: VecDeque::new(),
+            delayed: Vec::new(),
             files: Files::default(),
             lease_cache: LeaseCache::default(),
             directory_cache: None,

@@ -108,7 +108,7 @@ impl SmbClient {
                 self.abandon(channel, &call, cause, events);
             }
         }
-        self.channels.iter_mut().for_each(|channels| channels.delayed.clear());
+        self.delayed.clear();
         for mut job in self.jobs.drain().into_iter().filter(|job| !matches!(job.kind, Kind::Reopen { .. })) {
             job.fail(never_sent(None, cause));
             events.done(Done { tag: job.tag, at, result: job.result() });
@@ -133,7 +133,8 @@ impl SmbClient {
     pub(super) fn overdue_waiting(&mut self, before: i64, now: i64, events: &mut dyn Events) {
         let overdue = self.waiting.partition_point(|waiting| waiting.since < before);
         let mut late: Vec<Waiting> = self.waiting.drain(..overdue).collect();
-        late.extend(self.channels.iter_mut().flat_map(|channels| channels.overdue(before)));
+        let delayed = self.delayed.extract_if(.., |(_, waiting)| waiting.since < before);
+        late.extend(delayed.map(|(_, waiting)| waiting));
         for Waiting { job: id, again, .. } in late {
             let Some(job) = self.jobs.get(id) else { continue };
             match again {

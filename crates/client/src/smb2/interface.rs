@@ -70,7 +70,7 @@ impl Client for SmbClient {
     }
 
     fn wakes_at(&self) -> i64 {
-        self.channels.as_ref().map_or(i64::MAX, |channels| channels.wakes_at())
+        self.delayed.iter().map(|(due, _)| *due).min().unwrap_or(i64::MAX)
     }
 
     fn wake(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
@@ -140,8 +140,7 @@ impl Client for SmbClient {
     }
 
     fn outstanding(&self) -> usize {
-        let delayed = self.channels.as_ref().map_or(0, |channels| channels.delayed.len());
-        self.connections().map(Connection::outstanding).sum::<usize>() + self.waiting.len() + delayed
+        self.connections().map(Connection::outstanding).sum::<usize>() + self.waiting.len() + self.delayed.len()
     }
 
     fn unmatched_responses(&self) -> u64 {

@@ -62,10 +62,7 @@ impl SmbClient {
         for channel in 0..self.connections().count() as u32 {
             self.keep_outstanding(channel, at, events);
         }
-        if let Some(channels) = &mut self.channels {
-            let delayed = std::mem::take(&mut channels.delayed);
-            self.waiting.extend(delayed.into_iter().map(|(_, waiting)| waiting));
-        }
+        self.waiting.extend(self.delayed.drain(..).map(|(_, waiting)| waiting));
         // Longest wait first, because the check for timeouts examines the first message.
         self.waiting.make_contiguous().sort_by_key(|waiting| waiting.since);
         self.count_loss();

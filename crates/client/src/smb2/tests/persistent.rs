@@ -7,6 +7,7 @@ use plimsoll_wire::smb2::{Command, Header, create, header, negotiate, status};
 use super::World;
 use super::durable::{open, with_file_on};
 use super::server::{Asked, Server};
+use crate::client::Client;
 use crate::operation::{Access, Caching, Cause, Disposition, Operation, Reply, Tag};
 use crate::smb2::auth::Credentials;
 use crate::smb2::{Dialect, Reconnects, SmbClient, SmbOptions};
@@ -280,6 +281,49 @@ fn an_open_without_a_response_is_repeated_as_it_was() {
         assert!(matches!(world.ended(tag), (1, Some(Ok(Reply::Opened { .. })))));
         assert_eq!(world.ended(Tag::CONNECT).0, 1);
     }
+}
+
+/// The server has not found the handle of the first sending yet.
+#[test]
+fn a_repeated_open_waits_for_a_server_that_is_not_ready() {
+    let (mut world, _) = with_file_on(available(PERSISTENT), Dialect::V302);
+    let tag = world.begin(&open(Disposition::CreateNew));
+    let first = world.asked().pop().unwrap();
+    assert!(world.lose());
+    world.resume();
+    let reopened = world.asked().pop().unwrap();
+    world.answer(&reopened, 0);
+    for _ in 0..2 {
+        let again = world.asked().pop().unwrap();
+        assert!(is_replay(&again) && requested(&again) == requested(&first));
+        world.answer(&again, status::STATUS_FILE_NOT_AVAILABLE);
+        assert_eq!((world.ended(tag), world.client.outstanding()), ((0, None), 1));
+        let due = world.client.wakes_at();
+        assert!(world.now < due && due < i64::MAX);
+        world.now = due;
+        world.client.wake(due, &mut world.out, &mut world.collected);
+    }
+    // The wait goes over to the next session.
+    let again = world.asked().pop().unwrap();
+    world.answer(&again, status::STATUS_FILE_NOT_AVAILABLE);
+    assert!(world.lose());
+    world.resume();
+    let reopened = world.asked().pop().unwrap();
+    world.answer(&reopened, 0);
+    let again = world.asked().pop().unwrap();
+    assert!(is_replay(&again) && requested(&again) == requested(&first));
+    world.answer(&again, 0);
+    assert!(matches!(world.ended(tag), (1, Some(Ok(Reply::Opened { .. })))));
+    assert_eq!((world.client.wakes_at(), counts(&world.client).sent_again), (i64::MAX, 4));
+}
+
+#[test]
+fn an_open_that_was_not_repeated_fails_if_its_file_is_not_available() {
+    let (mut world, _) = with_file_on(available(PERSISTENT), Dialect::V302);
+    let tag = world.begin(&open(Disposition::OpenExisting));
+    let create = world.asked().pop().unwrap();
+    world.answer(&create, status::STATUS_FILE_NOT_AVAILABLE);
+    assert_eq!(world.ended(tag), (1, Some(Err(Cause::Status))));
 }
 
 #[test]
