@@ -97,7 +97,7 @@ fn count_bytes(place: &Namespace, page: &str) -> Arc<AtomicU64> {
     counted
 }
 
-/// The memory of the page after a minute in which it got so many bytes per second.
+/// Measures the memory of the page. `bytes` is what it received per second in the last minute.
 fn minute(browser: &mut Browser, bytes: u64) -> Minute {
     let number = |browser: &mut Browser, method, field: &str| browser.call(method, json!({}))[field].as_f64().unwrap();
     // What the page just works on stays in a garbage collection: the least of some is what it keeps.

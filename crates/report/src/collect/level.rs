@@ -43,7 +43,7 @@ pub struct Answered {
     pub written_bytes: u64,
 }
 
-/// Facts about a load level besides its transactions: identity, generator, fairness, failures, and reasons if it is not valid.
+/// Facts about a load level other than its transactions: identity, generator, fairness, failures, and reasons if it is not valid.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LevelFacts {
     /// The load in words.

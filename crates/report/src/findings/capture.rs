@@ -1,4 +1,4 @@
-//! Data from packets besides operations and counts: the clock, and missing parts.
+//! Data from packets other than operations and counts: the clock, and missing parts.
 
 use serde::{Deserialize, Serialize};
 

@@ -23,7 +23,7 @@ pub(super) trait Server {
     fn act(&mut self, operation: &Operation<'_>, output: &mut Output) -> Result<Reply, String>;
 }
 
-/// What an operation returns besides its reply: data that was read, with its offset, and names.
+/// The output of an operation in addition to its reply: the data read, with its offset, and names.
 #[derive(Default)]
 pub(super) struct Output {
     data: Vec<(u64, Vec<u8>)>,
