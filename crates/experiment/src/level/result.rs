@@ -5,7 +5,7 @@ use plimsoll_model::{Guarantees, Reason, Validity};
 use plimsoll_report::collect::comparison::MeasuredRun;
 use plimsoll_report::collect::run::{Answered, LevelFacts, MeasuredLevel, operations_together};
 use plimsoll_report::collect::times_of;
-use plimsoll_report::findings::{IterationKind, MovedNumber, OUTSIDE_THE_PHASE, ServerCounters, ServerSide, Times};
+use plimsoll_report::findings::{IterationKind, MovedNumber, OUTSIDE_THE_PHASE, ServerCounters, Times};
 use plimsoll_stats::{Intervals, Statistics};
 use plimsoll_workload::{DataSource, Workload};
 
@@ -181,7 +181,8 @@ impl LevelResult {
     }
 
     /// Adds the server's own metrics.
-    pub fn serve_with(&mut self, server: ServerSide) {
+    #[cfg(test)]
+    pub(crate) fn serve_with(&mut self, server: plimsoll_report::findings::ServerSide) {
         self.recorded.about.server = Some(server);
     }
 

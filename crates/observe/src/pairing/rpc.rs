@@ -338,8 +338,7 @@ fn note_arguments<S: Sink>(
     nfs::arguments(waiting.program, waiting.version, waiting.procedure, bytes, &mut facts);
     waiting.pending.payload = facts.payload.map(u64::from);
     note_asked(&mut waiting.pending.asked, &facts);
-    waiting.pending.long_lived =
-        waiting.pending.long_lived || procedure::waits(waiting.program, waiting.procedure, &facts);
+    // None waits by design: servers answer a lock that must wait at once (NLM_BLOCKED, NFS4ERR_DENIED).
     if waiting.program == MOUNT {
         if let Some(export) = facts.name {
             waiting.pending.share = output.names.intern(&String::from_utf8_lossy(export));

@@ -24,8 +24,6 @@ pub const FILE_ID: usize = header::LEN + 16;
 pub const MINIMUM_COUNT: usize = header::LEN + 32;
 /// Request: end of the fixed part.
 pub const REQUEST_END: usize = header::LEN + 48;
-/// Request flag: past the server's cache, from dialect 3.0.2 on.
-pub const FLAG_UNBUFFERED: u8 = 0x01;
 /// StructureSize of the response's body.
 pub const RESPONSE_SIZE: u16 = 17;
 /// Response: DataOffset, u8.
@@ -92,7 +90,7 @@ pub struct Read {
     pub length: u32,
     /// How many bytes at least: with fewer the answer is `STATUS_END_OF_FILE`.
     pub minimum: u32,
-    /// 0, or [`FLAG_UNBUFFERED`].
+    /// 0, or 1: past the server's cache, from dialect 3.0.2 on.
     pub flags: u8,
 }
 

@@ -1,7 +1,6 @@
 //! Programs, versions and procedure numbers as rows of the one table.
 
 use plimsoll_model::{Procedure, Protocol};
-use plimsoll_wire::nfs::Facts;
 use plimsoll_wire::rpc::{self, Program};
 
 /// The row of an RPC procedure.
@@ -32,11 +31,4 @@ pub(super) fn returns_status(program: u32, version: u32, number: u32) -> bool {
         (Some(Program::Nlm), _) => matches!(number, 1..=5 | 20..=22),
         _ => false,
     }
-}
-
-/// Whether these arguments make a request that waits by design. NFS and NLM servers answer a lock that must wait at
-/// once (NLM_BLOCKED, NFS4ERR_DENIED), so none does.
-#[inline]
-pub(super) fn waits(_program: u32, _number: u32, _facts: &Facts<'_>) -> bool {
-    false
 }
