@@ -10,14 +10,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_wire::nfs::v4::{Compound, CompoundReply, PutRoot};
-use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError, Verdict};
+use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError, Program, Verdict};
 
 use crate::rpc::{CallError, Gss, Limit, SequentialCalls};
 use crate::target::NfsVersion;
 use crate::tls::{Tls, VersionNotOffered};
 
 /// Number of the NFS program (RFC 1813 3.1).
-const PROGRAM: u32 = 100_003;
+const PROGRAM: u32 = Program::Nfs.number();
 const NULL: u32 = 0;
 const COMPOUND: u32 = 1;
 /// NFS4ERR_MINOR_VERS_MISMATCH: it takes precedence over all other errors (RFC 8881 16.2.3).

@@ -13,16 +13,16 @@ use plimsoll_wire::nfs::portmap::{GetPort, TCP, parse_port};
 use plimsoll_wire::nfs::status_name;
 use plimsoll_wire::nfs::v3::lookup::{self, Lookup};
 use plimsoll_wire::nfs::v3::{Answer, Call, FileHandle, Place};
-use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError, Protection, Verdict};
+use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError, Program, Protection, Verdict};
 
 use super::options::{PROGRAM, VERSION};
 use crate::rpc::{CallError, Limit, SequentialCalls};
 use crate::tls::Tls;
 
 /// The portmapper's program and version.
-const PORTMAP: (u32, u32) = (100_000, 2);
+const PORTMAP: (u32, u32) = (Program::Portmap.number(), 2);
 /// MOUNT's program and version.
-const MOUNT: (u32, u32) = (100_005, 3);
+const MOUNT: (u32, u32) = (Program::Mount.number(), 3);
 /// Timeout of an unmount, which has no effect on the server.
 const LONGEST_UNMOUNT: Duration = Duration::from_secs(5);
 /// NULL of any program.

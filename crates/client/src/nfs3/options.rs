@@ -4,7 +4,7 @@ use std::sync::{Mutex, OnceLock};
 
 use plimsoll_model::Guarantees;
 use plimsoll_wire::nfs::v3::{FileHandle, fsinfo};
-use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError};
+use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError, Program};
 
 use crate::rpc::Gss;
 
@@ -26,7 +26,7 @@ pub struct NfsOptions {
 }
 
 /// Number of the NFS program (RFC 1813 3.1).
-pub(super) const PROGRAM: u32 = 100_003;
+pub(super) const PROGRAM: u32 = Program::Nfs.number();
 /// Its version.
 pub(super) const VERSION: u32 = 3;
 /// As kernel clients have it: rsize and wsize of 1 MiB.

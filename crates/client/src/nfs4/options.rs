@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use plimsoll_model::Guarantees;
 use plimsoll_wire::nfs::v4::Attributes;
 use plimsoll_wire::nfs::v4::create_session::{self, Session};
-use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError};
+use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError, Program};
 
 use super::delegation_counts::DelegationCounts;
 use super::recoveries::Recoveries;
@@ -16,7 +16,7 @@ use super::trunk::Trunk;
 use crate::rpc::Gss;
 
 /// Number of the NFS program (RFC 8881 16.1).
-pub(super) const PROGRAM: u32 = 100_003;
+pub(super) const PROGRAM: u32 = Program::Nfs.number();
 /// NFS version.
 pub(super) const VERSION: u32 = 4;
 /// Largest rsize and wsize of kernel clients: 1 MiB.

@@ -135,8 +135,6 @@ fn first_to_answer(addresses: &[SocketAddr], timeout: Duration) -> Option<Socket
     Some(addresses.iter().find(answers).copied().unwrap_or(first))
 }
 
-/// NFS (RFC 1813 5).
-pub(super) const PROGRAM: u32 = 100_003;
 /// How long an address of a server with several may take to accept a connection.
 const PROBE: Duration = Duration::from_secs(3);
 

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use plimsoll_client::VersionQuestion;
 use plimsoll_client::target::{NfsTarget, Target};
 use plimsoll_client::tls::{Tls, TrustError};
+use plimsoll_wire::rpc::Program;
 
 use super::ConnectOptions;
 use super::nfs::caller;
-use super::open::{ConnectError, PROGRAM, resolve, security};
+use super::open::{ConnectError, resolve, security};
 
 /// Asks the server of an NFS target without a version for the highest version that it offers, and puts it into the target. Any other target
 /// stays as it is.
@@ -48,6 +49,6 @@ pub(super) fn tls_of(
     version: u32,
     options: &ConnectOptions,
 ) -> Result<Option<Arc<Tls>>, TrustError> {
-    let tls = || Tls::new(&target.server.host, (PROGRAM, version), &options.trust).map(Arc::new);
+    let tls = || Tls::new(&target.server.host, (Program::Nfs.number(), version), &options.trust).map(Arc::new);
     target.tls.then(tls).transpose()
 }

@@ -314,9 +314,9 @@ fn is_compound(waiting: &Waiting) -> bool {
     waiting.procedure == 1 && (rpc::is_transient(waiting.program) || (waiting.program, waiting.version) == (NFS, 4))
 }
 
-const PORTMAP: u32 = 100_000;
-const NFS: u32 = 100_003;
-const MOUNT: u32 = 100_005;
+const PORTMAP: u32 = Program::Portmap.number();
+const NFS: u32 = Program::Nfs.number();
+const MOUNT: u32 = Program::Mount.number();
 const MOUNT_MNT: u32 = 1;
 
 #[inline]

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use plimsoll_wire::nfs::v4::{PROCEDURE_COMPOUND, PROCEDURE_NULL};
-use plimsoll_wire::rpc::{Call, Credential, Flavor};
+use plimsoll_wire::rpc::{Call, Credential, Flavor, Program};
 use plimsoll_wire::xdr::Emit;
 
 use super::back_channel::Link;
@@ -14,7 +14,7 @@ use super::limits::LONGEST_RECORD;
 use super::server::Server;
 
 /// Number of the NFS program (RFC 8881 16.1).
-const PROGRAM: u32 = 100_003;
+const PROGRAM: u32 = Program::Nfs.number();
 const VERSION: u32 = 4;
 /// The lowest version of the program that this port answers.
 const LOWEST: u32 = 3;

@@ -47,7 +47,7 @@ impl Program {
     }
 
     /// The wire number.
-    pub fn number(self) -> u32 {
+    pub const fn number(self) -> u32 {
         match self {
             Self::Portmap => 100_000,
             Self::Nfs => 100_003,
