@@ -152,7 +152,7 @@ impl<C: Client> Blocking<C> {
                 self.client.broken(now, Cause::TimedOut, &mut self.seen);
                 self.ended = true;
                 if !self.seen.done.iter().any(|done| done.tag == tag) {
-                    return Err(never_begun());
+                    return Err(Failure::never_sent(Cause::Ended));
                 }
                 continue;
             }
@@ -305,8 +305,4 @@ impl Inbox {
         self.bytes.extend_from_slice(taken);
         *bytes = rest;
     }
-}
-
-fn never_begun() -> Failure {
-    Failure { procedure: None, status: None, outcome: plimsoll_model::Outcome::NeverSent, cause: Cause::Ended }
 }

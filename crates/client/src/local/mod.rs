@@ -212,10 +212,9 @@ impl Client for PathClient {
             Some(call) => self.tell(call, asked, ticket, (first, last), called, events),
             // Nothing that the system was asked for.
             None => {
-                let failed = |cause| Failure { procedure: None, status: None, outcome: Outcome::NeverSent, cause };
                 let result = called.map_err(|trouble| match trouble {
-                    Trouble::NotAsked(cause) => failed(cause),
-                    Trouble::Errno(_) | Trouble::Malformed => failed(Cause::Unsupported),
+                    Trouble::NotAsked(cause) => Failure::never_sent(cause),
+                    Trouble::Errno(_) | Trouble::Malformed => Failure::never_sent(Cause::Unsupported),
                 });
                 events.done(Done { tag: ticket.tag, at: first, result });
             }

@@ -1,17 +1,8 @@
 //! Operations on their way.
 
-use plimsoll_model::{Outcome, Procedure};
-
-use crate::operation::{Cause, Failure};
-
 /// An operation, as the client numbers it while it is on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct JobId(u32);
-
-/// An operation that was never sent.
-pub(crate) fn never_sent(procedure: Option<Procedure>, cause: Cause) -> Failure {
-    Failure { procedure, status: None, outcome: Outcome::NeverSent, cause }
-}
 
 /// The operations of a connection. Places are used again, and so is the memory of jobs, which are too large to be moved
 /// around.

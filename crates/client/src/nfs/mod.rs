@@ -12,7 +12,7 @@ mod wanted;
 
 pub(crate) use handles::Handles;
 pub use highest_version::{VersionError, VersionQuestion};
-pub(crate) use jobs::{JobId, Jobs, Release, never_sent};
+pub(crate) use jobs::{JobId, Jobs, Release};
 pub(crate) use last_identity::LastIdentity;
 pub(crate) use transfer::Transfer;
 pub(crate) use unstable::{Unstable, durability};

@@ -27,7 +27,7 @@ use super::client::{NfsClient, RequestContext};
 use super::job::{Goal, Job};
 use crate::client::Events;
 use crate::content::Content;
-use crate::nfs::{JobId, LastIdentity, never_sent};
+use crate::nfs::{JobId, LastIdentity};
 use crate::operation::{Cause, Disposition, Done, Failure};
 use crate::outbox::Outbox;
 use crate::rpc::{About, Data};
@@ -118,7 +118,7 @@ impl Calling<'_> {
         let (about, context) = self.null(job);
         let Self { client, now, out, .. } = self;
         if let Err(cause) = client.connection.begin_context(&about, context, *now, out) {
-            job.fail(never_sent(Some(about.procedure), cause));
+            job.fail(Failure { procedure: Some(about.procedure), ..Failure::never_sent(cause) });
         }
     }
 

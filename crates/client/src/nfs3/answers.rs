@@ -14,7 +14,7 @@ use super::job::{Goal, Job, Walk};
 use super::options::NfsLimits;
 use crate::calls::{Call, Ending};
 use crate::client::Events;
-use crate::nfs::{Facts, never_sent};
+use crate::nfs::Facts;
 use crate::operation::{Cause, Disposition, Failure, Reply};
 use crate::rpc::Arrival;
 
@@ -296,7 +296,7 @@ impl Job {
     fn opened(&mut self, files: &mut Files, handle: FileHandle, size: u64) {
         match files.add(File::new(handle)) {
             Some(file) => self.reply = Some(Reply::Opened { file, size: Some(size) }),
-            None => self.fail(never_sent(None, Cause::OutOfResources)),
+            None => self.fail(Failure::never_sent(Cause::OutOfResources)),
         }
     }
 }

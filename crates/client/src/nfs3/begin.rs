@@ -8,7 +8,7 @@ use super::file::File;
 use super::job::{Goal, Job, Transfer, Walk};
 use crate::client::Events;
 use crate::joined::joined;
-use crate::nfs::{Wanted, never_sent, paths};
+use crate::nfs::{Wanted, paths};
 use crate::operation::{Caching, Cause, Disposition, Done, Failure, Kind, Operation, Reply, Ticket};
 use crate::outbox::Outbox;
 use plimsoll_wire::smb2::pattern::is_pattern;
@@ -26,9 +26,9 @@ impl NfsClient {
         if let Operation::Close { file } = operation {
             let result = match self.files.remove(*file) {
                 // The last chance to report lost writes of a file that was never flushed.
-                Some(file) if file.unstable.is_lost() => Err(never_sent(None, Cause::LostWrites)),
+                Some(file) if file.unstable.is_lost() => Err(Failure::never_sent(Cause::LostWrites)),
                 Some(_) => Ok(Reply::Nothing),
-                None => Err(never_sent(None, Cause::Unsupported)),
+                None => Err(Failure::never_sent(Cause::Unsupported)),
             };
             return events.done(Done { tag: ticket.tag, at: now, result });
         }
@@ -43,7 +43,7 @@ impl NfsClient {
             return self.begin_operation(&Operation::Getattr { path }, ticket, now, out, events);
         }
         let Some(goal) = self.goal(operation) else {
-            let result = Err(never_sent(None, Cause::Unsupported));
+            let result = Err(Failure::never_sent(Cause::Unsupported));
             return events.done(Done { tag: ticket.tag, at: now, result });
         };
         let mut job = Job::new(ticket, goal);
@@ -61,7 +61,7 @@ impl NfsClient {
         let (known, handle) = self.handles.longest(path, true);
         let opened = || match self.files.add(File::new(handle)) {
             Some(file) => Ok(Reply::Opened { file, size: None }),
-            None => Err(never_sent(None, Cause::OutOfResources)),
+            None => Err(Failure::never_sent(Cause::OutOfResources)),
         };
         (known == path.len()).then(opened)
     }

@@ -13,7 +13,7 @@ use super::job::{Goal, Job, Jobs};
 use super::options::{NfsLimits, NfsOptions, PROGRAM, VERSION};
 use crate::calls::{Call, Ending, Identity};
 use crate::client::{Arrived, Client, Events, Framing};
-use crate::nfs::{Handles, JobId, LastIdentity, SparePaths, never_sent};
+use crate::nfs::{Handles, JobId, LastIdentity, SparePaths};
 use crate::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
 use crate::outbox::Outbox;
 use crate::rpc::{Arrival, Connection, Context, Opened};
@@ -128,7 +128,7 @@ impl NfsClient {
             self.abandon(&call, cause, events);
         }
         for mut job in self.jobs.drain() {
-            job.fail(never_sent(None, cause));
+            job.fail(Failure::never_sent(cause));
             events.done(Done { tag: job.tag, at, result: job.result() });
         }
     }
@@ -200,7 +200,7 @@ impl Client for NfsClient {
         match self.over {
             None => self.begin_operation(operation, &ticket, now, out, events),
             Some(cause) => {
-                events.done(Done { tag: ticket.tag, at: now, result: Err(never_sent(None, cause)) });
+                events.done(Done { tag: ticket.tag, at: now, result: Err(Failure::never_sent(cause)) });
             }
         }
     }
@@ -241,7 +241,7 @@ impl Client for NfsClient {
         }
         while let Some((id, _)) = self.waiting.pop_front_if(|(_, since)| *since < before) {
             let Some(mut job) = self.jobs.take(id) else { continue };
-            job.fail(never_sent(None, Cause::TimedOut));
+            job.fail(Failure::never_sent(Cause::TimedOut));
             self.end(id, job, now, events);
         }
     }

@@ -6,7 +6,7 @@ use super::client::Nfs4Client;
 use super::job::{Connecting, Goal, Leaving};
 use super::requests::Calling;
 use crate::client::Events;
-use crate::nfs::{JobId, never_sent};
+use crate::nfs::JobId;
 use crate::operation::{Cause, Failure};
 use crate::outbox::Outbox;
 
@@ -64,7 +64,7 @@ impl Nfs4Client {
             job.fail(match job.goal {
                 // The state that it needs was lost while it waited for a session.
                 Goal::Lock { file, .. } | Goal::Unlock { file, .. } => {
-                    never_sent(None, self.files.get(file).map_or(Cause::Unsupported, |_| Cause::SessionLost))
+                    Failure::never_sent(self.files.get(file).map_or(Cause::Unsupported, |_| Cause::SessionLost))
                 }
                 // All responses have arrived, but none contained the expected result.
                 _ => Failure { procedure: None, status: None, outcome: Outcome::Failed, cause: Cause::Malformed },

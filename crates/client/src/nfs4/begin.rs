@@ -9,7 +9,7 @@ use super::file::File;
 use super::job::{Goal, Job, Opening, Transfer, Walk};
 use crate::client::Events;
 use crate::joined::joined;
-use crate::nfs::{Wanted, never_sent, paths};
+use crate::nfs::{Wanted, paths};
 use crate::operation::{Access, Caching, Cause, Disposition, Done, Failure, Kind, Operation, Reply, Ticket};
 use crate::outbox::Outbox;
 
@@ -38,7 +38,7 @@ impl Nfs4Client {
             _ => self.goal(operation),
         };
         let Some(goal) = goal else {
-            let result = Err(never_sent(None, Cause::Unsupported));
+            let result = Err(Failure::never_sent(Cause::Unsupported));
             return events.done(Done { tag: ticket.tag, at: now, result });
         };
         let mut job = Job::new(ticket, goal);
@@ -56,7 +56,7 @@ impl Nfs4Client {
                 let (known, handle) = self.handles.longest(path, true);
                 let opened = || match self.files.add(File::new(handle, None)) {
                     Some(file) => Ok(Reply::Opened { file, size: None }),
-                    None => Err(never_sent(None, Cause::OutOfResources)),
+                    None => Err(Failure::never_sent(Cause::OutOfResources)),
                 };
                 (known == path.len()).then(opened)
             }
@@ -68,7 +68,7 @@ impl Nfs4Client {
                 self.close_shared(file.base);
                 // The client never committed these writes, so the close reports their loss.
                 let lost = file.unstable.is_lost();
-                Some(if lost { Err(never_sent(None, Cause::LostWrites)) } else { Ok(Reply::Nothing) })
+                Some(if lost { Err(Failure::never_sent(Cause::LostWrites)) } else { Ok(Reply::Nothing) })
             }
             _ => None,
         }

@@ -8,7 +8,7 @@ use super::request_context::RequestContext;
 use super::shapes;
 use crate::calls::{Call, Ending};
 use crate::client::Events;
-use crate::nfs::{JobId, never_sent};
+use crate::nfs::JobId;
 use crate::operation::{Cause, Done, Failure, Tag};
 
 impl Nfs4Client {
@@ -72,7 +72,7 @@ impl Nfs4Client {
         }
         self.fail_all_parted(cause);
         for mut job in self.jobs.drain() {
-            job.fail(never_sent(None, cause));
+            job.fail(Failure::never_sent(cause));
             if let Some(tag) = job.tag {
                 events.done(Done { tag, at, result: job.result() });
             }
@@ -93,7 +93,7 @@ impl Nfs4Client {
         while let Some((id, _)) = self.waiting.pop_front_if(|(_, since)| *since < before) {
             let Some(mut job) = self.jobs.take(id) else { continue };
             job.waits = false;
-            job.fail(never_sent(None, Cause::TimedOut));
+            job.fail(Failure::never_sent(Cause::TimedOut));
             self.end_or_put(id, job, now, events);
         }
         let resting: Vec<JobId> = self.resting.iter().map(|(_, id)| *id).collect();

@@ -5,8 +5,7 @@ use plimsoll_model::Endpoint;
 use super::client::Nfs4Client;
 use super::job::{Connecting, Goal, Job, Leaving};
 use crate::client::{Arrived, Client, Events, Framing};
-use crate::nfs::never_sent;
-use crate::operation::{Cause, Done, Operation, Tag, Ticket};
+use crate::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
 use crate::outbox::Outbox;
 
 impl Client for Nfs4Client {
@@ -26,7 +25,7 @@ impl Client for Nfs4Client {
         match self.over {
             None => self.begin_operation(operation, &ticket, now, out, events),
             Some(cause) => {
-                events.done(Done { tag: ticket.tag, at: now, result: Err(never_sent(None, cause)) });
+                events.done(Done { tag: ticket.tag, at: now, result: Err(Failure::never_sent(cause)) });
             }
         }
     }
@@ -62,7 +61,7 @@ impl Client for Nfs4Client {
     fn resume(&mut self, local: Endpoint, connection: u32, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         match self.over {
             None => self.rejoin(local, connection, now, out, events),
-            Some(cause) => events.done(Done { tag: Tag::CONNECT, at: now, result: Err(never_sent(None, cause)) }),
+            Some(cause) => events.done(Done { tag: Tag::CONNECT, at: now, result: Err(Failure::never_sent(cause)) }),
         }
     }
 
@@ -121,7 +120,7 @@ impl Client for Nfs4Client {
     /// Closes what is open, and gives session and client id back.
     fn leave(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         if let Some(cause) = self.over {
-            return events.done(Done { tag: Tag::LEAVE, at: now, result: Err(never_sent(None, cause)) });
+            return events.done(Done { tag: Tag::LEAVE, at: now, result: Err(Failure::never_sent(cause)) });
         }
         let recovered_at = self.recovered_at.filter(|_| self.outstanding() == 0);
         self.leaving = true;

@@ -1,6 +1,5 @@
 //! How a connection joins, recovers and leaves a session that it shares with others.
 
-use plimsoll_model::Outcome;
 use plimsoll_wire::nfs::v4::create_session::Session as Created;
 
 use super::client::Nfs4Client;
@@ -126,7 +125,7 @@ impl Nfs4Client {
     }
 
     fn look_later(&mut self, id: JobId, job: &mut Job, now: i64) {
-        let failure = Failure { procedure: None, status: None, outcome: Outcome::NeverSent, cause: Cause::TimedOut };
+        let failure = Failure::never_sent(Cause::TimedOut);
         let since = job.rest.as_ref().map_or(now, |rest| rest.since);
         job.rest = Some(Rest { since, pause: LOOK, waits: true, failure });
         self.resting.push((now.saturating_add(LOOK), id));

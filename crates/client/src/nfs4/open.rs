@@ -14,8 +14,8 @@ use super::request_context::RequestContext;
 use super::requests::Calling;
 use super::shapes;
 use crate::calls::Call;
-use crate::nfs::{Facts, never_sent};
-use crate::operation::{Cause, Disposition, Reply};
+use crate::nfs::Facts;
+use crate::operation::{Cause, Disposition, Failure, Reply};
 
 /// Permission bits of new files: umask 022.
 const FILE_MODE: u32 = 0o644;
@@ -133,7 +133,7 @@ impl Nfs4Client {
     pub(super) fn open(&mut self, job: &mut Job, file: File, size: Option<u64>) {
         match self.files.add(file) {
             Some(file) => job.reply = Some(Reply::Opened { file, size }),
-            None => job.fail(never_sent(None, Cause::OutOfResources)),
+            None => job.fail(Failure::never_sent(Cause::OutOfResources)),
         }
     }
 }

@@ -10,7 +10,7 @@ use super::job::Job;
 use super::request_context::RequestContext;
 use super::requests::Calling;
 use super::shapes::{self, Shape};
-use crate::nfs::never_sent;
+use crate::operation::Failure;
 use crate::rpc::{About, Data};
 
 impl Calling<'_> {
@@ -111,7 +111,7 @@ impl Calling<'_> {
         match client.connection.begin_context(&about, context, now, out) {
             Ok(()) => true,
             Err(cause) => {
-                job.fail(never_sent(Some(about.procedure), cause));
+                job.fail(Failure { procedure: Some(about.procedure), ..Failure::never_sent(cause) });
                 false
             }
         }

@@ -12,8 +12,8 @@ use super::request_context::RequestContext;
 use super::shapes;
 use crate::calls::Call;
 use crate::client::Events;
-use crate::nfs::{Facts, MOST, never_sent};
-use crate::operation::{Cause, Reply};
+use crate::nfs::{Facts, MOST};
+use crate::operation::{Cause, Failure, Reply};
 
 impl Nfs4Client {
     /// Applies the results of a successful compound.
@@ -63,7 +63,7 @@ impl Nfs4Client {
                 let text = String::from_utf8_lossy(found.link.ok_or(Malformed)?).into_owned();
                 job.reply = Some(Reply::Text(text));
             }
-            Goal::Close { lost: true, .. } => job.fail(never_sent(None, Cause::LostWrites)),
+            Goal::Close { lost: true, .. } => job.fail(Failure::never_sent(Cause::LostWrites)),
             Goal::List { .. } => job.listed(found.page.ok_or(Malformed)?, events)?,
             Goal::Read { .. } => job.read(call, found, events)?,
             Goal::Copy(_) | Goal::OnRange { .. } => self.settle_minor_2(job, found)?,

@@ -63,6 +63,12 @@ impl Failure {
     pub fn without_answer(cause: Cause) -> Self {
         Self { procedure: None, status: None, outcome: Outcome::Unanswered, cause }
     }
+
+    /// The operation was not sent.
+    #[must_use]
+    pub fn never_sent(cause: Cause) -> Self {
+        Self { procedure: None, status: None, outcome: Outcome::NeverSent, cause }
+    }
 }
 
 /// What happened to an operation that did not succeed.

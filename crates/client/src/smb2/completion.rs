@@ -6,7 +6,7 @@ use plimsoll_wire::smb2::create;
 use super::client::{SmbClient, State};
 use super::connection::RequestContext;
 use super::directory_cache::Changed;
-use super::jobs::{JobId, Kind, never_sent};
+use super::jobs::{JobId, Kind};
 use super::waiting::{Again, Waiting};
 use crate::calls::{Call, Ending};
 use crate::client::Events;
@@ -110,7 +110,7 @@ impl SmbClient {
         }
         self.delayed.clear();
         for mut job in self.jobs.drain().into_iter().filter(|job| !matches!(job.kind, Kind::Reopen { .. })) {
-            job.fail(never_sent(None, cause));
+            job.fail(Failure::never_sent(cause));
             events.done(Done { tag: job.tag, at, result: job.result() });
         }
     }
@@ -126,7 +126,7 @@ impl SmbClient {
 
     /// Fails an operation for which no request was sent.
     pub(super) fn refuse(tag: Tag, at: i64, cause: Cause, events: &mut dyn Events) {
-        events.done(Done { tag, at, result: Err(never_sent(None, cause)) });
+        events.done(Done { tag, at, result: Err(Failure::never_sent(cause)) });
     }
 
     /// Fails messages that have waited for credits since before `before`. They were never sent.
@@ -138,7 +138,7 @@ impl SmbClient {
         for Waiting { job: id, again, .. } in late {
             let Some(job) = self.jobs.get(id) else { continue };
             match again {
-                None => job.fail(never_sent(None, Cause::TimedOut)),
+                None => job.fail(Failure::never_sent(Cause::TimedOut)),
                 Some(again) => {
                     job.pending = job.pending.saturating_sub(again.left);
                     job.fail(Failure::without_answer(Cause::TimedOut));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use plimsoll_model::{FileIdentity, Outcome, Procedure, Symbol};
+use plimsoll_model::{FileIdentity, Outcome, Symbol};
 use plimsoll_wire::smb2::FileId;
 use plimsoll_wire::smb2::query_directory::Class;
 
@@ -243,11 +243,6 @@ impl Job {
 /// All responses were successful, but the expected result is missing.
 const UNFINISHED: Failure =
     Failure { procedure: None, status: None, outcome: Outcome::Failed, cause: Cause::Malformed };
-
-/// An operation that was never sent.
-pub(super) fn never_sent(procedure: Option<Procedure>, cause: Cause) -> Failure {
-    Failure { procedure, status: None, outcome: Outcome::NeverSent, cause }
-}
 
 /// The operations of a connection. Places are used again.
 #[derive(Debug, Default)]

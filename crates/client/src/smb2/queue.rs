@@ -8,11 +8,11 @@ use plimsoll_wire::smb2::{FileId, close, empty_body::Echo};
 use super::channels::is_of_the_session;
 use super::client::{SmbClient, State};
 use super::connection::{Connection, Outgoing, Owner, Protection};
-use super::jobs::{JobId, never_sent};
+use super::jobs::JobId;
 use super::request_kind::RequestKind;
 use super::waiting::{Again, Waiting};
 use crate::client::Events;
-use crate::operation::Cause;
+use crate::operation::{Cause, Failure};
 use crate::outbox::Outbox;
 
 impl SmbClient {
@@ -70,7 +70,7 @@ impl SmbClient {
         if let Some(found) = self.jobs.get(job) {
             let again = gone.and_then(|gone| gone.again).map_or(0, |again| again.left);
             found.pending = found.pending.saturating_sub(again);
-            found.fail(never_sent(None, Cause::TooFewCredits));
+            found.fail(Failure::never_sent(Cause::TooFewCredits));
             self.finish(job, now, events);
         }
         true

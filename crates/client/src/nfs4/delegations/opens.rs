@@ -4,7 +4,6 @@ use plimsoll_wire::nfs::v4::open::{self, Delegation};
 use plimsoll_wire::nfs::v4::{FileHandle, StateId};
 
 use super::{Held, Returning, Shared};
-use crate::nfs::never_sent;
 use crate::nfs4::client::Nfs4Client;
 use crate::nfs4::file::{File, Open};
 use crate::nfs4::job::Job;
@@ -54,7 +53,7 @@ impl Nfs4Client {
         let handle = file.handle;
         let keys = self.files.add(file).and_then(|base| Some((base, self.files.add(File::sharing(handle, base))?)));
         let (Some((base, file)), Some(delegations)) = (keys, &mut self.delegations) else {
-            return job.fail(never_sent(None, Cause::OutOfResources));
+            return job.fail(Failure::never_sent(Cause::OutOfResources));
         };
         delegations.counts.granted += 1;
         delegations.held.insert(handle, Held { state, base, recalled: None, returning: false });
@@ -72,7 +71,7 @@ impl Nfs4Client {
         let delegations = self.delegations.as_mut().filter(|_| known == path.len())?;
         let base = delegations.held.get(&handle).filter(|held| !held.returning)?.base;
         let Some(file) = self.files.add(File::sharing(handle, base)) else {
-            return Some(Err(never_sent(None, Cause::OutOfResources)));
+            return Some(Err(Failure::never_sent(Cause::OutOfResources)));
         };
         delegations.shared.get_mut(&base).into_iter().for_each(|shared| shared.files += 1);
         delegations.counts.local_opens += 1;

@@ -359,7 +359,7 @@ fn answers_that_are_not_the_servers_end_the_connection() {
             assert_eq!(world.seen.transactions.last().unwrap().outcome, Outcome::Failed, "counted");
             assert_eq!(world.client.outstanding(), 0, "nothing waits");
             world.null(2);
-            let never = Failure { procedure: None, status: None, outcome: Outcome::NeverSent, cause: Cause::Untrusted };
+            let never = Failure::never_sent(Cause::Untrusted);
             assert_eq!(world.seen.take_done(Tag(2)), Some(Err(never)));
             assert!(taken(&mut world.out).is_empty(), "and nothing is sent instead");
         }
