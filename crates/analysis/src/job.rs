@@ -223,7 +223,7 @@ fn begin_recording(
 }
 
 /// A table that all rows went to gets its name.
-fn finish_table(written: Result<Written, RecordingError>, file: OutputFile) -> anyhow::Result<()> {
+pub fn finish_table(written: Result<Written, RecordingError>, file: OutputFile) -> anyhow::Result<()> {
     match written {
         Ok(_) => file.finish(),
         Err(error) => Err(file.failed(error)),

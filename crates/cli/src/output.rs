@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::builder::PossibleValuesParser;
-use plimsoll_recording::{RecordingError, TableFormat, TransactionsFile, Written};
+use plimsoll_recording::{TableFormat, TransactionsFile};
 use plimsoll_report::findings::{DrillDown, Report};
 use plimsoll_report::text::{Section, Sections};
 use plimsoll_report::{Zone, html, json, text};
@@ -231,14 +231,6 @@ pub(crate) fn table(path: &Path, files: &mut Files) -> anyhow::Result<(Transacti
     let begun = file.file().map_err(anyhow::Error::from).and_then(|out| Ok(TransactionsFile::new(out, format)?));
     match begun {
         Ok(table) => Ok((table, file)),
-        Err(error) => Err(file.failed(error)),
-    }
-}
-
-/// A table that all rows went to gets its name.
-pub(crate) fn finish_table(written: Result<Written, RecordingError>, file: OutputFile) -> anyhow::Result<()> {
-    match written {
-        Ok(_) => file.finish(),
         Err(error) => Err(file.failed(error)),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Context;
-use plimsoll_drive::connect::ConnectOptions;
+use plimsoll_drive::connect::{ConnectOptions, common_facts_first};
 use plimsoll_model::Names;
 use plimsoll_report::findings::Findings;
 
@@ -78,38 +78,11 @@ pub fn measure(
             break;
         }
     }
-    let mut facts = agreed_in_all(&agreed);
+    let mut facts = common_facts_first(&agreed);
     facts.extend(notes);
     facts.extend(cutoffs(&all).iter().map(CurveCutoff::to_string));
     facts.extend(stopped.then(|| stopped_at(all.len(), Some(planned))));
     let result =
         RunResult { spec: spec.clone(), workload: runner.workload, levels: all.into_values().collect(), names, facts };
     Ok((result.findings(), besides))
-}
-
-/// Facts negotiated with the server: first those common to all variants, then the others with their value.
-fn agreed_in_all(agreed: &[(Option<String>, Vec<String>)]) -> Vec<String> {
-    let is_in_all = |fact: &String| agreed.iter().all(|(_, facts)| facts.contains(fact));
-    let same = agreed.first().into_iter().flat_map(|(_, facts)| facts).filter(|fact| is_in_all(fact)).cloned();
-    let own = agreed.iter().flat_map(|(curve, facts)| {
-        let own = facts.iter().filter(|fact| !is_in_all(fact));
-        own.map(move |fact| curve.as_ref().map_or_else(|| fact.clone(), |curve| format!("{curve}: {fact}")))
-    });
-    same.chain(own).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_differs_is_told_with_its_value() {
-        let with = |curve: &str, facts: &[&str]| {
-            (Some(curve.to_owned()), facts.iter().map(|&fact| fact.to_owned()).collect::<Vec<_>>())
-        };
-        let both = [with("slots=1", &["NFS 4.1", "1 slot"]), with("slots=9", &["NFS 4.1", "9 slots", "waits: 3"])];
-        assert_eq!(agreed_in_all(&both), ["NFS 4.1", "slots=1: 1 slot", "slots=9: 9 slots", "slots=9: waits: 3"]);
-        assert_eq!(agreed_in_all(&[(None, vec!["SMB 3.1.1".to_owned()])]), ["SMB 3.1.1"]);
-        assert!(agreed_in_all(&[]).is_empty());
-    }
 }

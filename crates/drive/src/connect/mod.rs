@@ -31,7 +31,7 @@ pub use nfs::NfsServer;
 pub use nfs4::{Nfs4Server, SessionError};
 pub use open::{ConnectError, ConnectOptions, open};
 pub use path::PathServer;
-pub use several::Several;
+pub use several::{Several, common_facts_first};
 pub use smb::SmbServer;
 pub use version::find_version;
 

@@ -61,22 +61,42 @@ impl Connector for Several {
         self.of(info.client_index).client(info)
     }
 
-    /// Facts that all servers share once, then each server's other facts with its name.
     fn facts(&self) -> Vec<String> {
-        let facts: Vec<(&String, Vec<String>)> =
-            self.servers.iter().map(|(name, server)| (name, server.facts())).collect();
-        let is_in_all = |fact: &String| facts.iter().all(|(_, of)| of.contains(fact));
-        let same = facts.first().into_iter().flat_map(|(_, of)| of).filter(|fact| is_in_all(fact)).cloned();
-        let own = facts.iter().flat_map(|(name, of)| {
-            let own = of.iter().filter(|fact| !is_in_all(fact));
-            own.map(move |fact| format!("{name}: {fact}"))
-        });
-        same.chain(own).collect()
+        let facts: Vec<_> = self.servers.iter().map(|(name, server)| (Some(name.clone()), server.facts())).collect();
+        common_facts_first(&facts)
     }
 
     fn take_guarantees(&self) -> Guarantees {
         let mut taken = self.first.take_guarantees();
         self.all().skip(1).for_each(|server| taken.merge(&server.take_guarantees()));
         taken
+    }
+}
+
+/// The facts of several servers or measurements: first those that all have, then the others with the name of theirs, if it has one.
+#[must_use]
+pub fn common_facts_first(facts: &[(Option<String>, Vec<String>)]) -> Vec<String> {
+    let is_in_all = |fact: &String| facts.iter().all(|(_, of)| of.contains(fact));
+    let same = facts.first().into_iter().flat_map(|(_, of)| of).filter(|fact| is_in_all(fact)).cloned();
+    let own = facts.iter().flat_map(|(name, of)| {
+        let own = of.iter().filter(|fact| !is_in_all(fact));
+        own.map(move |fact| name.as_ref().map_or_else(|| fact.clone(), |name| format!("{name}: {fact}")))
+    });
+    same.chain(own).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_is_told_with_its_value() {
+        let with = |curve: &str, facts: &[&str]| {
+            (Some(curve.to_owned()), facts.iter().map(|&fact| fact.to_owned()).collect::<Vec<_>>())
+        };
+        let both = [with("slots=1", &["NFS 4.1", "1 slot"]), with("slots=9", &["NFS 4.1", "9 slots", "waits: 3"])];
+        assert_eq!(common_facts_first(&both), ["NFS 4.1", "slots=1: 1 slot", "slots=9: 9 slots", "slots=9: waits: 3"]);
+        assert_eq!(common_facts_first(&[(None, vec!["SMB 3.1.1".to_owned()])]), ["SMB 3.1.1"]);
+        assert!(common_facts_first(&[]).is_empty());
     }
 }

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use anyhow::Context;
+use plimsoll_analysis::finish_table;
 use plimsoll_drive::tap::Tap;
 use plimsoll_experiment::{
     CompanionSpec, IntervalMode, LevelResult, LevelSpec, Monitor, ROUNDS_BESIDE, ResolvedTarget, RunRecording, RunSpec,
@@ -29,7 +30,7 @@ use crate::about::AboutFlags;
 use crate::drive::server_side::ServerSideFlags;
 use crate::exit::{Done, Usage, first_error};
 use crate::live::WatchFlags;
-use crate::output::{Output, finish_table};
+use crate::output::Output;
 use crate::record::RecordFlags;
 use plimsoll_console::output_file::{Files, OutputFile, Readers};
 
