@@ -1,7 +1,7 @@
 //! Names of status codes in their standards.
 
 use plimsoll_model::{Protocol, errno_name};
-use plimsoll_wire::{nfs, smb2};
+use plimsoll_wire::{nfs, smb1, smb2};
 
 /// The standard's name of a status; `None` where it has none, or for a protocol whose statuses have no names.
 pub fn status_name(protocol: Protocol, status: u32) -> Option<&'static str> {
@@ -23,7 +23,7 @@ pub fn status_name(protocol: Protocol, status: u32) -> Option<&'static str> {
 /// has a name looks like that.
 fn dos_error_name(status: u32) -> Option<&'static str> {
     let [class, 0, low, high] = status.to_le_bytes() else { return None };
-    smb2::status::dos_error_name(class, u16::from_le_bytes([low, high]))
+    smb1::dos_error::dos_error_name(class, u16::from_le_bytes([low, high]))
 }
 
 /// The statuses of all protocols with this name, with or without the prefix of their standard: STATUS_ACCESS_DENIED or ACCESS_DENIED,

@@ -8,6 +8,7 @@
 pub mod andx;
 pub mod asked;
 pub mod command;
+pub mod dos_error;
 mod fields;
 pub mod header;
 pub mod locking;
