@@ -22,18 +22,18 @@ use self::copy_of_file::CopyOfFile;
 use self::iteration::{Iteration, Remaining};
 use self::next_action::NextAction;
 use self::positions::Positions;
-use super::Work;
 use super::fileset::FileSet;
 use super::open_files::OpenFiles;
 use super::program::ScriptStep;
 use super::text::Subject;
 use crate::Rng;
+use crate::checked_workload::CheckedWorkload;
 use crate::scenario::{Scenario, ScenarioStep, Verdict, WrongData};
 
 /// One slot of one client.
 #[derive(Debug)]
 pub(super) struct ScriptRunner {
-    work: Arc<Work>,
+    work: Arc<CheckedWorkload>,
     files: Arc<FileSet>,
     client_index: u32,
     slot: u32,
@@ -68,7 +68,13 @@ struct Check {
 }
 
 impl ScriptRunner {
-    pub(super) fn new(work: Arc<Work>, files: Arc<FileSet>, client_index: u32, slot: u32, seed: u64) -> Self {
+    pub(super) fn new(
+        work: Arc<CheckedWorkload>,
+        files: Arc<FileSet>,
+        client_index: u32,
+        slot: u32,
+        seed: u64,
+    ) -> Self {
         let open = OpenFiles::new(work.keep_open);
         let (rng, asked, check) = (Rng::new(seed), NextAction::IterationOver, Check::default());
         let (path, new_path) = (String::new(), String::new());

@@ -1,13 +1,14 @@
 //! Workloads behave as described, for any number of clients and slots.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use plimsoll_client::operation::{Cause, Operation, Reply};
 
 use super::fileset::{Create, Found, Look, Remove, Verify};
 use super::testing::{Directory, Model, Output, Ran, Server, run, slots, sound, with_files, workers};
 use super::*;
-use crate::{Load, Pause};
+use crate::hexadecimal::hexadecimal;
 
 fn parse(iterations: &str) -> Result<Workload, WorkloadError> {
     let head = "name = \"w\"\ndescription = \"\"\n[files]\ncount = 40\ndirectories = 4\ndepth = 2\nsize = \"10KiB\"\n";

@@ -1,4 +1,4 @@
-//! The files of a workload.
+//! The set of the files that a workload needs.
 
 use plimsoll_model::Names;
 
