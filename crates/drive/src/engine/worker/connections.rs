@@ -11,7 +11,7 @@ use super::super::Phase;
 use super::super::connection::{ConnectionState, Inbox};
 use super::super::timers::Timer;
 use super::Worker;
-use super::iterations::cause_of;
+use super::cause::cause_of;
 use crate::network::Network;
 use crate::simulated_client::slot::State;
 use crate::tap::Ended;

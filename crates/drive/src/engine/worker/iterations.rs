@@ -1,21 +1,14 @@
 //! Next steps of slots, and the results of their actions.
 
-use std::io::ErrorKind;
-
-use plimsoll_client::Client;
 use plimsoll_client::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
-use plimsoll_client::outbox::Outbox;
 use plimsoll_model::Sink;
 use plimsoll_workload::Load;
 use plimsoll_workload::scenario::{Scenario, ScenarioStep};
-use rustix::io::Errno;
 
-use super::super::Phase;
 use super::super::connection::ConnectionState;
 use super::super::timers::Timer;
 use super::{BATCH, TICK_NS, Worker};
 use crate::network::Network;
-use crate::simulated_client::accounting::Accounting;
 use crate::simulated_client::iteration_clock::IterationClock;
 use crate::simulated_client::pacing::pause;
 use crate::simulated_client::slot::State;
@@ -166,53 +159,6 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         self.with_client(connection, |client, out, accounting| client.begin(operation, ticket, now, out, accounting));
     }
 
-    /// Calls the client of a connection, and notes if it has something to send.
-    pub(super) fn with_client(
-        &mut self,
-        at: u32,
-        call: impl FnOnce(&mut dyn Client, &mut Outbox, &mut Accounting<'_, S>),
-    ) {
-        let Some(connection) = self.connections.get_mut(at as usize) else { return };
-        let Some(client) = &mut connection.client else { return };
-        self.accounting.caller = at;
-        call(client.as_mut(), &mut connection.out, &mut self.accounting);
-        self.note_dirty(at);
-        self.arm(at);
-    }
-
-    /// Notes the connections of a client that have something to send.
-    #[inline]
-    pub(super) fn note_dirty(&mut self, at: u32) {
-        let Some(connection) = self.connections.get_mut(at as usize) else { return };
-        if !connection.dirty && !connection.out.is_empty() {
-            connection.dirty = true;
-            self.dirty.push(at);
-        }
-        if self.job.plan.channels > 1 {
-            self.note_dirty_channels(at);
-        }
-    }
-
-    /// Sets the timer for a client's next wake-up. Earlier timers are recognised as obsolete when they fire.
-    pub(super) fn arm(&mut self, at: u32) {
-        let Some(connection) = self.connections.get_mut(at as usize) else { return };
-        let wakes_at = connection.client.as_ref().map_or(i64::MAX, |client| client.wakes_at());
-        if wakes_at < connection.wakes_at {
-            connection.wakes_at = wakes_at;
-            self.timers.push(wakes_at, Timer::Wake(at));
-        }
-    }
-
-    /// The client of a connection may want to do something by itself.
-    pub(super) fn wake(&mut self, at: u32) {
-        let Some(connection) = self.connections.get_mut(at as usize) else { return };
-        connection.wakes_at = i64::MAX;
-        if connection.alive() {
-            let now = self.now;
-            self.with_client(at, |client, out, accounting| client.wake(now, out, accounting));
-        }
-    }
-
     /// A slot's iteration is over: when its next one starts, if that is known already.
     fn iteration_over(&mut self, slot: usize, at: i64) -> Option<i64> {
         self.accounting.iteration_over(slot, at);
@@ -225,84 +171,6 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             self.connections.get(self.partition.connection(slot) as usize).map_or(at, |connection| connection.up_since);
         self.wait_for_iteration(slot, at.max(up_since));
         None
-    }
-
-    /// A slot waits for an iteration that is due.
-    pub(super) fn wait_for_iteration(&mut self, slot: usize, since: i64) {
-        let arrival_queue = self.arrival_queue_of(slot);
-        self.accounting.set(slot, State::Idle(since, true));
-        if let Some(found) = self.arrival_queues.get_mut(arrival_queue as usize) {
-            found.free.push_back(slot as u32);
-            self.served.push(arrival_queue);
-        }
-    }
-
-    fn arrival_queue_of(&self, slot: usize) -> u32 {
-        match self.job.plan.load {
-            Load::Partly { .. } => self.partition.client_index(slot) as u32,
-            _ => 0,
-        }
-    }
-
-    /// Starts the iterations of a schedule that are due, as far as there are slots for them.
-    pub(super) fn serve(&mut self, which: u32) {
-        loop {
-            let end = self.accounting.window.1.min(self.limit);
-            let Some(arrival_queue) = self.arrival_queues.get_mut(which as usize) else { return };
-            let due = arrival_queue.next();
-            if due >= end {
-                return;
-            }
-            let Some(&slot) = arrival_queue.free.front() else { return };
-            if due > self.now {
-                if !arrival_queue.armed {
-                    arrival_queue.armed = true;
-                    self.timers.push(due, Timer::Arrival(which));
-                }
-                return;
-            }
-            arrival_queue.free.pop_front();
-            let slot = slot as usize;
-            let State::Idle(since, _) = self.accounting.state(slot) else { continue };
-            let up = self
-                .connections
-                .get(self.partition.connection(slot) as usize)
-                .is_some_and(|connection| connection.state == ConnectionState::Up);
-            if !up {
-                self.accounting.set(slot, State::Idle(since, false));
-                continue;
-            }
-            arrival_queue.take();
-            let next = arrival_queue.next();
-            self.started(slot, (due, next), since);
-            self.advance(slot, due);
-        }
-    }
-
-    /// Counts an iteration that starts now and was due at `due`, when the next one is due at `next` and the slot has been free since
-    /// `since`.
-    fn started(&mut self, slot: usize, (due, next): (i64, i64), since: i64) {
-        let own = matches!(self.job.plan.load, Load::Partly { .. });
-        if let Some(slot) = self.accounting.slots.get_mut(slot) {
-            slot.delay.start_iteration(due, since);
-            slot.iteration =
-                Some(IterationClock { due, next: own.then_some(next), waited: since > due, failed: false });
-        }
-        if !self.accounting.measures(due) {
-            return;
-        }
-        self.generator.planned += 1;
-        let late = since > due;
-        let client_index = self.partition.client_index(slot);
-        if let (true, Some(tally)) = (own, self.accounting.tallies.get_mut(client_index)) {
-            tally.due_iterations += 1;
-            tally.late_iterations += u64::from(late);
-        }
-        if late {
-            self.generator.late_starts += 1;
-        } else {
-            self.lag(due);
-        }
     }
 
     /// A slot has nothing more to do.
@@ -348,55 +216,5 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             .iter()
             .any(|arrival_queue| arrival_queue.next() < self.accounting.window.1 && !arrival_queue.free.is_empty());
         !thinking && !waiting
-    }
-
-    /// Iterations of the measured phase that were never started are counted.
-    pub(super) fn count_never_sent(&mut self) {
-        let window = self.accounting.window;
-        let own = matches!(self.job.plan.load, Load::Partly { .. });
-        for (client_index, arrival_queue) in self.arrival_queues.iter_mut().enumerate() {
-            while arrival_queue.next() < window.1 {
-                let missed = u64::from(arrival_queue.next() >= window.0);
-                self.generator.planned += missed;
-                self.generator.never_sent += missed;
-                if missed > 0 {
-                    self.accounting.last_due_ended = self.accounting.last_due_ended.max(self.now);
-                }
-                if let (true, Some(tally)) = (own, self.accounting.tallies.get_mut(client_index)) {
-                    tally.due_iterations += missed;
-                }
-                arrival_queue.take();
-            }
-        }
-    }
-
-    /// Whether connections are still made.
-    pub(super) fn connects(&self) -> bool {
-        matches!(self.phase, Phase::Waiting | Phase::Connecting | Phase::WarmUp | Phase::Measured)
-    }
-}
-
-/// The cause of a failed operation, from an error of the operating system.
-pub(super) fn cause_of(error: &std::io::Error) -> Cause {
-    match error.kind() {
-        ErrorKind::ConnectionRefused => Cause::ConnectionRefused,
-        ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe => Cause::ConnectionReset,
-        ErrorKind::UnexpectedEof | ErrorKind::NotConnected => Cause::ConnectionClosed,
-        ErrorKind::TimedOut => Cause::TimedOut,
-        // What RPC over TLS says of a server that does not offer it, or cannot be believed.
-        ErrorKind::Unsupported if error.raw_os_error().is_none() => Cause::NotOffered,
-        ErrorKind::InvalidData => Cause::Untrusted,
-        ErrorKind::HostUnreachable
-        | ErrorKind::NetworkUnreachable
-        | ErrorKind::NetworkDown
-        | ErrorKind::PermissionDenied
-        | ErrorKind::InvalidInput => Cause::Unreachable,
-        // No local port is left.
-        ErrorKind::AddrNotAvailable | ErrorKind::AddrInUse | ErrorKind::OutOfMemory => Cause::OutOfResources,
-        // These have no kind in common.
-        _ => match error.raw_os_error().map(Errno::from_raw_os_error) {
-            Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => Cause::OutOfResources,
-            _ => Cause::RefusedBySystem,
-        },
     }
 }

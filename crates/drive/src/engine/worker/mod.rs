@@ -6,13 +6,19 @@
 //! | `checkpoint.rs` | what there is so far, handed out about once a second |
 //! | `connections.rs` | connections: made, lost, made again, left |
 //! | `channels.rs` | the further connections of a session |
+//! | `cause.rs` | why a connection failed |
 //! | `iterations.rs` | slots: what is next, what ended |
+//! | `arrivals.rs` | iterations of a schedule |
+//! | `client_calls.rs` | calls of a client, and its wake-up time |
 //! | `traffic.rs` | bytes in and out |
 //!
 //! Everything hangs on [`Worker::step`]: what is due, what ended, what can be sent, then one wait for whatever comes next.
 
+mod arrivals;
+mod cause;
 mod channels;
 mod checkpoint;
+mod client_calls;
 mod connections;
 mod iterations;
 mod phases;

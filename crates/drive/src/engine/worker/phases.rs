@@ -272,6 +272,11 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         while !self.settle() {}
         Ok(())
     }
+
+    /// Whether connections are still made.
+    pub(super) fn connects(&self) -> bool {
+        matches!(self.phase, Phase::Waiting | Phase::Connecting | Phase::WarmUp | Phase::Measured)
+    }
 }
 
 /// The instant `ns` after `at`.

@@ -8,7 +8,7 @@ use plimsoll_model::Sink;
 
 use super::super::connection::{ConnectionState, Wired, wired};
 use super::Worker;
-use super::iterations::cause_of;
+use super::cause::cause_of;
 use crate::network::{ConnectionKey, Network, Received};
 
 /// Slices handed to the kernel at once (it takes at most 1,024).
