@@ -5,108 +5,33 @@
 //!
 //! Spec: RFC 5531 9.
 
+mod asked;
 mod compound;
 mod delegations;
+mod facts;
 mod portmap;
 mod procedure;
 mod recent_xids;
 mod slots;
+mod waiting;
 
-use plimsoll_model::{Anomaly, Asked, Disposition, FileAccess, FileIdentity, Names, Outcome, Sink, Symbol};
+use plimsoll_model::{Anomaly, Names, Outcome, Sink, Symbol};
 use plimsoll_wire::nfs::{self, Facts};
-use plimsoll_wire::rpc::{self, AcceptStat, Call, Credential, Flavor, Program, Protection, Reply};
+use plimsoll_wire::rpc::{self, AcceptStat, Call, Credential, Flavor, Reply};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use delegations::Delegations;
+use facts::{note_arguments, note_results};
 use recent_xids::RecentXids;
 pub(crate) use slots::Slots;
+pub(crate) use waiting::SpareCalls;
+use waiting::Waiting;
 
 use super::pending::Displaced;
-use super::{Answer, ConnectionContext, Output, Pending, PendingTable};
+use super::{Answer, ConnectionContext, Output, PendingTable};
 use crate::message::Message;
 use crate::missing::Ids;
-use crate::names::{Handles, Named};
-
-/// Boxes kept for use again: 100 KiB.
-const SPARE_MAX: usize = 256;
-
-/// A call that waits.
-#[derive(Debug, Serialize, Deserialize)]
-struct Waiting {
-    pending: Pending,
-    program: u32,
-    version: u32,
-    procedure: u32,
-    #[serde(with = "crate::hand_over::protection")]
-    protection: Option<Protection>,
-    /// The name for the handle in the answer.
-    made: Named,
-    /// The operations of an NFSv4 compound.
-    members: Vec<compound::Member>,
-    /// How many it says that it has.
-    announced: Option<u32>,
-    /// The slot of its session.
-    slot: Option<u32>,
-    /// State IDs of the delegations that the compound returns or recalls, each with the position of its operation.
-    delegations: Vec<(u16, [u8; 16])>,
-    /// The program whose port it asks for. Only a live capture wants it, and never hands over its state.
-    #[serde(skip)]
-    asked_program: Option<Program>,
-}
-
-/// Reusable boxes of all connections: a call and its answer should not need an allocation.
-#[derive(Debug, Default)]
-pub(crate) struct SpareCalls(
-    #[allow(clippy::vec_box, reason = "the boxes themselves are what is kept: they move between here and the tables")]
-    Vec<Box<Waiting>>,
-);
-
-impl SpareCalls {
-    #[inline]
-    fn make(
-        &mut self,
-        call: &Call<'_>,
-        protection: Option<Protection>,
-        message: &Message<'_>,
-        direction: usize,
-        link: &ConnectionContext,
-    ) -> Box<Waiting> {
-        let (program, version, procedure) = (call.program(), call.version(), call.procedure());
-        let row = procedure::of(program, version, procedure);
-        let (made, members, announced) = (Named::default(), Vec::new(), None);
-        match self.0.pop() {
-            Some(mut spare) => {
-                // Part by part: the whole would be put together elsewhere and then moved.
-                spare.pending.begin(message, direction, link, row);
-                (spare.program, spare.version, spare.procedure) = (program, version, procedure);
-                (spare.protection, spare.made, spare.members) = (protection, made, members);
-                (spare.announced, spare.slot, spare.delegations) = (announced, None, Vec::new());
-                spare.asked_program = None;
-                spare
-            }
-            None => Box::new(Waiting {
-                pending: Pending::of(message, direction, link, row),
-                program,
-                version,
-                procedure,
-                protection,
-                made,
-                members,
-                announced,
-                slot: None,
-                delegations: Vec::new(),
-                asked_program: None,
-            }),
-        }
-    }
-
-    #[inline]
-    fn recycle(&mut self, waiting: Box<Waiting>) {
-        if self.0.len() < SPARE_MAX {
-            self.0.push(waiting);
-        }
-    }
-}
+use crate::names::Handles;
 
 /// The RPC calls of one connection, both ways (callbacks come from the server).
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -216,7 +141,7 @@ impl Rpc {
         match parts.arguments {
             Some(arguments) => note_arguments(&mut waiting, arguments, link, handles, output),
             // It may recall a delegation. A client's compound may still be read in the reply.
-            None if is_compound(&waiting) && rpc::is_transient(waiting.program) => {
+            None if waiting.is_compound() && rpc::is_transient(waiting.program) => {
                 output.delegations.partial(compound::place(link, waiting.pending.direction, true));
             }
             None => {}
@@ -268,7 +193,7 @@ impl Rpc {
         self.answered[asked].add(xid);
         let mut answer = Answer::of(message, None, outcome(reply));
         let results = waiting.protection.and_then(|protection| reply.results_under(protection));
-        if is_compound(&waiting) {
+        if waiting.is_compound() {
             compound::pair(&mut waiting, results, &mut answer, u64::from(xid), link, handles, output);
             output.spare_calls.recycle(waiting);
             return;
@@ -310,102 +235,6 @@ impl Rpc {
     }
 }
 
-fn is_compound(waiting: &Waiting) -> bool {
-    waiting.procedure == 1 && (rpc::is_transient(waiting.program) || (waiting.program, waiting.version) == (NFS, 4))
-}
-
-const PORTMAP: u32 = Program::Portmap.number();
-const NFS: u32 = Program::Nfs.number();
-const MOUNT: u32 = Program::Mount.number();
-const MOUNT_MNT: u32 = 1;
-
-#[inline]
-fn note_arguments<S: Sink>(
-    waiting: &mut Waiting,
-    bytes: &[u8],
-    link: &ConnectionContext,
-    handles: &mut Handles,
-    output: &mut Output<S>,
-) {
-    if is_compound(waiting) {
-        compound::note(waiting, bytes, link, handles, output);
-        return;
-    }
-    if waiting.program == PORTMAP && output.services.is_some() {
-        waiting.asked_program = portmap::asked_program(waiting.version, waiting.procedure, bytes);
-    }
-    let mut facts = Facts::default();
-    nfs::arguments(waiting.program, waiting.version, waiting.procedure, bytes, &mut facts);
-    waiting.pending.payload = facts.payload.map(u64::from);
-    note_asked(&mut waiting.pending.asked, &facts);
-    // None waits by design: servers answer a lock that must wait at once (NLM_BLOCKED, NFS4ERR_DENIED).
-    if waiting.program == MOUNT {
-        if let Some(export) = facts.name {
-            waiting.pending.share = output.names.intern(&String::from_utf8_lossy(export));
-        }
-        return;
-    }
-    let Some(handle) = facts.handle else { return };
-    let object = handles.object(handle, &mut output.names);
-    waiting.made = match facts.name {
-        Some(name) => handles.child(object, name, &mut output.names),
-        None => object.into(),
-    };
-    waiting.pending.share = waiting.made.object.share;
-    waiting.pending.path = waiting.made.object.path;
-    waiting.pending.asked.file = waiting.made.object.file;
-    if facts.to_name.is_some() {
-        note_second_path(waiting, &facts, handles, output);
-    }
-}
-
-/// Notes which bytes are asked for, and how a file is opened.
-#[inline]
-fn note_asked(asked: &mut Asked, facts: &Facts<'_>) {
-    asked.offset = facts.offset;
-    asked.bytes = facts.asked_bytes();
-    // DATA_SYNC and FILE_SYNC.
-    asked.durable = facts.stable.map(|stable| stable > 0);
-    asked.disposition = facts.disposition().and_then(Disposition::of_number);
-    asked.access = facts.access.map(FileAccess::of_share_access);
-}
-
-/// The new name of RENAME and LINK.
-#[cold]
-fn note_second_path<S: Sink>(waiting: &mut Waiting, facts: &Facts<'_>, handles: &mut Handles, output: &mut Output<S>) {
-    if let (Some(directory), Some(name)) = (facts.to_handle, facts.to_name) {
-        let directory = handles.object(directory, &mut output.names);
-        waiting.pending.asked.second_path = handles.child(directory, name, &mut output.names).object.path;
-    }
-}
-
-#[inline]
-fn note_results<S: Sink>(
-    waiting: &mut Waiting,
-    facts: &Facts<'_>,
-    answer: &mut Answer,
-    handles: &mut Handles,
-    output: &mut Output<S>,
-) {
-    answer.payload = facts.payload.map(u64::from);
-    if facts.status.is_some() {
-        answer.status = facts.status;
-    }
-    if facts.status.is_some_and(|status| status != 0) {
-        answer.outcome = Outcome::Refused;
-    }
-    let Some(handle) = facts.handle else { return };
-    if (waiting.program, waiting.procedure) == (MOUNT, MOUNT_MNT) {
-        if let Some(export) = output.names.text(waiting.pending.share).map(str::to_owned) {
-            waiting.pending.asked.file = handles.learn_root(handle, export.as_bytes(), &mut output.names);
-        }
-    } else if waiting.made.object.path.is_some() {
-        waiting.pending.asked.file = handles.learn_named(handle, &waiting.made);
-    } else {
-        waiting.pending.asked.file = Some(FileIdentity::of_handle(handle));
-    }
-}
-
 /// The outcome at the RPC layer; the procedure's own status may be worse.
 fn outcome(reply: &Reply<'_>) -> Outcome {
     match reply.reply_stat() {
@@ -423,7 +252,7 @@ fn unanswered<S: Sink>(xid: u64, mut waiting: Box<Waiting>, link: &ConnectionCon
     let direction = waiting.pending.direction;
     let back = 1 - usize::from(direction);
     let is_lost = link.holes[back] != waiting.pending.holes[back];
-    if is_lost && is_compound(&waiting) && compound::hides_delegations(&waiting, None, 0, Outcome::Unknown) {
+    if is_lost && waiting.is_compound() && compound::hides_delegations(&waiting, None, 0, Outcome::Unknown) {
         output.delegations.partial(compound::place(link, direction, false));
     }
     if is_lost && let Some((session, _)) = compound::slot(&waiting) {

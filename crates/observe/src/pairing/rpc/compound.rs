@@ -17,8 +17,11 @@ use plimsoll_wire::nfs::v4::{CompoundCall, CompoundReply, Operation};
 use plimsoll_wire::rpc;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, ConnectionContext, Output, Pending, Waiting, delegations};
+use super::asked::note_asked;
+use super::delegations;
+use super::waiting::Waiting;
 use crate::names::{Handles, Object};
+use crate::pairing::{Answer, ConnectionContext, Output, Pending};
 
 /// Operations of a compound that get rows, at most; real ones have a dozen.
 const MEMBERS_MAX: usize = 128;
@@ -111,7 +114,7 @@ pub(super) fn note<S: Sink>(
         }
         changes += u16::from(changes_current(operation.code));
         let mut asked = Asked::default();
-        super::note_asked(&mut asked, &facts);
+        note_asked(&mut asked, &facts);
         let (mut object, mut own) = (current, changes);
         if let Some((of, second)) = two_paths(operation.code, &facts, (current, saved), handles, output) {
             (object, asked.second_path, own) = (of, second, OTHER_FILE);

@@ -1,0 +1,99 @@
+//! Calls that wait for their replies.
+
+use plimsoll_wire::rpc::{self, Call, Program, Protection};
+use serde::{Deserialize, Serialize};
+
+use super::{compound, procedure};
+use crate::message::Message;
+use crate::names::Named;
+use crate::pairing::{ConnectionContext, Pending};
+
+/// Boxes kept for use again: 100 KiB.
+const SPARE_MAX: usize = 256;
+const NFS: u32 = Program::Nfs.number();
+
+/// A call that waits.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Waiting {
+    pub(super) pending: Pending,
+    pub(super) program: u32,
+    pub(super) version: u32,
+    pub(super) procedure: u32,
+    #[serde(with = "crate::hand_over::protection")]
+    pub(super) protection: Option<Protection>,
+    /// The name for the handle in the answer.
+    pub(super) made: Named,
+    /// The operations of an NFSv4 compound.
+    pub(super) members: Vec<compound::Member>,
+    /// How many it says that it has.
+    pub(super) announced: Option<u32>,
+    /// The slot of its session.
+    pub(super) slot: Option<u32>,
+    /// State IDs of the delegations that the compound returns or recalls, each with the position of its operation.
+    pub(super) delegations: Vec<(u16, [u8; 16])>,
+    /// The program whose port it asks for. Only a live capture wants it, and never hands over its state.
+    #[serde(skip)]
+    pub(super) asked_program: Option<Program>,
+}
+
+impl Waiting {
+    /// Whether it is a compound of NFSv4, or of its callbacks.
+    #[inline]
+    pub(super) fn is_compound(&self) -> bool {
+        self.procedure == 1 && (rpc::is_transient(self.program) || (self.program, self.version) == (NFS, 4))
+    }
+}
+
+/// Reusable boxes of all connections: a call and its answer should not need an allocation.
+#[derive(Debug, Default)]
+pub(crate) struct SpareCalls(
+    #[allow(clippy::vec_box, reason = "the boxes themselves are what is kept: they move between here and the tables")]
+    Vec<Box<Waiting>>,
+);
+
+impl SpareCalls {
+    #[inline]
+    pub(super) fn make(
+        &mut self,
+        call: &Call<'_>,
+        protection: Option<Protection>,
+        message: &Message<'_>,
+        direction: usize,
+        link: &ConnectionContext,
+    ) -> Box<Waiting> {
+        let (program, version, procedure) = (call.program(), call.version(), call.procedure());
+        let row = procedure::of(program, version, procedure);
+        let (made, members, announced) = (Named::default(), Vec::new(), None);
+        match self.0.pop() {
+            Some(mut spare) => {
+                // Part by part: the whole would be put together elsewhere and then moved.
+                spare.pending.begin(message, direction, link, row);
+                (spare.program, spare.version, spare.procedure) = (program, version, procedure);
+                (spare.protection, spare.made, spare.members) = (protection, made, members);
+                (spare.announced, spare.slot, spare.delegations) = (announced, None, Vec::new());
+                spare.asked_program = None;
+                spare
+            }
+            None => Box::new(Waiting {
+                pending: Pending::of(message, direction, link, row),
+                program,
+                version,
+                procedure,
+                protection,
+                made,
+                members,
+                announced,
+                slot: None,
+                delegations: Vec::new(),
+                asked_program: None,
+            }),
+        }
+    }
+
+    #[inline]
+    pub(super) fn recycle(&mut self, waiting: Box<Waiting>) {
+        if self.0.len() < SPARE_MAX {
+            self.0.push(waiting);
+        }
+    }
+}
