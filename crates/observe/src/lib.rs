@@ -4,10 +4,10 @@
 //! capture → packet → stream → message → pairing → Transaction → filter
 //! ```
 
+mod account;
 #[cfg(feature = "anonymize")]
 pub mod anonymize;
 pub mod capture;
-mod commands;
 mod connection;
 mod connection_context;
 pub mod decrypt;
@@ -22,6 +22,7 @@ mod observer;
 pub mod output_thread;
 pub mod packet;
 pub mod pairing;
+mod shared_state;
 pub mod stream;
 mod thread_queue;
 mod ties;

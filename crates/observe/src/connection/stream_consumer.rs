@@ -5,12 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use super::first_bytes::FirstBytes;
 use super::may_be_client;
-use crate::commands::Holes;
+use super::packet_counts::Holes;
 use crate::connection_context::ConnectionContext;
 use crate::message::tls::{self, Taken, TlsRecords};
 use crate::message::{self, Content, Framer, Framing, Message};
 use crate::missing::{Ledger, client_by_port};
-use crate::pairing::{Pairing, Shared};
+use crate::pairing::Pairing;
+use crate::shared_state::Shared;
 use crate::stream::{Chunk, Receiver};
 
 /// Length of the bytes before a message.

@@ -23,73 +23,15 @@ pub(crate) use pipe::is_pipe_name;
 pub use request::{Answer, Pending};
 pub use status::{status_name, statuses_named};
 
-use plimsoll_model::{Network, OneSided, RpcTls, Sink, Unopened, Unseen};
+use plimsoll_model::Sink;
 use serde::{Deserialize, Serialize};
 
-use crate::connection::{ClientPaths, Lives};
-
 use crate::message::{Content, Message};
-use crate::missing::{Bursts, End, Ids};
-use crate::names::Handles;
-use crate::tracer::Tracer;
+use crate::missing::Ids;
+pub(crate) use crate::shared_state::Shared;
 use rpc::Rpc;
 use smb1::Smb1;
-use smb2::{Smb2, Smb2Shared};
-
-/// State shared by all connections.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(bound(serialize = "", deserialize = "S: Default"))]
-pub(crate) struct Shared<S> {
-    pub(crate) output: Output<S>,
-    handles: Handles,
-    pub(crate) smb2: Smb2Shared,
-    pub(crate) account: Account,
-    /// Learns where packets and messages stand, for a second pass over the capture.
-    #[serde(skip)]
-    pub(crate) tracer: Option<Box<dyn Tracer + Send>>,
-}
-
-/// Missing parts of all connections together.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Account {
-    /// Sums over the connections that have ended.
-    pub(crate) unseen: Unseen,
-    /// Number of connections with only one captured direction, and the first of them.
-    pub(crate) one_sided: u64,
-    pub(crate) one_sided_named: Vec<OneSided>,
-    /// Connections with RPC over TLS.
-    pub(crate) rpc_tls: RpcTls,
-    /// Waiting that TCP's headers tell of.
-    pub(crate) network: Network,
-    /// The same by client.
-    pub(crate) client_paths: ClientPaths,
-    /// When connections were opened and closed.
-    pub(crate) lives: Lives,
-    /// Connections that were not opened.
-    pub(crate) unopened: Vec<Unopened>,
-    /// When packets were lost.
-    pub(crate) bursts: Bursts,
-    /// When connections were seen.
-    pub(crate) ends: Vec<End>,
-}
-
-impl<S> Shared<S> {
-    pub(crate) fn new(output: Output<S>) -> Self {
-        Self {
-            output,
-            handles: Handles::default(),
-            smb2: Smb2Shared::default(),
-            account: Account::default(),
-            tracer: None,
-        }
-    }
-
-    /// The same with another sink.
-    pub(crate) fn with_sink<T>(self, sink: T) -> Shared<T> {
-        let Self { output, handles, smb2, account, tracer } = self;
-        Shared { output: output.with_sink(sink), handles, smb2, account, tracer }
-    }
-}
+use smb2::Smb2;
 
 /// The pairing of one connection, by protocol.
 #[derive(Debug, Default, Serialize, Deserialize)]

@@ -1,0 +1,130 @@
+//! The end of a connection: what still waited, and its part of the sums over all connections.
+
+use plimsoll_model::{Anomaly, Coverage, Missing, PacketCounts, Sink};
+
+use super::Connection;
+use super::stream_consumer::{Messages, StreamConsumer};
+use crate::account::Account;
+use crate::message::Framing;
+use crate::missing::client_by_port;
+use crate::shared_state::Shared;
+
+/// Maximum number of connections whose first and last packet times are remembered.
+const ENDS_MAX: usize = 65_536;
+
+impl Connection {
+    /// The connection has ended or is forgotten: nothing more comes.
+    pub(crate) fn end<S: Sink>(&mut self, shared: &mut Shared<S>, packets: &mut PacketCounts) {
+        for direction in 0..2 {
+            let tcp_flow = &mut self.tcp_flows[direction];
+            let messages = Messages { paired: &mut self.paired, direction, shared };
+            let mut consumer = StreamConsumer { framed: &mut self.framed, messages, packets };
+            tcp_flow.finish(&mut consumer);
+        }
+        for direction in 0..2 {
+            let tcp_flow = &self.tcp_flows[direction];
+            let end = tcp_flow.next().unwrap_or_default();
+            let mut messages = Messages { paired: &mut self.paired, direction, shared };
+            self.framed.framers[direction].end(end, |message| messages.take(message));
+            let lacks_end = tcp_flow.end() > tcp_flow.next();
+            let hides_messages = self.framed.framers[direction].may_hide_messages();
+            if self.framed.framing != Framing::Unknown && (lacks_end || hides_messages) {
+                messages.paired.link.holes[direction] += 1;
+                messages.paired.link.breaks[direction] = messages.paired.link.breaks[direction].wrapping_add(1);
+                if lacks_end {
+                    self.framed.holes[direction].add_end(tcp_flow.end().unwrap_or(end) - end);
+                }
+            }
+            let faults = self.framed.framers[direction].faults;
+            let anomalies = &mut shared.output.anomalies;
+            anomalies.add_many(Anomaly::HeaderCutShort, faults.cut_short);
+            anomalies.add_many(Anomaly::BytesUnrecognised, faults.unrecognised);
+            anomalies.add_many(Anomaly::Resynchronised, faults.resynchronised);
+            anomalies.add_many(Anomaly::MessageMalformed, faults.malformed);
+        }
+        self.paired.link.closed = self.watch.closed_by();
+        self.paired.pairing.end(&self.paired.link, shared);
+        self.settle_packets(shared, packets);
+        self.settle(shared);
+    }
+
+    /// Counts the packets that were dropped, and takes those that were no client's from the client's.
+    fn settle_packets<S>(&self, shared: &mut Shared<S>, packets: &mut PacketCounts) {
+        let client = self.paired.pairing.client.or_else(|| client_by_port(&self.paired.link.ends));
+        let client = client.filter(|_| self.framed.framing != Framing::Unknown);
+        for direction in (0..2).filter(|&direction| client != Some(direction)) {
+            self.unsure[direction].take_from(packets);
+        }
+        // Losses of other traffic do not matter, and packets on another path were not dropped.
+        if self.is_file_server() {
+            for direction in (0..2).filter(|&direction| !self.paired.ledger.is_silent(direction)) {
+                self.framed.holes[direction].count(
+                    self.tcp_flows[direction].sizes(),
+                    packets,
+                    &mut shared.output.anomalies,
+                );
+            }
+        }
+    }
+
+    /// Adds the TLS records of this connection, which hold operations that the numbers lack.
+    fn add_tls(&self, account: &mut Account) {
+        let Some(tls) = &self.framed.tls else { return };
+        let link = &self.paired.link;
+        let client = self.paired.pairing.client.or_else(|| client_by_port(&link.ends));
+        let Some(found) = client.and_then(|client| tls.finish(client, link)) else { return };
+        let (operations, high) = (found.requests, found.most_requests);
+        account.unseen.missing.add(&Missing { operations, low: 1, high: high.max(operations), unknown: 0 });
+        account.rpc_tls.add_connection(&found);
+    }
+
+    /// Adds the missing data of this connection to the total.
+    fn settle<S>(&mut self, shared: &mut Shared<S>) {
+        let mut ledger = std::mem::take(&mut self.paired.ledger);
+        ledger.add(0, &mut shared.output.tally);
+        let account = &mut shared.account;
+        if self.framed.framing == Framing::Unknown {
+            let client = client_by_port(&self.paired.link.ends);
+            let unopened = client.and_then(|client| self.watch.unopened(client, &self.paired.link.ends));
+            unopened.into_iter().for_each(|one| one.add_to(&mut account.unopened));
+            if self.framed.cut_unread && client_by_port(&self.paired.link.ends).is_some() {
+                shared.output.anomalies.add(Anomaly::ConnectionCutShort);
+                account.unseen.missing.unknown += 1;
+            }
+            return;
+        }
+        let is_stream = self.tcp_flows.iter().any(|tcp_flow| tcp_flow.next().is_some());
+        let ids = self.paired.pairing.client.and_then(|client| self.paired.pairing.ids(client));
+        ledger.end_streams(&self.tcp_flows, &self.paired.link);
+        if is_stream && account.ends.len() < ENDS_MAX {
+            account.ends.extend(ledger.end(&self.tcp_flows, ids, &self.paired.link));
+        }
+        let is_encrypted = self.framed.tls.as_ref().is_some_and(|tls| tls.is_certain());
+        // Datagrams bring other programs: no version 4 of NFS (RFC 8881 2.9.1).
+        let is_one_sided = !self.paired.link.datagrams && (0..2).any(|direction| ledger.is_silent(direction));
+        if self.framed.framing == Framing::Rpc && (is_encrypted || is_one_sided) {
+            shared.output.delegations.partial_between(self.paired.link.ends.map(|end| end.ip));
+        }
+        let (unseen, one_sided) =
+            ledger.close(self.paired.pairing.client, ids, is_stream.then_some(&self.tcp_flows), &self.paired.link);
+        account.unseen.add(&unseen);
+        self.add_tls(account);
+        if let Some(client) = self.paired.pairing.client {
+            let segments = [client, 1 - client].map(|direction| self.tcp_flows[direction].sizes().segments);
+            let network = self.watch.found(client, self.paired.link.ends[client].ip, segments);
+            account.network.add(&network);
+            let [low, high] = &self.acknowledgements;
+            let acknowledgements = if client == 0 { [low, high] } else { [high, low] };
+            let ends = &self.paired.link.ends;
+            account.lives.add(self.watch.life(client, ends[client].ip, ends[1 - client]));
+            let stuck = self.watch.stuck(client);
+            account.client_paths.add(self.paired.link.ends[client].ip, &network, acknowledgements, stuck);
+        }
+        if let Some(one_sided) = one_sided {
+            account.one_sided += 1;
+            if account.one_sided_named.len() < Coverage::ONE_SIDED_NAMED {
+                account.one_sided_named.push(one_sided);
+            }
+        }
+    }
+}
