@@ -56,7 +56,7 @@ pub fn drive<S: Sink + Default + Send>(
         phases: Phases { warmup_ns: WARMUP_NS, measured_ns: extent.measured_ns, ..Phases::default() },
         ..Plan::new(Load::Closed { clients: 1, think: Pause::None })
     };
-    let ran = run_plan(&plan, &work, |_| S::default(), &Watch::new())?;
+    let ran = run_plan(&plan, &work, |_| S::default(), &Watch::new(), None)?;
     let sink = ran.sinks.into_iter().next().ok_or("no worker")?;
     let iterations: u64 = ran.clients.iter().map(|client| client.iterations).sum();
     let errors: u64 = ran.clients.iter().map(|client| client.error_count()).sum();

@@ -140,7 +140,7 @@ fn plan(clients: u32, think: Pause, seconds: u64) -> Plan {
 /// Client CPU of an operation, µs, through the engine.
 fn engine(to: SocketAddr, depth: usize) -> f64 {
     let plan = Plan { depth: depth as u32, ..plan(1, Pause::None, 3) };
-    let ran = run(&plan, &toys(to), |_| Nothing, &Watch::new()).unwrap();
+    let ran = run(&plan, &toys(to), |_| Nothing, &Watch::new(), None).unwrap();
     let cpu = ran.generator.workers[0];
     (cpu.user_ns + cpu.system_ns) as f64 / actions(&ran) as f64 / 1e3
 }
@@ -161,7 +161,8 @@ fn many_clients() {
     let before = resident();
     let mut toys = toys(to);
     toys.log_on = true;
-    let ran = run(&plan(10_000, Pause::Exponential(1_000_000_000), 10), &toys, |_| Nothing, &Watch::new()).unwrap();
+    let ran =
+        run(&plan(10_000, Pause::Exponential(1_000_000_000), 10), &toys, |_| Nothing, &Watch::new(), None).unwrap();
     let starved = ran.clients.iter().filter(|tally| tally.starved()).count();
     let each = (resident() - before) / 10_000;
     println!("10,000 clients: {} actions, {starved} starved, {each} B of memory each at the most", actions(&ran));

@@ -170,7 +170,7 @@ impl Files<'_> {
         let load = Load::Closed { clients, think: Pause::None };
         let mut plan = Plan { depth: lanes, phases, timeout_ns: self.timeout_ns, ..Plan::new(load) };
         plan.reconnect.attempts = attempts;
-        let run = |watch: &Watch| engine::run(&plan, &work, |_| Nowhere, watch);
+        let run = |watch: &Watch| engine::run(&plan, &work, |_| Nowhere, watch, None);
         self.monitor.during_files(what, before, run, || job.progress()).context(what).map(|_| ())
     }
 }

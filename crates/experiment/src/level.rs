@@ -4,7 +4,7 @@ mod empty_statistics;
 mod judging;
 mod result;
 
-use plimsoll_drive::engine::{self, EngineError, EngineResult, Plan, Setup, Watch};
+use plimsoll_drive::engine::{self, Checkpoint, EngineError, EngineResult, Plan, Setup, Watch};
 use plimsoll_model::Names;
 use plimsoll_stats::SharedDepth;
 
@@ -24,10 +24,9 @@ pub fn run(
 ) -> Result<LevelResult, EngineError> {
     let depth = options.depth(plan);
     let sink = |_| MeasuringSink::new(options, &depth, plan);
-    let ran = match options.recording.is_some() || options.live.is_some() {
-        true => engine::run_with_checkpoints(plan, setup, sink, watch, &MeasuringSink::checkpoint),
-        false => engine::run(plan, setup, sink, watch),
-    }?;
+    let is_watched = options.recording.is_some() || options.live.is_some();
+    let checkpoint: Option<Checkpoint<'_, _>> = is_watched.then_some(&MeasuringSink::checkpoint);
+    let ran = engine::run(plan, setup, sink, watch, checkpoint)?;
     Ok(added_up((ran, depth), plan, words, setup.names(), options.with_intervals))
 }
 

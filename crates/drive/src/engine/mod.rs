@@ -43,6 +43,7 @@ pub use session_requests::{SessionRequests, SessionTally};
 pub use setup::{ConnectionInfo, Setup};
 pub use tally::{Answered, ClientTally, ConnectionFailure, IterationTally, Unanswered};
 pub use watch::{Phase, Progress, Watch};
+pub use worker::Checkpoint;
 pub use worker_result::Part;
 
 use std::collections::HashMap;
@@ -56,7 +57,7 @@ use plimsoll_model::Sink;
 use self::coordinator::RunCoordinator;
 use self::idle_inhibitor::IdleInhibitor;
 use self::partition::WorkerPartition;
-use self::worker::{Checkpoint, Job, Worker};
+use self::worker::{Job, Worker};
 use self::worker_result::WorkerResult;
 use crate::network::Network;
 use crate::network::tcp::Tcp;
@@ -70,6 +71,10 @@ use crate::simulated_client::silence::common_gaps;
 /// measured phase carry the plan's stage, all others (connecting, warm-up, drain, logging off) carry none. A transaction belongs to the
 /// phase if its intended instant (without one: its request's first byte) lies in it.
 ///
+/// During the measured phase and the drain, `checkpoint` gets the sink of each worker and the result that it would return if the phase
+/// had ended now, about once per second. It runs on the worker's thread and takes time from the measurement. With more than 16 workers
+/// the interval grows, so that there are 16 calls per second.
+///
 /// # Errors
 /// The plan is invalid, the machine has no resources left, or no client could connect (the error contains the first failure). All other
 /// failures are part of the measurement.
@@ -78,24 +83,9 @@ pub fn run<S: Sink + Send>(
     setup: &dyn Setup,
     sinks: impl Fn(u32) -> S + Sync,
     watch: &Watch,
+    checkpoint: Option<Checkpoint<'_, S>>,
 ) -> Result<EngineResult<S>, EngineError> {
-    work_on(plan, setup, sinks, watch, tcp(plan, setup), None)
-}
-
-/// As [`run`]. In addition, during the measured phase and the drain, `checkpoint` gets the sink of each worker and the result that it
-/// would return if the phase had ended now, about once per second. It runs on the worker's thread and takes time from the measurement.
-/// With more than 16 workers the interval grows, so that there are 16 calls per second.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_with_checkpoints<S: Sink + Send>(
-    plan: &Plan,
-    setup: &dyn Setup,
-    sinks: impl Fn(u32) -> S + Sync,
-    watch: &Watch,
-    checkpoint: &(dyn Fn(&mut S, Part) + Sync),
-) -> Result<EngineResult<S>, EngineError> {
-    work_on(plan, setup, sinks, watch, tcp(plan, setup), Some(checkpoint))
+    run_on(plan, setup, sinks, watch, tcp(plan, setup), checkpoint)
 }
 
 /// Combines the workers' checkpoints as at the end of a run: one part of each worker.
@@ -115,31 +105,6 @@ fn tcp(plan: &Plan, setup: &dyn Setup) -> impl Fn(u32) -> io::Result<Transport<T
 /// # Errors
 /// As [`run`].
 pub fn run_on<S: Sink + Send, N: Network>(
-    plan: &Plan,
-    setup: &dyn Setup,
-    sinks: impl Fn(u32) -> S + Sync,
-    watch: &Watch,
-    networks: impl Fn(u32) -> io::Result<N> + Sync,
-) -> Result<EngineResult<S>, EngineError> {
-    work_on(plan, setup, sinks, watch, networks, None)
-}
-
-/// As [`run_with_checkpoints`], over networks of the caller's choosing.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_on_with_checkpoints<S: Sink + Send, N: Network>(
-    plan: &Plan,
-    setup: &dyn Setup,
-    sinks: impl Fn(u32) -> S + Sync,
-    watch: &Watch,
-    networks: impl Fn(u32) -> io::Result<N> + Sync,
-    checkpoint: &(dyn Fn(&mut S, Part) + Sync),
-) -> Result<EngineResult<S>, EngineError> {
-    work_on(plan, setup, sinks, watch, networks, Some(checkpoint))
-}
-
-fn work_on<S: Sink + Send, N: Network>(
     plan: &Plan,
     setup: &dyn Setup,
     sinks: impl Fn(u32) -> S + Sync,

@@ -19,6 +19,6 @@ pub(super) struct WorkerResult<S> {
     pub(super) stopped: bool,
 }
 
-/// The result of one worker so far ([`run_with_checkpoints`](super::run_with_checkpoints)).
+/// The result of one worker so far (the checkpoints of [`run`](super::run)).
 #[derive(Clone, Debug)]
 pub struct Part(pub(super) WorkerResult<()>);

@@ -43,7 +43,7 @@ impl Place<'_> {
         let mut plan = Plan::new(Load::Closed { clients, think: Pause::None });
         plan.depth = slots;
         plan.phases = Phases { warmup_ns: 0, measured_ns: time, ..Phases::default() };
-        let ran = engine::run(&plan, &work, |_| Vec::new(), &Watch::new()).unwrap();
+        let ran = engine::run(&plan, &work, |_| Vec::new(), &Watch::new(), None).unwrap();
         let refused = |row: &&Transaction| row.outcome != plimsoll_model::Outcome::Succeeded;
         let refused: Vec<String> = ran.sinks.iter().flatten().filter(refused).map(said).collect();
         let failed: u64 = ran.clients.iter().flat_map(|client| &client.errors).map(|(_, count)| count).sum();

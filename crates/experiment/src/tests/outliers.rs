@@ -7,7 +7,7 @@ use std::time::Duration;
 use plimsoll_client::operation::{Access, Caching, Disposition, Done, FileKey, Operation, Reply as Answer};
 use plimsoll_client::target::Target;
 use plimsoll_drive::connect::{self, ConnectOptions, Connector, Work};
-use plimsoll_drive::engine::{Plan, Watch, run_on, run_on_with_checkpoints, so_far};
+use plimsoll_drive::engine::{Plan, Watch, run_on, so_far};
 use plimsoll_drive::network::memory::{Accept, Delays, Delivery, Memory, Reply};
 use plimsoll_model::{Names, Symbol};
 use plimsoll_report::findings::Findings;
@@ -119,7 +119,7 @@ impl Found {
         let depth = SharedDepth::default();
         let sink = |_| MeasuringSink::new(options, &depth, plan);
         let network = |_| Ok(network(script, plan.stage.unwrap_or(0)).delayed(delays));
-        let ran = run_on(plan, &work, sink, &Watch::new(), network).unwrap();
+        let ran = run_on(plan, &work, sink, &Watch::new(), network, None).unwrap();
         added_up((ran, depth), plan, words, &self.names, true)
     }
 
@@ -137,7 +137,7 @@ impl Found {
             look();
         };
         let (work, watch) = (self.work(512), Watch::new());
-        let ran = run_on_with_checkpoints(plan, &work, sink, &watch, network, &checkpoint).unwrap();
+        let ran = run_on(plan, &work, sink, &watch, network, Some(&checkpoint)).unwrap();
         added_up((ran, depth), plan, "", &self.names, true)
     }
 
@@ -164,7 +164,7 @@ impl Found {
         let network = |_| Ok(network(script, plan.stage.unwrap_or(0)).delayed(delays));
         let seen = std::sync::Mutex::new(Vec::new());
         let checkpoint = |sink: &mut MeasuringSink, part| seen.lock().unwrap().push((sink.so_far(), part));
-        run_on_with_checkpoints(plan, &work, sink, &Watch::new(), network, &checkpoint).unwrap();
+        run_on(plan, &work, sink, &Watch::new(), network, Some(&checkpoint)).unwrap();
         let (measured, part) = seen.into_inner().unwrap().swap_remove(latest);
         unfinished(measured, so_far(plan, [part]), plan, words)
     }

@@ -118,7 +118,7 @@ impl Simulated {
         let sink = |_| MeasuringSink::new(options, &depth, plan);
         let scenarios = Box::new(|client, slot, seed| self.workload.scenario(&self.set, client, slot, seed));
         let work = Work { server: &*self.server, scenarios, names: Arc::clone(&self.names) };
-        let mut ran = run_on(plan, &work, sink, &Watch::new(), |worker| Ok(network(plan, worker)))?;
+        let mut ran = run_on(plan, &work, sink, &Watch::new(), |worker| Ok(network(plan, worker)), None)?;
         // How busy this machine is says nothing of a run under a virtual clock.
         let elapsed_ns = plan.phases.measured_ns.unwrap();
         ran.generator.workers.fill(WorkerCpu { elapsed_ns, run_delay_ns: Some(0), ..WorkerCpu::default() });

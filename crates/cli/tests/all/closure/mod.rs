@@ -33,14 +33,14 @@ struct Both {
 
 /// Over loopback, on two threads.
 fn drive(target: &str, wishes: &ConnectOptions) -> Both {
-    driven(target, wishes, 2, |plan, work| run(plan, work, |_| Vec::new(), &Watch::new()))
+    driven(target, wishes, 2, |plan, work| run(plan, work, |_| Vec::new(), &Watch::new(), None))
 }
 
 /// Over memory: one thread, so that there is one clock.
 fn drive_in_memory(kind: Kind, server: &Embedded, target: &str) -> Both {
     let network = |_| Ok(memory::network(kind, server.address()));
     driven(target, &ConnectOptions::default(), 1, |plan, work| {
-        run_on(plan, work, |_| Vec::new(), &Watch::new(), network)
+        run_on(plan, work, |_| Vec::new(), &Watch::new(), network, None)
     })
 }
 

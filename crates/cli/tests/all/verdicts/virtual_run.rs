@@ -86,7 +86,8 @@ impl Found {
     pub(crate) fn whole_run(&self, case: &Case, seed: u64) -> Option<Course> {
         let empty = Intervals::new(IntervalWidth::of_phase(case.seconds * 1_000_000_000));
         let sink = |_| Measured(IntervalRecorder::new(empty.clone()));
-        let ran = run_on(&case.plan(seed), &self.work(case), sink, &Watch::new(), |_| Ok(network(case, seed))).unwrap();
+        let ran =
+            run_on(&case.plan(seed), &self.work(case), sink, &Watch::new(), |_| Ok(network(case, seed)), None).unwrap();
         let well = ran.clients.iter().all(|client| client.error_count() == 0) && ran.generator.never_sent == 0;
         let intervals = ran.sinks.into_iter().next().unwrap().0.finish();
         well.then(|| Course::new(&intervals, ran.measured, |_| true))
@@ -97,7 +98,8 @@ impl Found {
     /// The data for a report about the measured phase.
     pub(crate) fn statistics(&self, case: &Case, seed: u64) -> Statistics {
         let sink = |_| Measured(Statistics::new(Options::default()));
-        let ran = run_on(&case.plan(seed), &self.work(case), sink, &Watch::new(), |_| Ok(network(case, seed))).unwrap();
+        let ran =
+            run_on(&case.plan(seed), &self.work(case), sink, &Watch::new(), |_| Ok(network(case, seed)), None).unwrap();
         whole(ran)
     }
 
@@ -105,7 +107,7 @@ impl Found {
     pub(crate) fn real_statistics(case: &Case, seed: u64) -> Statistics {
         let found = Self::of(Script { seed, ..case.script });
         let sink = |_| Measured(Statistics::new(Options::default()));
-        whole(run(&case.plan(seed), &found.work(case), sink, &Watch::new()).unwrap())
+        whole(run(&case.plan(seed), &found.work(case), sink, &Watch::new(), None).unwrap())
     }
 
     fn work(&self, case: &Case) -> Work<'_> {

@@ -9,7 +9,7 @@ use crate::network::Network;
 use crate::simulated_client::arrival_queue::ArrivalQueue;
 
 /// The receiver of checkpoints. It gets the worker's sink too, so that both have the same time.
-pub(in super::super) type Checkpoint<'a, S> = &'a (dyn Fn(&mut S, Part) + Sync);
+pub type Checkpoint<'a, S> = &'a (dyn Fn(&mut S, Part) + Sync);
 
 /// Interval between checkpoints of a worker, ns. With more than `PER_SECOND` workers it is longer.
 const PERIOD_NS: i64 = 1_000_000_000;

@@ -42,7 +42,7 @@ use super::{Generator, Phase, Plan, Setup, Watch, WorkerCpu};
 use crate::network::{Network, Ready};
 use crate::simulated_client::accounting::Accounting;
 use crate::simulated_client::arrival_queue::ArrivalQueue;
-pub(super) use checkpoint::Checkpoint;
+pub use checkpoint::Checkpoint;
 
 /// Bytes received at once. Shared by all connections of a worker.
 const BUFFER: usize = 256 << 10;

@@ -135,7 +135,7 @@ fn blocking_clients_have_a_thread_each_and_their_data_arrives() {
         let phases = Phases { warmup_ns: 20_000_000, measured_ns: Some(100_000_000), ..Phases::default() };
         let threads_asked = if threads == 3 { 0 } else { threads };
         let plan = Plan { phases, threads: threads_asked, stage: Some(1), ..Plan::new(load) };
-        let ran = run(&plan, &setup, |_| Vec::<Transaction>::new(), &Watch::new()).unwrap();
+        let ran = run(&plan, &setup, |_| Vec::<Transaction>::new(), &Watch::new(), None).unwrap();
         assert_eq!(ran.sinks.len(), threads as usize);
         assert!(ran.clients.iter().all(|tally| tally.connected && tally.error_count() == 0), "{:?}", ran.clients);
         let rows: Vec<&Transaction> = ran.sinks.iter().flatten().collect();

@@ -413,7 +413,7 @@ fn told_by_the_server(
     };
     let mut plan = plan(2);
     plan.phases = super::memory::phases(100, 10_000_000, 50);
-    let ran = run_on(&plan, &toys, |_| Vec::new(), &watch, net).unwrap();
+    let ran = run_on(&plan, &toys, |_| Vec::new(), &watch, net, None).unwrap();
     let phases = phases.lock().unwrap().clone();
     (phases, ran)
 }

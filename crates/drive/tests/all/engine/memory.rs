@@ -51,7 +51,7 @@ pub(crate) type Over = EngineResult<Vec<Transaction>>;
 
 /// Runs over memory.
 pub(crate) fn try_over(plan: &Plan, toys: &Toys, net: impl Fn(u32) -> Memory + Sync) -> Result<Over, EngineError> {
-    run_on(plan, toys, |_| Vec::new(), &Watch::new(), |worker| Ok(net(worker)))
+    run_on(plan, toys, |_| Vec::new(), &Watch::new(), |worker| Ok(net(worker)), None)
 }
 
 /// Runs over memory, and checks what holds for every run.

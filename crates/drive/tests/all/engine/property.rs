@@ -124,9 +124,8 @@ proptest! {
         let mut toys = Toys::new(&lines);
         (toys.log_on, toys.keeps) = (log_on, keeps);
         let watch = Watch::new();
-        let ran = run_on(&plan, &toys, |_| Vec::<Transaction>::new(), &watch, |worker| {
-            Ok(moody(seed ^ u64::from(worker), trouble))
-        });
+        let net = |worker| Ok(moody(seed ^ u64::from(worker), trouble));
+        let ran = run_on(&plan, &toys, |_| Vec::<Transaction>::new(), &watch, net, None);
         let seen = &toys.seen;
         prop_assert_eq!(seen.begun.load(SeqCst), seen.done.load(SeqCst), "everything begun is done, once");
         let ends = seen.ends.lock().unwrap();

@@ -80,7 +80,7 @@ impl Network for Sleepy {
 fn sleepy(plan: &Plan, latency: i64) -> (Over, Vec<(i64, i64)>) {
     let (toys, polls) = (Toys::new(&TURN), Polls::default());
     let net = |_| Ok(Sleepy { net: steady(latency), polls: Arc::clone(&polls) });
-    let ran = run_on(plan, &toys, |_| Vec::new(), &Watch::new(), net).unwrap();
+    let ran = run_on(plan, &toys, |_| Vec::new(), &Watch::new(), net, None).unwrap();
     let polls = std::mem::take(&mut *polls.lock().unwrap());
     (ran, polls)
 }

@@ -59,7 +59,7 @@ fn clients_on_several_threads_log_on_work_and_log_off() {
     let mut plan = Plan::new(Load::Closed { clients: 6, think: Pause::None });
     (plan.depth, plan.threads, plan.stage) = (3, 2, Some(1));
     plan.phases = milliseconds(20, 200);
-    let ran = run(&plan, &toys, |_| Vec::<Transaction>::new(), &Watch::new()).unwrap();
+    let ran = run(&plan, &toys, |_| Vec::<Transaction>::new(), &Watch::new(), None).unwrap();
     assert_eq!((ran.sinks.len(), ran.clients.len()), (2, 6));
     let staged = ran.sinks.iter().flatten().filter(|transaction| transaction.stage.is_some()).count() as u64;
     let counted: u64 = ran.clients.iter().map(|tally| tally.actions).sum();
