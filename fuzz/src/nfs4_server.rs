@@ -201,7 +201,7 @@ impl Nfs4Server {
             self.out.consume(piece.len());
             bytes.extend(piece);
         }
-        self.client.sent(self.out.sent(), self.now);
+        self.client.sent(0, self.out.sent(), self.now);
         let (calls, _) = nfs4::sent(&bytes);
         self.sent += calls.len();
         for call in calls {
@@ -314,7 +314,7 @@ impl Nfs4Server {
             return;
         }
         self.now += 10;
-        match self.client.framing(record) {
+        match self.client.framing(0, record) {
             Framing::Message { length, keep } if length as usize == record.len() => {
                 let arrived =
                     Arrived { head: &record[..keep], length, first: self.now, last: self.now + 1, channel: 0 };

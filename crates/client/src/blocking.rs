@@ -8,7 +8,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use plimsoll_model::{Symbol, Transaction};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use super::{Arrived, Client, Events, Framing};
+use super::{Arrived, Client, Events};
+use crate::inbox::Inbox;
 use crate::operation::{Cause, Done, Failure, Operation, Reply, Tag, Ticket};
 use crate::outbox::Outbox;
 use crate::tls::Stream;
@@ -70,18 +71,6 @@ pub struct Blocking<C> {
     patience: Duration,
     ended: bool,
     next_tag: u64,
-}
-
-/// The message that is arriving.
-#[derive(Debug, Default)]
-struct Inbox {
-    bytes: Vec<u8>,
-    /// When the first of these bytes was there.
-    first: i64,
-    /// Length and wanted length of the message at the front, once known.
-    message: Option<(u64, usize)>,
-    /// Bytes of it that were dropped unread.
-    dropped: u64,
 }
 
 impl<C: Client> Blocking<C> {
@@ -240,7 +229,7 @@ impl<C: Client> Blocking<C> {
         match self.stream.write_vectored(&slices) {
             Ok(count) => {
                 self.out.consume(count);
-                self.client.sent(self.out.sent(), before);
+                self.client.sent(0, self.out.sent(), before);
                 Ok(true)
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
@@ -263,46 +252,17 @@ impl<C: Client> Blocking<C> {
     }
 
     fn arrived(&mut self, mut bytes: &[u8], now: i64) -> io::Result<()> {
+        let Self { client, inbox, out, seen, .. } = self;
+        let mut take = |client: &mut dyn Client, message: Arrived<'_>| client.message(message, out, seen);
         loop {
-            if self.inbox.bytes.is_empty() && self.inbox.dropped == 0 {
-                self.inbox.first = now;
+            // Asked without bytes too, a client tells that its connection has just become unusable.
+            let is_last = bytes.is_empty();
+            if !inbox.feed(&mut bytes, now, client, &mut take) {
+                return Err(io::ErrorKind::InvalidData.into());
             }
-            let Some((length, keep)) = self.inbox.message else {
-                match self.client.framing(&self.inbox.bytes) {
-                    Framing::Message { length, keep } => self.inbox.message = Some((length, keep)),
-                    Framing::Need(count) => {
-                        let missing = count.saturating_sub(self.inbox.bytes.len()).max(1).min(bytes.len());
-                        if missing == 0 {
-                            return Ok(());
-                        }
-                        self.inbox.take(&mut bytes, missing);
-                    }
-                    Framing::Broken => return Err(io::ErrorKind::InvalidData.into()),
-                }
-                continue;
-            };
-            let have = self.inbox.bytes.len();
-            self.inbox.take(&mut bytes, keep.saturating_sub(have));
-            let dropped = length.saturating_sub(self.inbox.bytes.len() as u64 + self.inbox.dropped);
-            if self.inbox.bytes.len() >= keep {
-                let (gone, rest) = bytes.split_at(bytes.len().min(usize::try_from(dropped).unwrap_or(usize::MAX)));
-                self.inbox.dropped += gone.len() as u64;
-                bytes = rest;
-            }
-            if (self.inbox.bytes.len() as u64) + self.inbox.dropped < length {
+            if is_last {
                 return Ok(());
             }
-            let inbox = std::mem::take(&mut self.inbox);
-            let message = Arrived { head: &inbox.bytes, length, first: inbox.first, last: now, channel: 0 };
-            self.client.message(message, &mut self.out, &mut self.seen);
         }
-    }
-}
-
-impl Inbox {
-    fn take(&mut self, bytes: &mut &[u8], count: usize) {
-        let (taken, rest) = bytes.split_at(bytes.len().min(count));
-        self.bytes.extend_from_slice(taken);
-        *bytes = rest;
     }
 }

@@ -22,16 +22,16 @@ impl<C: Client + ?Sized> Client for Box<C> {
         (**self).begin(operation, ticket, now, out, events);
     }
 
-    fn framing(&self, head: &[u8]) -> Framing {
-        (**self).framing(head)
+    fn framing(&self, channel: u32, head: &[u8]) -> Framing {
+        (**self).framing(channel, head)
     }
 
     fn message(&mut self, message: Arrived<'_>, out: &mut Outbox, events: &mut dyn Events) {
         (**self).message(message, out, events);
     }
 
-    fn sent(&mut self, through: u64, at: i64) {
-        (**self).sent(through, at);
+    fn sent(&mut self, channel: u32, through: u64, at: i64) {
+        (**self).sent(channel, through, at);
     }
 
     fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events) {
@@ -60,14 +60,6 @@ impl<C: Client + ?Sized> Client for Box<C> {
 
     fn wake(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         (**self).wake(now, out, events);
-    }
-
-    fn framing_on(&self, channel: u32, head: &[u8]) -> Framing {
-        (**self).framing_on(channel, head)
-    }
-
-    fn sent_on(&mut self, channel: u32, through: u64, at: i64) {
-        (**self).sent_on(channel, through, at);
     }
 
     fn channel_address(&self, channel: u32, failed: u32) -> Option<SocketAddr> {

@@ -70,14 +70,14 @@ pub trait Client: Send {
     fn connect(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events);
     /// Begins an operation. Where credits or slots are missing it waits inside, in order; its `done` comes in any case.
     fn begin(&mut self, operation: &Operation<'_>, ticket: Ticket, now: i64, out: &mut Outbox, events: &mut dyn Events);
-    /// How the message that begins with `head` is framed.
-    fn framing(&self, head: &[u8]) -> Framing;
+    /// How the message that begins with `head` is framed, on this connection of the session; 0 is the first.
+    fn framing(&self, channel: u32, head: &[u8]) -> Framing;
     /// A message arrived.
     fn message(&mut self, message: Arrived<'_>, out: &mut Outbox, events: &mut dyn Events);
-    /// The kernel accepted every byte before `through` (as [`Outbox::end`] counts). `at` is the clock just before the system call that
+    /// The kernel accepted every byte of a connection before `through` (as [`Outbox::end`] counts). `at` is the clock just before the system call that
     /// accepted the new bytes: none of them was sent earlier. Their exact send time is unknown: on a fast network the answer arrives
     /// before the call returns.
-    fn sent(&mut self, through: u64, at: i64);
+    fn sent(&mut self, channel: u32, through: u64, at: i64);
     /// The connection is gone: everything outstanding fails with `cause`.
     fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events);
     /// The connection is gone. Returns true if the client keeps its operations and continues when [`Client::resume`] gives it another
@@ -102,14 +102,6 @@ pub trait Client: Send {
     }
     /// It may be that time.
     fn wake(&mut self, _now: i64, _out: &mut Outbox, _events: &mut dyn Events) {}
-    /// The same as [`Client::framing`] for another connection of the session.
-    fn framing_on(&self, _channel: u32, head: &[u8]) -> Framing {
-        self.framing(head)
-    }
-    /// The same as [`Client::sent`] for another connection of the session.
-    fn sent_on(&mut self, _channel: u32, through: u64, at: i64) {
-        self.sent(through, at);
-    }
     /// Where another connection of the session is to be made to; `None`: as the first. `failed` times it could not be made.
     fn channel_address(&self, _channel: u32, _failed: u32) -> Option<SocketAddr> {
         None

@@ -21,6 +21,7 @@ pub mod content;
 mod credentials;
 mod der;
 mod files;
+mod inbox;
 mod joined;
 pub mod kerberos;
 pub mod local;
@@ -39,6 +40,7 @@ pub mod tls;
 
 pub use client::{Arrived, Client, Events, Framing, NewChannel};
 pub use composed::Composed;
+pub use inbox::Inbox;
 pub use nfs::{VersionError, VersionQuestion};
 pub use operation::{Cause, Done, Failure, FileKey, Operation, OperationKind, Reply, Tag, Ticket};
 pub use outbox::Outbox;

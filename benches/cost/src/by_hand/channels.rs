@@ -134,7 +134,7 @@ impl Session {
                     let (now, bytes) = (self.clock.now(), waiting(out));
                     stream.write_all(&bytes)?;
                     out.consume(bytes.len());
-                    self.client.sent_on(channel, out.sent(), now);
+                    self.client.sent(channel, out.sent(), now);
                     used = channel;
                 }
             }

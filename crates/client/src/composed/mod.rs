@@ -183,8 +183,8 @@ impl<C: Client> Client for Composed<C> {
         self.go_on(replied, out, events);
     }
 
-    fn framing(&self, head: &[u8]) -> Framing {
-        self.client.framing(head)
+    fn framing(&self, channel: u32, head: &[u8]) -> Framing {
+        self.client.framing(channel, head)
     }
 
     fn message(&mut self, message: Arrived<'_>, out: &mut Outbox, events: &mut dyn Events) {
@@ -195,8 +195,8 @@ impl<C: Client> Client for Composed<C> {
         self.go_on(replied, out, events);
     }
 
-    fn sent(&mut self, through: u64, at: i64) {
-        self.client.sent(through, at);
+    fn sent(&mut self, channel: u32, through: u64, at: i64) {
+        self.client.sent(channel, through, at);
     }
 
     fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events) {
@@ -233,14 +233,6 @@ impl<C: Client> Client for Composed<C> {
     fn wake(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         let replied = self.with(events, |client, events| client.wake(now, out, events));
         self.go_on(replied, out, events);
-    }
-
-    fn framing_on(&self, channel: u32, head: &[u8]) -> Framing {
-        self.client.framing_on(channel, head)
-    }
-
-    fn sent_on(&mut self, channel: u32, through: u64, at: i64) {
-        self.client.sent_on(channel, through, at);
     }
 
     fn channel_address(&self, channel: u32, failed: u32) -> Option<SocketAddr> {

@@ -221,13 +221,13 @@ impl Client for PathClient {
         }
     }
 
-    fn framing(&self, _head: &[u8]) -> Framing {
+    fn framing(&self, _channel: u32, _head: &[u8]) -> Framing {
         Framing::Broken
     }
 
     fn message(&mut self, _message: Arrived<'_>, _out: &mut Outbox, _events: &mut dyn Events) {}
 
-    fn sent(&mut self, _through: u64, _at: i64) {}
+    fn sent(&mut self, _channel: u32, _through: u64, _at: i64) {}
 
     fn broken(&mut self, _at: i64, _cause: Cause, _events: &mut dyn Events) {
         self.files = OpenFiles::default();

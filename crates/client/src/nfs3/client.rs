@@ -209,7 +209,7 @@ impl Client for NfsClient {
         self.over
     }
 
-    fn framing(&self, head: &[u8]) -> Framing {
+    fn framing(&self, _channel: u32, head: &[u8]) -> Framing {
         if self.over.is_some() { Framing::Broken } else { self.connection.frame(head) }
     }
 
@@ -221,7 +221,7 @@ impl Client for NfsClient {
         }
     }
 
-    fn sent(&mut self, through: u64, at: i64) {
+    fn sent(&mut self, _channel: u32, through: u64, at: i64) {
         self.connection.sent(through, at);
     }
 

@@ -43,14 +43,7 @@ impl Client for SmbClient {
         if let State::Over(cause) = self.state { Some(cause) } else { None }
     }
 
-    fn framing(&self, head: &[u8]) -> Framing {
-        match self.state {
-            State::Over(_) => Framing::Broken,
-            _ => self.connection.frame(head),
-        }
-    }
-
-    fn framing_on(&self, channel: u32, head: &[u8]) -> Framing {
+    fn framing(&self, channel: u32, head: &[u8]) -> Framing {
         match self.state {
             State::Over(_) => Framing::Broken,
             _ => self.on(channel).frame(head),
@@ -61,11 +54,7 @@ impl Client for SmbClient {
         self.arrived(&message, out, events);
     }
 
-    fn sent(&mut self, through: u64, at: i64) {
-        self.connection.sent(through, at);
-    }
-
-    fn sent_on(&mut self, channel: u32, through: u64, at: i64) {
+    fn sent(&mut self, channel: u32, through: u64, at: i64) {
         self.on_mut(channel).sent(through, at);
     }
 

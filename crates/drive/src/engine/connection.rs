@@ -2,11 +2,13 @@
 
 use std::net::SocketAddr;
 
-use plimsoll_client::outbox::Outbox;
-use plimsoll_client::{Arrived, Client, Framing};
+use plimsoll_client::{Client, Inbox, Outbox};
 
 use crate::network::{ConnectionKey, Take};
 use crate::tap::Stream;
+
+/// Bytes to read of a message that is probably mostly unwanted.
+const HEAD: usize = 1024;
 
 /// A place for a connection. Where a session has several, the place of the first has the client, and its outbox all that goes out.
 pub(super) struct Connection {
@@ -139,7 +141,7 @@ impl Connection {
 
     /// How to read: how many bytes at most, if there is room for `room`, and in which way.
     pub(super) fn manner(&self, room: usize) -> (usize, Take) {
-        if self.inbox.bulky && self.inbox.is_empty() {
+        if self.inbox.expects_bulk() {
             return (HEAD.min(room), Take::AtOnce);
         }
         (room, if self.answers { Take::BeforeSending } else { Take::AtOnce })
@@ -153,133 +155,5 @@ impl Connection {
     /// Whether there is a client that bytes and actions can be given to.
     pub(super) fn alive(&self) -> bool {
         matches!(self.state, ConnectionState::LoggingOn | ConnectionState::Up | ConnectionState::Leaving)
-    }
-}
-
-/// The message that is arriving. Empty, it takes no memory beyond itself.
-#[derive(Debug, Default)]
-pub(super) struct Inbox {
-    /// The channel that it is of.
-    channel: u32,
-    bytes: Vec<u8>,
-    /// When the first of these bytes was there.
-    first: i64,
-    /// Length of the message at the front and how much of it is kept, once known.
-    message: Option<(u64, usize)>,
-    /// Bytes of it that were dropped.
-    dropped: u64,
-    /// The last message had many unwanted bytes; the next one may too.
-    pub(super) bulky: bool,
-}
-
-/// Bytes to read of a message that is probably mostly unwanted.
-const HEAD: usize = 1024;
-/// Minimum number of unwanted bytes for which it is faster to read only the head and let the kernel drop the rest.
-const BULKY: u64 = 64 << 10;
-
-impl Inbox {
-    /// Nothing of a channel has arrived.
-    pub(super) fn of(channel: u32) -> Self {
-        Self { channel, ..Self::default() }
-    }
-
-    /// Moves received data to another channel.
-    pub(super) fn moved_to(self, channel: u32) -> Self {
-        Self { channel, ..self }
-    }
-
-    /// Unwanted bytes still to come of the first message; 0 while its head is incomplete.
-    pub(super) fn unwanted(&self) -> u64 {
-        match self.message {
-            Some((length, keep)) if self.bytes.len() >= keep => length - self.bytes.len() as u64 - self.dropped,
-            _ => 0,
-        }
-    }
-
-    /// Nothing of the next message has arrived.
-    pub(super) fn is_empty(&self) -> bool {
-        self.message.is_none() && self.bytes.is_empty()
-    }
-
-    /// Takes the next piece off the front of `bytes`, which were there at `at`. A message that is whole is given to
-    /// `take`. `false` if this is no stream of messages.
-    pub(super) fn feed(
-        &mut self,
-        bytes: &mut &[u8],
-        at: i64,
-        client: &mut dyn Client,
-        take: &mut dyn FnMut(&mut dyn Client, Arrived<'_>),
-    ) -> bool {
-        if self.is_empty() {
-            self.first = at;
-            // The usual case: the whole message is here. It is not copied.
-            if let Framing::Message { length, keep } = client.framing_on(self.channel, bytes)
-                && length > 0
-                && length <= bytes.len() as u64
-            {
-                let (message, rest) = bytes.split_at(length as usize);
-                *bytes = rest;
-                self.bulky = length - keep as u64 >= BULKY;
-                let head = message.get(..keep).unwrap_or(message);
-                take(client, Arrived { head, length, first: at, last: at, channel: self.channel });
-                return true;
-            }
-        }
-        if self.message.is_none() && !self.head(bytes, client) {
-            return false;
-        }
-        if let Some((_, keep)) = self.message {
-            self.keep(bytes, keep.saturating_sub(self.bytes.len()));
-            let unwanted = self.unwanted().min(bytes.len() as u64);
-            *bytes = bytes.get(unwanted as usize..).unwrap_or_default();
-            self.drop_unread(unwanted, at, client, take);
-        }
-        true
-    }
-
-    /// `count` unwanted bytes were dropped at `at`. If the message is whole now it is given to `take`.
-    pub(super) fn drop_unread(
-        &mut self,
-        count: u64,
-        at: i64,
-        client: &mut dyn Client,
-        take: &mut dyn FnMut(&mut dyn Client, Arrived<'_>),
-    ) {
-        self.dropped += count;
-        let Some((length, keep)) = self.message else { return };
-        if self.bytes.len() as u64 + self.dropped < length {
-            return;
-        }
-        let whole = std::mem::replace(self, Self::of(self.channel));
-        self.bulky = whole.bulky;
-        let head = whole.bytes.get(..keep).unwrap_or(&whole.bytes);
-        take(client, Arrived { head, length, first: whole.first, last: at, channel: whole.channel });
-    }
-
-    /// Reads on until it is known how long the message is.
-    fn head(&mut self, bytes: &mut &[u8], client: &dyn Client) -> bool {
-        loop {
-            match client.framing_on(self.channel, &self.bytes) {
-                Framing::Message { length, keep } if length > 0 && length >= self.bytes.len() as u64 => {
-                    let keep = keep.min(usize::try_from(length).unwrap_or(usize::MAX));
-                    self.bulky = length - keep as u64 >= BULKY;
-                    self.message = Some((length, keep));
-                    return true;
-                }
-                Framing::Need(count) if count > self.bytes.len() => {
-                    if bytes.is_empty() {
-                        return true;
-                    }
-                    self.keep(bytes, count - self.bytes.len());
-                }
-                _ => return false,
-            }
-        }
-    }
-
-    fn keep(&mut self, bytes: &mut &[u8], count: usize) {
-        let (kept, rest) = bytes.split_at(count.min(bytes.len()));
-        self.bytes.extend_from_slice(kept);
-        *bytes = rest;
     }
 }

@@ -274,7 +274,7 @@ impl World {
     /// The next call, with the answer to it.
     fn exchange(&mut self, results: &[u8], wrong: Wrong) {
         let bytes = taken(&mut self.out);
-        self.client.sent(self.out.end(), NOW);
+        self.client.sent(0, self.out.end(), NOW);
         let calls = records(&bytes);
         assert_eq!(calls.len(), 1, "one call at a time");
         let answer = self.server.answer(&calls[0], results, wrong);
@@ -389,7 +389,7 @@ fn an_expired_context_is_replaced_without_a_failed_operation() {
         let mut world = World::connected(protection);
         (1..=4).for_each(|tag| world.null(tag));
         let bytes = taken(&mut world.out);
-        world.client.sent(world.out.end(), NOW);
+        world.client.sent(0, world.out.end(), NOW);
         let calls: Vec<Taken> = records(&bytes).iter().map(|record| world.server.take(record)).collect();
         assert_eq!(calls.len(), WINDOW as usize);
         // The refusal overtakes the answer.
@@ -402,7 +402,7 @@ fn an_expired_context_is_replaced_without_a_failed_operation() {
         assert_eq!(world.seen.take_done(Tag(1)), Some(Ok(Reply::Nothing)));
         while world.client.outstanding() > 0 {
             let bytes = taken(&mut world.out);
-            world.client.sent(world.out.end(), NOW);
+            world.client.sent(0, world.out.end(), NOW);
             for record in records(&bytes) {
                 let answer = world.server.answer(&record, &[], Wrong::Nothing);
                 world.arrive(&answer);
@@ -423,7 +423,7 @@ fn contexts_that_expire_at_once_are_requested_a_few_times() {
     let mut refused = 0;
     while world.seen.transactions.len() < 20 && world.client.outstanding() > 0 {
         let call = world.server.take(&taken(&mut world.out));
-        world.client.sent(world.out.end(), NOW);
+        world.client.sent(0, world.out.end(), NOW);
         let begins = call.purpose == GssProcedure::Init;
         refused += u32::from(!begins);
         let wrong = if begins { Wrong::Nothing } else { Wrong::Denied(CONTEXT_PROBLEM) };
@@ -468,7 +468,7 @@ fn damaged_answers_never_succeed() {
             let mut world = World::connected(protection);
             world.null(1);
             let call = taken(&mut world.out);
-            world.client.sent(world.out.end(), NOW);
+            world.client.sent(0, world.out.end(), NOW);
             let mut answer = world.server.answer(&call, &[], Wrong::Nothing);
             answer[at] ^= 1;
             world.arrive(&answer);
@@ -487,13 +487,13 @@ fn no_more_calls_are_outstanding_than_the_window_allows() {
     assert_eq!(world.client.outstanding(), 4);
     // The newest is answered first: as long as the oldest is not, a further number would put it below the window.
     let newest = calls.pop().unwrap();
-    world.client.sent(world.out.end(), NOW);
+    world.client.sent(0, world.out.end(), NOW);
     let answer = world.server.answer(&newest, &[], Wrong::Nothing);
     world.arrive(&answer);
     assert_eq!(records(&taken(&mut world.out)).len(), 0);
     let mut done = 1;
     while let Some(call) = calls.pop() {
-        world.client.sent(world.out.end(), NOW);
+        world.client.sent(0, world.out.end(), NOW);
         let answer = world.server.answer(&call, &[], Wrong::Nothing);
         world.arrive(&answer);
         calls.extend(records(&taken(&mut world.out)));

@@ -115,7 +115,7 @@ fn data_that_nobody_wants_is_stepped_over() {
         let asked = world.asked().remove(0);
         let answer = world.server.answer(&asked);
         let bytes = [&(answer.len() as u32).to_be_bytes()[..], &answer].concat();
-        let Framing::Message { length: whole, keep } = world.client.framing(&bytes) else { panic!() };
+        let Framing::Message { length: whole, keep } = world.client.framing(0, &bytes) else { panic!() };
         assert_eq!((whole, keep), (bytes.len() as u64, kept));
         world.deliver(&answer);
         assert_eq!(world.result(tag), Some(Ok(Reply::Read { bytes: length })));

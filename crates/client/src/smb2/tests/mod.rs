@@ -140,7 +140,7 @@ impl World {
         }
         self.out.consume(bytes.len());
         let at = self.tick();
-        self.client.sent(self.out.sent(), at);
+        self.client.sent(0, self.out.sent(), at);
         self.server.hear(&bytes);
     }
 
@@ -149,7 +149,7 @@ impl World {
         let bytes = [&(message.len() as u32).to_be_bytes()[..], message].concat();
         let mut given = 0;
         while !self.closed {
-            match self.client.framing(&bytes[..given]) {
+            match self.client.framing(0, &bytes[..given]) {
                 Framing::Need(count) => {
                     assert!(count > given, "{count} of {given} bytes needed: the caller would wait for ever");
                     if count > bytes.len() {
@@ -164,7 +164,7 @@ impl World {
                     let arrived = Arrived { head: &bytes[..keep], length, first, last, channel: 0 };
                     self.client.message(arrived, &mut self.out, &mut self.collected);
                     // Like the engine, checks the remaining bytes.
-                    self.closed = self.client.framing(&[]) == Framing::Broken;
+                    self.closed = self.client.framing(0, &[]) == Framing::Broken;
                     return;
                 }
                 Framing::Broken => self.closed = true,

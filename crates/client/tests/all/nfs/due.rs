@@ -74,7 +74,7 @@ impl World {
             let queued = (self.out.end() - self.out.sent()) as usize;
             self.out.consume(queued);
             let given = self.tick();
-            self.client.sent(self.out.sent(), given);
+            self.client.sent(0, self.out.sent(), given);
             let Some(asked) = self.server.first() else { return };
             let answer = match asked.procedure() {
                 16 | 17 if self.entries_go > 0 => {
@@ -83,7 +83,7 @@ impl World {
                 }
                 _ => asked.fine(),
             };
-            let Framing::Message { length, keep } = self.client.framing(&answer) else { panic!("no message") };
+            let Framing::Message { length, keep } = self.client.framing(0, &answer) else { panic!("no message") };
             let (first, last) = (self.tick(), self.tick());
             let arrived = Arrived { head: &answer[..keep], length, first, last, channel: 0 };
             self.client.message(arrived, &mut self.out, &mut self.collected);

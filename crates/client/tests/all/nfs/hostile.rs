@@ -144,7 +144,7 @@ impl Play {
         let count = if self.rng.random() { bytes.len() } else { self.rng.random_range(0..=bytes.len()) };
         self.server.take(&bytes[..count]);
         self.out.consume(count);
-        self.client.sent(self.out.sent(), self.now);
+        self.client.sent(0, self.out.sent(), self.now);
         self.now += 2;
     }
 
@@ -174,7 +174,7 @@ impl Play {
     fn receive(&mut self) {
         while !self.over {
             self.now += 1;
-            match self.client.framing(&self.stream) {
+            match self.client.framing(0, &self.stream) {
                 Framing::Need(count) => {
                     assert!(count > self.stream.len(), "it has what it needs");
                     return;
@@ -251,7 +251,7 @@ fn serve(play: &mut Play, answer: impl Fn(&Asked) -> Vec<u8>) {
         let bytes: Vec<u8> = slices.iter().flat_map(|slice| slice.to_vec()).collect();
         play.server.take(&bytes);
         play.out.consume(bytes.len());
-        play.client.sent(play.out.sent(), play.now);
+        play.client.sent(0, play.out.sent(), play.now);
         let Some(asked) = play.server.first() else { return };
         let record = answer(&asked);
         play.stream.extend_from_slice(&record);

@@ -86,8 +86,8 @@ impl Loop {
         self.answer[4..8].copy_from_slice(&xid.to_be_bytes());
         let queued = (self.out.end() - self.out.sent()) as usize;
         self.out.consume(queued);
-        self.client.sent(self.out.sent(), 2);
-        let Framing::Message { length, keep } = self.client.framing(&self.answer) else { panic!("no message") };
+        self.client.sent(0, self.out.sent(), 2);
+        let Framing::Message { length, keep } = self.client.framing(0, &self.answer) else { panic!("no message") };
         let arrived = Arrived { head: &self.answer[..keep], length, first: 4, last: 5, channel: 0 };
         self.client.message(arrived, &mut self.out, &mut self.collected);
     }

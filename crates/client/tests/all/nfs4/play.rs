@@ -106,7 +106,7 @@ impl Play {
         let bytes: Vec<u8> = slices.iter().flat_map(|slice| slice.to_vec()).collect();
         self.out.consume(bytes.len());
         let (calls, replies) = nfs4::sent(&bytes);
-        self.client.sent(self.out.sent(), self.now);
+        self.client.sent(0, self.out.sent(), self.now);
         self.asked += calls.len();
         self.calls.extend(calls);
         self.replies.extend(replies);
@@ -115,7 +115,7 @@ impl Play {
     /// Gives the client a record; false where it does not take it for one.
     pub(crate) fn feed(&mut self, record: &[u8]) -> bool {
         self.now += 10;
-        match self.client.framing(record) {
+        match self.client.framing(0, record) {
             Framing::Message { length, keep } if length as usize == record.len() => {
                 let arrived =
                     Arrived { head: &record[..keep], length, first: self.now, last: self.now + 1, channel: 0 };

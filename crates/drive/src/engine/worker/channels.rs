@@ -5,11 +5,11 @@
 
 use std::net::SocketAddr;
 
-use plimsoll_client::NewChannel;
 use plimsoll_client::operation::{Cause, Done};
+use plimsoll_client::{Inbox, NewChannel};
 use plimsoll_model::{Endpoint, Sink};
 
-use super::super::connection::{ConnectionState, Inbox};
+use super::super::connection::ConnectionState;
 use super::super::timers::Timer;
 use super::Worker;
 use super::connections::is_final;

@@ -3,12 +3,12 @@
 use std::net::SocketAddr;
 
 use plimsoll_client::operation::{Cause, Done, Failure};
-use plimsoll_client::outbox::Outbox;
+use plimsoll_client::{Inbox, Outbox};
 use plimsoll_model::{Endpoint, Sink};
 
 use super::super::ConnectionInfo;
 use super::super::Phase;
-use super::super::connection::{ConnectionState, Inbox};
+use super::super::connection::ConnectionState;
 use super::super::timers::Timer;
 use super::Worker;
 use super::cause::cause_of;

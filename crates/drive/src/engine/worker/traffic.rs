@@ -66,7 +66,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                 *answers = *several;
                 out.consume(count);
                 if let Some(client) = client {
-                    client.sent_on(channel, out.sent(), first);
+                    client.sent(channel, out.sent(), first);
                 }
             }
             if count < offered {

@@ -80,12 +80,12 @@ impl Client for Sleeper {
         events.done(Done { tag: ticket.tag, at, result });
     }
 
-    fn framing(&self, _: &[u8]) -> Framing {
+    fn framing(&self, _: u32, _: &[u8]) -> Framing {
         Framing::Broken
     }
 
     fn message(&mut self, _: Arrived<'_>, _: &mut Outbox, _: &mut dyn Events) {}
-    fn sent(&mut self, _: u64, _: i64) {}
+    fn sent(&mut self, _: u32, _: u64, _: i64) {}
     fn broken(&mut self, _: i64, _: Cause, _: &mut dyn Events) {}
     fn overdue(&mut self, _: i64, _: i64, _: &mut dyn Events) {}
 

@@ -149,7 +149,7 @@ impl Client for ToyClient {
         }
     }
 
-    fn framing(&self, bytes: &[u8]) -> Framing {
+    fn framing(&self, _: u32, bytes: &[u8]) -> Framing {
         match head(bytes) {
             None => Framing::Need(HEAD),
             Some((length, ..)) if length < HEAD => Framing::Broken,
@@ -196,7 +196,7 @@ impl Client for ToyClient {
         events.done(Done { tag: call.what.tag, at: message.last, result });
     }
 
-    fn sent(&mut self, through: u64, at: i64) {
+    fn sent(&mut self, _: u32, through: u64, at: i64) {
         self.calls.sent(through, at);
     }
 

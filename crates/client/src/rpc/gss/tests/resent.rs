@@ -56,7 +56,7 @@ impl Play {
     /// The server receives the calls. It would drop one whose number is a window above that of the oldest without an answer.
     pub(super) fn receive(&mut self) {
         let bytes = taken(&mut self.out);
-        self.client.sent(self.out.end(), self.now);
+        self.client.sent(0, self.out.end(), self.now);
         // Without the replies to the server's own calls.
         for record in records(&bytes).into_iter().filter(|record| record[8..12] == [0; 4]) {
             let call = self.server.take(&record);
