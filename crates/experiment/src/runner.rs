@@ -1,4 +1,4 @@
-//! Runs a workload on a server, level by level, and reports progress. Shared by `plimsoll run` and `plimsoll demo`.
+//! Runs a workload on a server, level by level, and reports progress: for every measurement that drives a server.
 
 mod prepared_target;
 mod with_files;

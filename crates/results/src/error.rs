@@ -1,18 +1,4 @@
-//! Errors besides a measurement.
-
-use std::fmt;
-
-/// The user's request is invalid; the message says what is valid.
-#[derive(Debug)]
-pub struct Usage(pub String);
-
-impl fmt::Display for Usage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Usage {}
+//! Several errors, or reasons, as one text.
 
 /// Combines several results that were all attempted: of several errors, the first is reported before the others.
 ///
@@ -37,6 +23,7 @@ pub fn first_reason(reasons: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Usage;
 
     #[test]
     fn no_error_hides_another() {

@@ -13,11 +13,13 @@ pub mod record;
 mod recorded_level;
 pub mod recording_findings;
 mod tables;
+mod usage;
 
 pub use captures::{is_of_captures, merge as merge_captures};
 pub use description::read as read_description;
-pub use error::{Usage, all_of, first_reason};
+pub use error::{all_of, first_reason};
 pub use late_generator::SentenceUnit;
 pub use procedures::ProcedureSet;
 pub use recorded_level::{cautions, read_level};
 pub use tables::Tables;
+pub use usage::Usage;

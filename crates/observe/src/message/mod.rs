@@ -3,14 +3,14 @@
 //! Only the head of a message is kept; the payload of reads and writes is stepped over. After a hole, lengths lead
 //! across it where they can; where a header was lost, the next message is found again by its signature.
 
-mod framing;
+mod framer;
 mod prefix;
 mod signature;
 pub(crate) mod tls;
 
 use serde::{Deserialize, Serialize};
 
-pub use framing::{Faults, Framer};
+pub use framer::{Faults, Framer};
 pub use prefix::Framing;
 pub use signature::{HEADER_NEED, is_reply, recognise};
 

@@ -21,9 +21,9 @@ use plimsoll_stats::{Intervals, Statistics};
 use chain::Chain;
 use file_recording::FileRecording;
 
-use crate::error::Usage;
 use crate::record::{Measurement, RecordTo, Rows, about_of};
 use crate::recording_findings::{host_names, measured};
+use crate::usage::Usage;
 
 /// Whether a folder has the recording of an analysis.
 pub fn is_of_captures(folder: &Path) -> bool {

@@ -12,7 +12,7 @@ use plimsoll_report::findings::{Findings, Run, Source};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::error::Usage;
+use crate::usage::Usage;
 
 pub use machine::this_machine;
 pub(crate) use synchronous::HOST_NAMES;
