@@ -7,9 +7,9 @@ use plimsoll_observe::capture::{Captures, Carried, Frame, Input, Progress, StopR
 
 use plimsoll_analysis::{Chain, Running, Sinks};
 
-use crate::analysis::{Analysis, AnalysisFlags, end};
-use crate::chain::ChainFlags;
 use crate::exit::{Done, Usage};
+use crate::flags::analysis::{Analysis, AnalysisFlags, end};
+use crate::flags::chain::ChainFlags;
 use crate::shell;
 use crate::{interrupt, memory};
 use plimsoll_console::progress::Bar;

@@ -12,7 +12,7 @@ use plimsoll_report::text::{self, Sections};
 use plimsoll_results::history::{read, recordings};
 
 use crate::exit::{Done, Usage, first_error, unless_closed};
-use crate::output::show_instants;
+use crate::flags::output::show_instants;
 use crate::shell;
 use plimsoll_console::output_file::{Files, OutputFile, Readers};
 

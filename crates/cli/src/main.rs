@@ -4,24 +4,16 @@
     allow(dead_code, reason = "subcommands that drive servers use more of what all share")
 )]
 
-mod about;
-mod analysis;
 mod analyze;
 mod anonymize;
-mod chain;
 mod compare;
 mod completions;
 #[cfg_attr(not(target_os = "linux"), path = "drive/absent.rs")]
 mod drive;
 mod exit;
-mod filter;
+mod flags;
 mod history;
-mod keys;
-#[cfg(target_os = "linux")]
-mod live;
 mod man;
-mod output;
-mod record;
 mod report;
 mod shell;
 mod version;

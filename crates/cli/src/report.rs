@@ -7,7 +7,7 @@ use plimsoll_recording::folder::Recording;
 use plimsoll_results::recording_findings::findings;
 
 use crate::exit::{Done, first_error};
-use crate::output::Output;
+use crate::flags::output::Output;
 use plimsoll_console::output_file::{Files, Readers};
 
 const EXAMPLES: &str = "Examples:

@@ -10,9 +10,9 @@ use plimsoll_results::comparison::points;
 use plimsoll_results::comparison::{ComparedSide, Condition, Judgement, compare, invalid_sides, read_recording};
 
 use crate::exit::{Done, NO_VERDICT, Usage};
-use crate::filter::FilterFlags;
-use crate::keys::Keys;
-use crate::output::{ComparisonOutput, OpenOutput};
+use crate::flags::filter::FilterFlags;
+use crate::flags::keys::Keys;
+use crate::flags::output::{ComparisonOutput, OpenOutput};
 use plimsoll_console::output_file::Files;
 
 const EXAMPLES: &str = "Examples:

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use plimsoll_experiment::breakdown::{BreakdownSpec, CallSpec, measure};
 
-use crate::about::AboutFlags;
 use crate::drive::run::{AuthFlags, TARGETS, TargetFlags, WishFlags};
 use crate::drive::server_side::ServerSideFlags;
 use crate::exit::{Done, first_error};
-use crate::output::Output;
+use crate::flags::about::AboutFlags;
+use crate::flags::output::Output;
 use plimsoll_console::output_file::Files;
 use plimsoll_live::RunMonitor;
 use plimsoll_workload::nanoseconds;

@@ -1,7 +1,7 @@
 //! `plimsoll demo`: an introduction for new users.
 
 use crate::exit::Done;
-use crate::output::Output;
+use crate::flags::output::Output;
 use crate::shell;
 use plimsoll_console::output_file::Files;
 use plimsoll_live::RunMonitor;

@@ -7,7 +7,7 @@ use plimsoll_report::collect::comparison::{Contestant, Order};
 use crate::compare::{self, Conditions};
 use crate::drive::two_sides::{DriveFlags, Sides};
 use crate::exit::Done;
-use crate::output::ComparisonOutput;
+use crate::flags::output::ComparisonOutput;
 use plimsoll_live::RunMonitor;
 
 const EXAMPLES: &str = "Examples:

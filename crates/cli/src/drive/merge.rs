@@ -9,7 +9,7 @@ use plimsoll_results::{is_of_captures, merge_captures};
 
 use super::capacity::ended;
 use crate::exit::{Done, Usage, first_error};
-use crate::output::Output;
+use crate::flags::output::Output;
 use plimsoll_console::output_file::Files;
 use plimsoll_console::secrecy;
 

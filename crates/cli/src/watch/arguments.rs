@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::analysis::AnalysisFlags;
 use crate::drive::parse_size;
 use crate::exit::Usage;
-use crate::live::PublishFlags;
+use crate::flags::analysis::AnalysisFlags;
+use crate::flags::live::PublishFlags;
 
 const EXAMPLES: &str = "Examples:
   plimsoll watch eth0

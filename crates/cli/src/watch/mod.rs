@@ -12,9 +12,9 @@ use plimsoll_observe::capture::{CaptureAnomalies, Captures, Next, StopReading};
 use plimsoll_report::findings::Source;
 use plimsoll_stats::live::{LiveLosses, Recent, Totals};
 
-use crate::analysis::{Analysis, end};
-use crate::chain::ChainFlags;
 use crate::exit::Done;
+use crate::flags::analysis::{Analysis, end};
+use crate::flags::chain::ChainFlags;
 use crate::interrupt;
 use crate::shell;
 pub(crate) use arguments::Arguments;

@@ -10,13 +10,13 @@ use plimsoll_experiment::{
 use plimsoll_report::findings::Findings;
 use plimsoll_results::comparison::Condition;
 
-use crate::about::AboutFlags;
 use crate::drive::run::{LoadFlags, PartFlags, PhaseFlags, SetFlags, TargetFlags};
 use crate::drive::server_side::ServerSideFlags;
 use crate::exit::{Done, first_error};
-use crate::live::WatchFlags;
-use crate::output::Output;
-use crate::record::RecordFlags;
+use crate::flags::about::AboutFlags;
+use crate::flags::live::WatchFlags;
+use crate::flags::output::Output;
+use crate::flags::record::RecordFlags;
 use plimsoll_console::output_file::Files;
 
 const EXAMPLES: &str = "Examples:

@@ -17,7 +17,7 @@ use plimsoll_results::comparison::compare;
 use crate::compare::Conditions;
 use crate::drive::two_sides::{DriveFlags, Sides};
 use crate::exit::{Done, Usage, first_error, unless_closed};
-use crate::output::{OpenOutput, show_instants};
+use crate::flags::output::{OpenOutput, show_instants};
 use crate::shell;
 use candidate::Candidate;
 use plimsoll_console::output_file::{Files, OutputFile};

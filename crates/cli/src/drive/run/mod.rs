@@ -26,12 +26,12 @@ use plimsoll_recording::TransactionsFile;
 use plimsoll_results::recording_findings;
 use plimsoll_workload::{DataSource, Workload};
 
-use crate::about::AboutFlags;
 use crate::drive::server_side::ServerSideFlags;
 use crate::exit::{Done, Usage, first_error};
-use crate::live::WatchFlags;
-use crate::output::Output;
-use crate::record::RecordFlags;
+use crate::flags::about::AboutFlags;
+use crate::flags::live::WatchFlags;
+use crate::flags::output::Output;
+use crate::flags::record::RecordFlags;
 use plimsoll_console::output_file::{Files, OutputFile, Readers};
 
 pub(crate) use auth::AuthFlags;
@@ -132,7 +132,7 @@ impl Arguments {
 
     /// The table of transactions and its file, if requested.
     fn table(&self, files: &mut Files) -> anyhow::Result<(Option<Table>, Option<OutputFile>)> {
-        let opened = self.transactions.as_deref().map(|path| crate::output::table(path, files)).transpose()?;
+        let opened = self.transactions.as_deref().map(|path| crate::flags::output::table(path, files)).transpose()?;
         let (table, file) = opened.unzip();
         Ok((table.map(|table| Arc::new(Mutex::new(table))), file))
     }

@@ -9,9 +9,9 @@ use plimsoll_experiment::{
 use plimsoll_model::Names;
 
 use super::DriveFlags;
-use crate::about::AboutFlags;
 use crate::drive::run::{AuthFlags, TargetFlags, WishFlags};
 use crate::exit::Usage;
+use crate::flags::about::AboutFlags;
 
 /// One side, parsed from a single argument. Options that it does not set come from the common flags.
 #[derive(Debug, Parser)]

@@ -8,9 +8,9 @@ use plimsoll_experiment::{IntervalMode, Monitor, Runner, TwoSides};
 use plimsoll_model::Names;
 use plimsoll_workload::Workload;
 
-use crate::about::AboutFlags;
 use crate::drive::run::{LoadFlags, SetFlags};
-use crate::record::RecordFlags;
+use crate::flags::about::AboutFlags;
+use crate::flags::record::RecordFlags;
 use arm_flags::ArmFlags;
 use plimsoll_console::output_file::Files;
 

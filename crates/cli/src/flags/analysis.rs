@@ -10,13 +10,13 @@ use plimsoll_observe::decrypt::SessionKeys;
 use plimsoll_recording::Batched;
 use plimsoll_stats::{Dimension, Dimensions, MAX_DIMENSIONS};
 
-use crate::about::AboutFlags;
-use crate::chain::ChainFlags;
 use crate::exit::{Done, Usage, first_error};
-use crate::filter::FilterFlags;
-use crate::keys::Keys;
-use crate::output::{OpenOutput, Output};
-use crate::record::RecordFlags;
+use crate::flags::about::AboutFlags;
+use crate::flags::chain::ChainFlags;
+use crate::flags::filter::FilterFlags;
+use crate::flags::keys::Keys;
+use crate::flags::output::{OpenOutput, Output};
+use crate::flags::record::RecordFlags;
 
 /// What to find out, and where it goes, as flags.
 #[derive(Debug, clap::Args)]
@@ -60,7 +60,8 @@ impl Analysis {
         files.fills("--record", flags.record.folder());
         let about = flags.about.read()?;
         let output = flags.output.open(&mut files)?;
-        let table = flags.transactions.as_deref().map(|path| crate::output::table(path, &mut files)).transpose()?;
+        let table =
+            flags.transactions.as_deref().map(|path| crate::flags::output::table(path, &mut files)).transpose()?;
         let table = table.map(|(table, file)| (Batched::new(table), file));
         let source = Job::source(inputs, &filter, about);
         let wanted = Wanted {
