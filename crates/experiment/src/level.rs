@@ -1,7 +1,11 @@
 //! Runs a load level.
 
+mod confidence;
+pub(super) mod counts;
+mod disruption;
 mod empty_statistics;
 mod judging;
+mod pace;
 mod result;
 
 use plimsoll_drive::engine::{self, Checkpoint, EngineError, EngineResult, Plan, Setup, Watch};

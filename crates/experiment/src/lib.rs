@@ -1,20 +1,32 @@
 //! Measurements and their validity: load levels, verdicts, fairness, confidence, and the server's own metrics. This crate does not print
 //! or end the process: a [`Monitor`] receives the progress of an experiment.
+//!
+//! ```text
+//! LoadOptions, Vary ─ LevelSpec (a plan) ────────────┐
+//! ResolvedTarget ─ PreparedTarget (server, files) ───┴─ Runner ─ level::run ─ engine of drive
+//!                                                                                  │ EngineResult
+//!        Findings ◄─ RunResult ◄─ LevelResult ◄─ level (judging), validity ◄───────┘
+//! ```
+//!
+//! | what | files |
+//! | --- | --- |
+//! | a run: its levels and variants | `measure.rs`, `levels.rs`, `resume.rs`; the flags: `load_options.rs`, `parameters.rs` |
+//! | a search for a capacity | `capacity/` |
+//! | a duel or a gate: two sides in turns | `two_sides/`, `gate/` |
+//! | workloads at the same time (`--with`) | `beside/` |
+//! | one part of a load, and the merge (`--part`) | `parts/` |
+//! | one operation after the other | `breakdown/` |
+//! | numbers that may not be used | `validity.rs`, `lateness.rs`, `level/disruption.rs` |
+//! | the recording of a run | `run_spec.rs`, `run_recording.rs`, `recording_channel.rs` |
+//! | the server's side | `server_side/`, `server_counters/`, `profile/` |
 
-mod arm;
 mod beside;
 pub mod breakdown;
 mod capacity;
-mod companion;
-mod companion_request;
 mod compatibility;
-mod confidence;
 mod demo;
-mod disruption;
 mod file_preparation;
-mod find_capacity;
 pub mod gate;
-mod joint_search;
 mod lateness;
 mod level;
 mod level_spec;
@@ -24,10 +36,7 @@ mod load_options;
 mod measure;
 mod monitor;
 mod open_files;
-mod pace;
 mod parameters;
-mod part_options;
-mod part_result;
 mod parts;
 mod phase_hook;
 mod profile;
@@ -35,30 +44,22 @@ mod ranges;
 mod recording_channel;
 mod resolved_target;
 mod resume;
-mod rounds;
 mod run_recording;
 mod run_result;
 mod run_spec;
 mod runner;
-mod search_options;
-mod search_spec;
 pub mod server_counters;
 pub mod server_side;
 mod sink;
-mod tallies;
 #[cfg(test)]
 mod tests;
 mod two_sides;
 mod validity;
 
-pub use arm::Arm;
-pub use beside::measure_beside;
-pub use capacity::parse_objective;
-pub use companion::CompanionSpec;
-pub use companion_request::{Companion, ROUNDS_BESIDE, add_companions};
+pub use beside::companion::CompanionSpec;
+pub use beside::{Companion, ROUNDS_BESIDE, add_companions, measure_beside};
+pub use capacity::{SearchOptions, SearchSpec, find_capacity, parse_objective, searching};
 pub use demo::demo;
-pub use find_capacity::find_capacity;
-pub use joint_search::searching;
 pub use lateness::FROM_INTENDED;
 pub use level::{LevelResult, run as run_level};
 pub use level_spec::{LevelSpec, levels_of_variant, repeat_of, repeated};
@@ -69,18 +70,15 @@ pub use measure::{Work, measure};
 pub use monitor::{Activity, Monitor};
 pub use open_files::allow as allow_open_files;
 pub use parameters::{LoadParameter, Variant, Vary, check_slots, parse_setting, variants, workload};
-pub use part_options::{PartOptions, repeat_whole};
 pub use parts::merge as merge_parts;
+pub use parts::options::{PartOptions, repeat_whole};
 pub use phase_hook::PhaseHook;
 pub use ranges::LevelList;
 pub use resolved_target::ResolvedTarget;
 pub use resume::finished_levels;
-pub use rounds::RUNS;
 pub use run_recording::RunRecording;
 pub use run_result::RunResult;
 pub use run_spec::{KerberosSpec, RunSpec, ServerSpec, VariantSpec, absolute_workload};
 pub use runner::{IntervalMode, PreparedTarget, Runner};
-pub use search_options::SearchOptions;
-pub use search_spec::SearchSpec;
 pub use sink::{SinkOptions, Table};
-pub use two_sides::TwoSides;
+pub use two_sides::{Arm, RUNS, TwoSides};

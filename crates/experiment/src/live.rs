@@ -10,9 +10,9 @@ use plimsoll_report::findings::Generator;
 use plimsoll_stats::Headline;
 use plimsoll_stats::live::{LivePart, Recent, Totals};
 
+use super::level::counts::keeping_up;
 use super::level::{headline, judged_of};
 use super::level_spec::LevelSpec;
-use super::tallies::keeping_up;
 use super::validity;
 
 /// Data of the load threads of a run.

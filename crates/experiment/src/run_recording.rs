@@ -14,7 +14,7 @@ use plimsoll_workload::Workload;
 
 use super::level::{LevelResult, headline, unfinished};
 use super::level_spec::LevelSpec;
-use super::part_result::PartResult;
+use super::parts::part_result::PartResult;
 use super::run_spec::RunSpec;
 use crate::recording_channel::{DescribeStage, RecordingChannel, WorkerCheckpoint};
 

@@ -14,10 +14,10 @@ use plimsoll_workload::{Builtin, Parameter, Workload};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::companion::CompanionSpec;
+use super::beside::companion::CompanionSpec;
+use super::capacity::spec::SearchSpec;
 use super::level_spec::LevelSpec;
 use super::parameters::{self, LoadParameter, Variant};
-use super::search_spec::SearchSpec;
 
 /// All that was asked for of a run, but for its outputs.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -1,120 +1,19 @@
 //! The search for the highest load that meets its objectives.
+//!
+//! `options.rs` has what a user asks for, `spec.rs` what follows from it, `find.rs` the whole search: a loop over the levels of `search.rs`
+//! (one process), or of `joint.rs` (one part of several).
 
+mod find;
+pub(crate) mod joint;
 mod objectives;
+pub(crate) mod options;
+mod search;
+pub(crate) mod spec;
 mod trials;
 
-use plimsoll_report::findings::capacity::Capacity;
-use plimsoll_results::Usage;
-use plimsoll_stats::capacity::{Next, Search};
-
-use crate::level::LevelResult;
-use crate::level_spec::LevelSpec;
-use crate::search_spec::SearchSpec;
+pub use find::find_capacity;
+pub use joint::searching;
 pub use objectives::parse as parse_objective;
-use objectives::{Objectives, Outcome};
-use trials::Trials;
-
-/// Runs in a row at one load in which the load generator may be the bottleneck, before the search gives that load up.
-const MAX_INVALID_TRIALS: u32 = 3;
-/// Times that the search goes on below a load that the generator could not make.
-const MAX_CAPS: u32 = 3;
-/// Length of a brief run, as a divisor of the full length.
-const BRIEF_FRACTION: u64 = 4;
-/// A brief run's least length, ns.
-const BRIEF_MIN_NS: u64 = 1_000_000_000;
-
-/// A search for the highest load that meets its objectives.
-pub(crate) struct CapacitySearch<'a> {
-    spec: &'a SearchSpec,
-    objectives: Objectives,
-    search: Search,
-    trials: Trials,
-    /// Runs in a row that do not count, because the load generator was the bottleneck.
-    invalid_trials: u32,
-    /// Number of times that the search was limited to lower loads.
-    caps: u32,
-    /// Why it could not go on.
-    ended: Option<String>,
-}
-
-impl<'a> CapacitySearch<'a> {
-    /// A search that has seen no run yet.
-    ///
-    /// # Errors
-    /// An objective is not valid.
-    pub(crate) fn new(spec: &'a SearchSpec) -> Result<Self, Usage> {
-        let objectives = Objectives::parse(&spec.objectives)?;
-        let (search, trials) = (Search::new(spec.bounds()), Trials::new(spec.most.plan.load));
-        Ok(Self { spec, objectives, search, trials, invalid_trials: 0, caps: 0, ended: None })
-    }
-
-    /// Judges the last run, if there is one, and plans the next.
-    ///
-    /// # Errors
-    /// The next load cannot be generated.
-    pub(crate) fn next(&mut self, ran: &[LevelResult]) -> anyhow::Result<Option<LevelSpec>> {
-        if self.ended.is_some() {
-            return Ok(None);
-        }
-        // One that was cut short says nothing of its load.
-        if let Some(last) = ran.last().filter(|last| last.complete()) {
-            self.judge(last);
-        }
-        if self.invalid_trials >= MAX_INVALID_TRIALS {
-            // This machine cannot generate more. The loads that held below are still useful.
-            if self.caps >= MAX_CAPS || !self.search.could_not() {
-                return Ok(None);
-            }
-            (self.invalid_trials, self.caps) = (0, self.caps + 1);
-        }
-        let Next::Run { load, brief } = self.search.next() else { return Ok(None) };
-        let number = u32::try_from(ran.len()).unwrap_or(u32::MAX);
-        let mut level = self.spec.level_at(load, number)?;
-        if let (true, Some(whole)) = (brief, &mut level.plan.phases.measured_ns) {
-            *whole = (*whole / BRIEF_FRACTION).max(BRIEF_MIN_NS).min(*whole);
-        }
-        // Runs of the same load are not the same run.
-        level.plan.seed = level.plan.seed.wrapping_add(u64::from(number));
-        self.trials.begin(load, brief);
-        Ok(Some(level))
-    }
-
-    /// The search cannot go on.
-    pub(crate) fn end(&mut self, why: String) {
-        self.ended = Some(why);
-    }
-
-    /// The result after `ran` runs.
-    pub(crate) fn summary(self, ran: usize) -> Capacity {
-        let found = self.trials.summary(&self.search, &self.objectives, ran);
-        match self.ended {
-            // Loads that all confirming runs carried are known in any case.
-            Some(why) => Capacity { outcome: "unfinished".to_owned(), why: Some(why), high: None, ..found },
-            None => found,
-        }
-    }
-
-    fn judge(&mut self, last: &LevelResult) {
-        match self.objectives.judge(last, self.trials.scheduled()) {
-            Outcome::Met => {
-                self.search.saw(true);
-                self.trials.end(last, Some(true), Vec::new());
-                self.invalid_trials = 0;
-            }
-            // The cause is not the server, or unknown.
-            Outcome::Missed(why)
-                if last.generators_fault().is_some()
-                    && !self.objectives.missed_on_time(last, self.trials.scheduled()) =>
-            {
-                self.invalid_trials += 1;
-                let fault = last.generators_fault().unwrap_or_default().to_owned();
-                self.trials.end(last, None, [why, vec![fault]].concat());
-            }
-            Outcome::Missed(why) => {
-                self.search.saw(false);
-                self.trials.end(last, Some(false), why);
-                self.invalid_trials = 0;
-            }
-        }
-    }
-}
+pub use options::SearchOptions;
+pub(crate) use search::CapacitySearch;
+pub use spec::SearchSpec;

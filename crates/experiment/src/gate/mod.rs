@@ -28,7 +28,7 @@ pub use recordings::Recordings;
 pub use result::{Basis, GateResult, GateRun, shown};
 pub use summary::{GateSummary, line, why_ended};
 
-use crate::rounds::{RUNS, TURNS};
+use crate::two_sides::rounds::{RUNS, TURNS};
 use crate::{Arm, LevelResult};
 use observation::{Observation, RunNumber};
 use plimsoll_results::comparison::{Condition, compare};

@@ -14,7 +14,7 @@ use super::observation::{Observation, RunNumber};
 use super::question::{Nothing, Question, Seen};
 use super::result::{Basis, GateResult, GateRun};
 use super::{invalid_rounds_are_too_many, observed, uncounted};
-use crate::rounds::TURNS;
+use crate::two_sides::rounds::TURNS;
 
 /// The recordings of a side, each with its runs.
 pub type RecordedSide = Vec<Vec<RecordedRun>>;

@@ -9,12 +9,12 @@ use plimsoll_report::findings::{Interruption, Times};
 use plimsoll_stats::{Intervals, Statistics};
 use plimsoll_workload::Load;
 
+use super::confidence::ConfidenceIntervals;
+use super::counts::{alike, answered_in_it, failures, fairness, keeping_up, session_requests, share, turn_kind};
+use super::disruption;
+use super::pace::pace;
 use super::result::{Judgement, LevelResult};
-use crate::confidence::ConfidenceIntervals;
-use crate::disruption;
-use crate::pace::pace;
-use crate::part_result::PartResult;
-use crate::tallies::{alike, answered_in_it, failures, fairness, keeping_up, session_requests, share, turn_kind};
+use crate::parts::part_result::PartResult;
 use crate::validity;
 
 /// Ends a level: judges it, and, if it is a part, stores the data for merging.

@@ -10,10 +10,10 @@ use plimsoll_stats::{Intervals, Statistics};
 use plimsoll_workload::{DataSource, Workload};
 
 use super::empty_statistics::no_statistics;
+use super::pace::pace;
 use crate::level_spec::LevelSpec;
-use crate::pace::pace;
 use crate::parameters;
-use crate::part_result::PartResult;
+use crate::parts::part_result::PartResult;
 use crate::server_side::ServerSideWatch;
 
 /// A load level that was measured.

@@ -7,8 +7,8 @@ use plimsoll_drive::engine::PlanPart;
 use plimsoll_recording::folder::Progress;
 
 use super::part_recording::{PartRecording, named};
+use crate::capacity::spec::SearchSpec;
 use crate::level_spec::LevelSpec;
-use crate::search_spec::SearchSpec;
 
 /// A part of a search, as far as its recording is.
 pub(crate) struct PartBeside {

@@ -7,7 +7,9 @@
 
 mod beside;
 mod depth;
+pub(crate) mod options;
 mod part_recording;
+pub(crate) mod part_result;
 mod planned_levels;
 mod whole;
 

@@ -14,7 +14,7 @@ use plimsoll_results::recording_findings::measured;
 use plimsoll_stats::{Intervals, Statistics};
 
 use crate::level_spec::LevelSpec;
-use crate::part_result::PartResult;
+use crate::parts::part_result::PartResult;
 use crate::run_spec::RunSpec;
 
 /// The recording of one part of a run, complete or not.

@@ -9,12 +9,12 @@ use plimsoll_stats::{Intervals, QueueDepth, Statistics};
 use plimsoll_workload::{Load, Workload};
 
 use super::part_recording::{Measured, PartRecording, joined, named};
+use crate::capacity::spec::SearchSpec;
 use crate::level::{self, LevelResult};
 use crate::level_spec::LevelSpec;
-use crate::part_result::PartResult;
+use crate::parts::part_result::PartResult;
 use crate::run_recording::RunRecording;
 use crate::run_spec::{RunSpec, VariantSpec};
-use crate::search_spec::SearchSpec;
 use crate::validity;
 
 /// The whole run.

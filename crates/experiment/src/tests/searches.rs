@@ -14,14 +14,14 @@ use plimsoll_workload::{Load, Pause};
 use super::sameness::{json_of, reported, same};
 use super::simulated::{COMMON_START, Simulated, to};
 use crate::capacity::CapacitySearch;
-use crate::joint_search::JointSearch;
+use crate::capacity::joint::JointSearch;
+use crate::capacity::spec::SearchSpec;
 use crate::level::LevelResult;
 use crate::level_spec::LevelSpec;
 use crate::monitor::{Activity, Monitor};
-use crate::part_options::PartOptions;
+use crate::parts::options::PartOptions;
 use crate::run_recording::RunRecording;
 use crate::run_spec::RunSpec;
-use crate::search_spec::SearchSpec;
 use crate::{merge_parts, searching};
 
 /// Clients at most.

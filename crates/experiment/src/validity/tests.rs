@@ -162,7 +162,7 @@ fn a_lost_connection_is_no_operation_that_failed() {
             "connections lost: 6; failed attempts to connect: 24 (limit for the sum: 0 % of 2775 actions)"
         ]
     );
-    let told = crate::tallies::failures(&[user]);
+    let told = crate::level::counts::failures(&[user]);
     let told: Vec<(&str, u64)> = told.iter().map(|(cause, count)| (cause.as_str(), *count)).collect();
     assert_eq!(
         told,

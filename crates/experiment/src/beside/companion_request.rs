@@ -6,7 +6,7 @@ use std::time::Duration;
 use plimsoll_results::Usage;
 use plimsoll_workload::{Parameter, Workload};
 
-use crate::companion::{CompanionSpec, Sharer, levels_of_sharers};
+use super::companion::{CompanionSpec, Sharer, levels_of_sharers};
 use crate::level_spec::LevelSpec;
 use crate::load_options::LoadOptions;
 use crate::run_spec::{RunSpec, VariantSpec, absolute_workload};

@@ -1,5 +1,8 @@
 //! Two sides that are driven in turns, until a duel or a gate is over.
 
+mod arm;
+pub(crate) mod rounds;
+
 use std::sync::Arc;
 
 use plimsoll_model::Names;
@@ -7,9 +10,11 @@ use plimsoll_report::findings::letter;
 use plimsoll_results::all_of;
 use plimsoll_results::record::RecordTo;
 
-use crate::arm::Arm;
-use crate::rounds::rounds;
+use self::rounds::rounds;
 use crate::runner::Runner;
+
+pub use self::rounds::RUNS;
+pub use arm::Arm;
 
 /// Two sides that are ready to be driven.
 pub struct TwoSides<'a> {

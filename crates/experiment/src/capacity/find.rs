@@ -9,14 +9,14 @@ use plimsoll_model::Names;
 use plimsoll_report::findings::Findings;
 
 use crate::capacity::CapacitySearch;
-use crate::joint_search::JointSearch;
+use crate::capacity::joint::JointSearch;
+use crate::capacity::spec::SearchSpec;
 use crate::level::LevelResult;
 use crate::open_files;
 use crate::resolved_target::ResolvedTarget;
 use crate::run_result::RunResult;
 use crate::run_spec::RunSpec;
 use crate::runner::Runner;
-use crate::search_spec::SearchSpec;
 
 /// Returns the findings, and errors of everything but the measurement, such as writing a recording or deleting files. `gap` is the time from the choice of a load to its start, if this process
 /// drives one part of it: then the report is of that part, and the merge of all parts has the answer.

@@ -11,11 +11,11 @@ use plimsoll_report::findings::{
 };
 use plimsoll_stats::curve::ClientTotals;
 
-use super::lateness;
-use super::validity::Level;
+use crate::lateness;
+use crate::validity::Level;
 
 /// The iterations of one kind; the caller knows its name.
-pub(super) fn turn_kind(tally: &IterationTally) -> IterationKind {
+pub(crate) fn turn_kind(tally: &IterationTally) -> IterationKind {
     let seconds = |sum_ns: u64, of: u64| (of > 0).then(|| sum_ns as f64 / of as f64 / 1e9);
     IterationKind {
         name: String::new(),
@@ -31,7 +31,7 @@ pub(super) fn turn_kind(tally: &IterationTally) -> IterationKind {
 }
 
 /// Session requests outside of the measured phase, in the order of their first use.
-pub(super) fn session_requests(counted: &engine::SessionRequests) -> Vec<SessionRequests> {
+pub(crate) fn session_requests(counted: &engine::SessionRequests) -> Vec<SessionRequests> {
     let mut all: Vec<SessionRequests> = Vec::new();
     let phases = [&counted.before, &counted.after];
     for (after, tally) in
@@ -58,7 +58,7 @@ pub(super) fn session_requests(counted: &engine::SessionRequests) -> Vec<Session
 }
 
 /// Whether the load generator kept up, as far as numbers tell.
-pub(super) fn keeping_up(level: &Level<'_>) -> Generator {
+pub(crate) fn keeping_up(level: &Level<'_>) -> Generator {
     let generator = level.generator;
     let cpu = |worker: &WorkerCpu| (worker.user_ns + worker.system_ns) as f64 / 1e9;
     let cpu_s: f64 = generator.workers.iter().map(cpu).sum();
@@ -89,14 +89,14 @@ pub(super) fn keeping_up(level: &Level<'_>) -> Generator {
 }
 
 /// The server's work in the measured phase.
-pub(super) fn answered_in_it(generator: &engine::Generator) -> Answered {
+pub(crate) fn answered_in_it(generator: &engine::Generator) -> Answered {
     let engine::Answered { requests, read_bytes, written_bytes } = generator.answered;
     Answered { requests, read_bytes, written_bytes }
 }
 
 /// How the server shared itself among the clients: iterations of each, over their mean. `attributable`: clients of different threads can be
 /// compared. Where most of the differences come from clients that could not connect, they are the server's in any case.
-pub(super) fn fairness(clients: &[ClientTally], attributable: bool) -> Fairness {
+pub(crate) fn fairness(clients: &[ClientTally], attributable: bool) -> Fairness {
     let count = clients.len() as f64;
     let iterations = || clients.iter().map(|client| client.iterations as f64);
     let mean = iterations().sum::<f64>() / count;
@@ -137,7 +137,7 @@ fn squares_of_differences(of: impl Iterator<Item = f64> + Clone) -> f64 {
 }
 
 /// A client's actions, errors and mean response time.
-pub(super) fn share(client: &ClientTally) -> ClientTotals {
+pub(crate) fn share(client: &ClientTally) -> ClientTotals {
     let responses = &client.responses;
     let error_ns = responses.stddev_ns().map(|stddev| stddev / (responses.count() as f64).sqrt());
     ClientTotals {
@@ -158,7 +158,7 @@ const ALIKE: f64 = 0.05;
 
 /// Whether the threads that made the load were equally on time, as far as anybody can tell: then clients of different threads can be
 /// compared.
-pub(super) fn alike(generator: &engine::Generator, response: Option<Times>) -> bool {
+pub(crate) fn alike(generator: &engine::Generator, response: Option<Times>) -> bool {
     let workers = &generator.workers;
     let within = |values: Vec<Option<f64>>, limit: f64| {
         let known: Option<Vec<f64>> = values.into_iter().collect();
@@ -176,7 +176,7 @@ pub(super) fn alike(generator: &engine::Generator, response: Option<Times>) -> b
 }
 
 /// Failed actions: cause and number.
-pub(super) fn failures(clients: &[ClientTally]) -> Vec<(String, u64)> {
+pub(crate) fn failures(clients: &[ClientTally]) -> Vec<(String, u64)> {
     let mut sums = BTreeMap::new();
     for client in clients {
         for &(cause, count) in &client.errors {

@@ -11,14 +11,14 @@ use plimsoll_client::clock::Clock;
 use plimsoll_workload::Workload;
 
 use crate::capacity::CapacitySearch;
+use crate::capacity::spec::SearchSpec;
 use crate::level::LevelResult;
 use crate::level_spec::LevelSpec;
 use crate::monitor::Monitor;
-use crate::part_options::PartOptions;
+use crate::parts::options::PartOptions;
 use crate::parts::{self, PartBeside};
 use crate::run_recording::RunRecording;
 use crate::run_spec::RunSpec;
-use crate::search_spec::SearchSpec;
 
 /// Between two looks at the recordings of the other parts.
 const LOOK: Duration = Duration::from_millis(200);

@@ -1,5 +1,8 @@
 //! A run of several workloads at the same time, and of each alone: what one does to the other.
 
+pub(crate) mod companion;
+mod companion_request;
+
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -10,18 +13,20 @@ use plimsoll_model::{Names, Reason};
 use plimsoll_report::findings::Findings;
 use plimsoll_workload::Workload;
 
-use super::companion::threads;
-use super::level::{self, LevelResult};
-use super::level_spec::LevelSpec;
-use super::levels::{Levels, stopped_at};
-use super::open_files;
-use super::phase_hook::Moment;
-use super::resolved_target::ResolvedTarget;
-use super::run_result::RunResult;
-use super::run_spec::RunSpec;
-use super::runner::{PreparedTarget, Runner};
-use super::sink::SinkOptions;
+use self::companion::threads;
+use crate::level::{self, LevelResult};
+use crate::level_spec::LevelSpec;
+use crate::levels::{Levels, stopped_at};
+use crate::open_files;
+use crate::phase_hook::Moment;
+use crate::resolved_target::ResolvedTarget;
+use crate::run_result::RunResult;
+use crate::run_spec::RunSpec;
+use crate::runner::{PreparedTarget, Runner};
+use crate::sink::SinkOptions;
 use plimsoll_results::all_of;
+
+pub use companion_request::{Companion, ROUNDS_BESIDE, add_companions};
 
 /// A workload with its files and its server.
 struct Party<'a> {

@@ -1,6 +1,6 @@
 //! Workloads that run at the same time as the one of a run (`--with`), and the levels that show what they do to each other.
 //!
-//! Other files: `companion_request.rs` has the option, `beside.rs` the run, `engine/rendezvous.rs` of `drive` the common start, and
+//! Other files: `companion_request.rs` has the option, `mod.rs` the run, `engine/rendezvous.rs` of `drive` the common start, and
 //! `collect/interference.rs` of `report` the effects.
 
 use plimsoll_drive::engine::Plan;
@@ -9,7 +9,7 @@ use plimsoll_results::Usage;
 use plimsoll_workload::{Parameter, Workload};
 use serde::{Deserialize, Serialize};
 
-use super::level_spec::LevelSpec;
+use crate::level_spec::LevelSpec;
 
 /// A workload that runs beside the one of a run, as a recording keeps it.
 #[derive(Clone, Debug, Serialize, Deserialize)]

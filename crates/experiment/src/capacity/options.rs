@@ -4,9 +4,9 @@ use plimsoll_results::Usage;
 use plimsoll_results::comparison::Condition;
 use plimsoll_workload::{Defaults, Load};
 
-use super::load_options::LoadOptions;
-use super::part_options::PartOptions;
-use super::search_spec::SearchSpec;
+use crate::capacity::spec::SearchSpec;
+use crate::load_options::LoadOptions;
+use crate::parts::options::PartOptions;
 
 /// What a user asks for of a search. The options of `plimsoll capacity` with these names have the meaning of each.
 #[derive(Clone, Copy, Debug)]

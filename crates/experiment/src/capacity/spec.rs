@@ -5,8 +5,8 @@ use plimsoll_stats::capacity::{Bounds, Grain};
 use plimsoll_workload::Load;
 use serde::{Deserialize, Serialize};
 
-use super::level_spec::LevelSpec;
-use super::run_spec::first_difference;
+use crate::level_spec::LevelSpec;
+use crate::run_spec::first_difference;
 
 /// A search for a capacity. The recording of a part stores it, so that the merge can make the same search.
 #[derive(Clone, Debug, Serialize, Deserialize)]
