@@ -1,8 +1,10 @@
-//! `cargo xtask check`: all that CI runs. Every step runs even after one failed, quick ones first, tests last.
+//! `cargo xtask check`: all that CI runs. Every step runs even after one failed: quick ones first, then tests, and beside these the
+//! packages.
 
+use std::process::Stdio;
 use std::time::Instant;
 
-use crate::{Outcome, licences, package, process, setup, test, tidy, workspace};
+use crate::{Outcome, licences, process, setup, test, tidy, workspace};
 
 /// Runs every step; the last line is the tests' counts.
 pub(crate) fn run() -> Outcome {
@@ -16,13 +18,22 @@ pub(crate) fn run() -> Outcome {
         }
         took.push((name, begun.elapsed()));
     }
-    println!("\n== tests");
+    println!("\n== tests, and beside them: packages");
     let begun = Instant::now();
-    let (tally, outcome) = test::tests(&test::Arguments::default());
+    // Tests wait for servers and clocks. Meanwhile the packages are compiled.
+    let (packages, (tally, outcome)) = std::thread::scope(|scope| {
+        let packages = scope.spawn(|| (packages(), begun.elapsed()));
+        let tests = test::tests(&test::Arguments::default());
+        (packages.join(), tests)
+    });
     took.push(("tests", begun.elapsed()));
-    if let Err(message) = outcome {
-        println!("{message}");
-        failed.push("tests");
+    let (packages, of_packages) = packages.unwrap_or_else(|_| (Err("packages: panic".to_owned()), begun.elapsed()));
+    took.push(("packages, beside the tests", of_packages));
+    for (name, outcome) in [("packages", packages), ("tests", outcome)] {
+        if let Err(message) = outcome {
+            println!("{message}");
+            failed.push(name);
+        }
     }
     for (name, took) in took {
         println!("{:>7.1} s  {name}", took.as_secs_f64());
@@ -37,7 +48,7 @@ pub(crate) fn run() -> Outcome {
 
 type Step = (&'static str, fn() -> Outcome);
 
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 7] = [
     ("format", format),
     ("tidy", tidy::run),
     ("licences", licences::run),
@@ -45,7 +56,6 @@ const STEPS: [Step; 8] = [
     ("workspaces apart", apart),
     ("documentation", document),
     ("programs that tests use", setup::run),
-    ("packages", package::check),
 ];
 
 /// Separate workspaces that use our crates: no other step checks that they compile. (libFuzzer needs a C++ compiler, but this check does
@@ -74,6 +84,14 @@ fn apart() -> Outcome {
         // Where the rest is built; their lock files name the versions that ours names, so that what both use is built once.
         process::run(check.arg("--target-dir").arg(workspace::target()))
     })
+}
+
+/// A process of its own, because its output must not mix with that of the tests.
+fn packages() -> Outcome {
+    let xtask = std::env::current_exe().map_err(|error| format!("packages: {error}"))?;
+    let said = process::output(std::process::Command::new(xtask).args(["package", "--check"]).stdin(Stdio::null()))?;
+    println!("\n== packages\n{}", said.trim_end());
+    Ok(())
 }
 
 fn document() -> Outcome {

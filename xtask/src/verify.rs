@@ -62,6 +62,12 @@ const PROOFS: &[Proof] = &[
         figures: &["SKIPPED"],
     },
     Proof {
+        claim: "all captures: an anonymized copy of each capture, and any number of threads, give the same results",
+        arguments: &CAPTURES,
+        needs: None,
+        figures: &["SKIPPED"],
+    },
+    Proof {
         claim: "page: of a million operations it is below 3 MB, and follows three clicks and three keys within 200 ms each",
         arguments: &program("million"),
         needs: None,
@@ -223,6 +229,10 @@ const PROOFS: &[Proof] = &[
 const fn program(name: &'static str) -> [&'static str; 10] {
     ["test", "--profile", "quick", "--workspace", "--test", "all", name, "--", "--include-ignored", "--nocapture"]
 }
+
+/// Two modules of them.
+const CAPTURES: [&str; 11] =
+    ["test", "--profile", "quick", "--workspace", "--test", "all", "--", "anonymize::", "threads::", "--include-ignored", "--nocapture"];
 
 /// The result of a proof.
 struct Found {

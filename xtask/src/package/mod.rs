@@ -100,7 +100,7 @@ const UNOPTIMISED: &str = "package-check";
 
 /// Packs this machine's static program as tarball and .deb, without optimisation, and runs both: this tests the packaging and the static
 /// link. Part of `cargo xtask check`.
-pub(crate) fn check() -> Outcome {
+fn check() -> Outcome {
     let platforms: Vec<&Platform> = PLATFORMS.iter().filter(|platform| platform.is_native()).collect();
     if let Some(missing) = platforms.iter().find_map(|platform| platform.missing()) {
         println!("SKIPPED: {missing}");
