@@ -68,6 +68,12 @@ const PROOFS: &[Proof] = &[
         figures: &["SKIPPED"],
     },
     Proof {
+        claim: "resets: a connection is reset after each number of bytes of an iteration; every client comes back, each reset is counted",
+        arguments: &program("reset_at_any_byte"),
+        needs: None,
+        figures: &["SKIPPED"],
+    },
+    Proof {
         claim: "page: of a million operations it is below 3 MB, and follows three clicks and three keys within 200 ms each",
         arguments: &program("million"),
         needs: None,

@@ -31,7 +31,7 @@ const STAND_INS: [(&str, &str); 9] = [
     ("ulimit", ":"),
 ];
 
-/// Captures that a reader has. The golden one is compressed, which its name need not say.
+/// Captures that a reader has: copies of a small one. It is compressed, which its name need not say.
 const CAPTURES: [&str; 8] = [
     "capture.pcap.zst",
     "mine.pcap",
@@ -48,7 +48,7 @@ const LIMIT: Duration = Duration::from_secs(900);
 /// Pages at a time: their commands wait for clocks most of the time.
 const LANES: usize = 3;
 
-/// A recording that a reader has.
+/// Makes a recording that a reader has.
 const SAMPLE: &str = "plimsoll run random-read --target embedded:smb --repeat 2 --record sample -q";
 
 fn program(path: &Path, script: &str) {
@@ -56,7 +56,7 @@ fn program(path: &Path, script: &str) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A folder with all that a page takes as given.
+/// A folder with all that a page takes as given, but for the recording.
 fn desk() -> Scratch {
     let scratch = Scratch::new("page");
     let folder = scratch.path();
@@ -67,10 +67,8 @@ fn desk() -> Scratch {
     }
     symlink(root().join("captures"), folder.join("captures")).unwrap();
     for name in CAPTURES {
-        std::fs::copy(root().join("captures/netbench-samba/capture.pcap.zst"), folder.join(name)).unwrap();
+        std::fs::copy(root().join("captures/smb2-samba/capture.pcap.zst"), folder.join(name)).unwrap();
     }
-    let said = output(&mut shell(folder, SAMPLE));
-    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
     scratch
 }
 
@@ -119,14 +117,15 @@ fn jobs(page: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Runs the commands of a page; how many blocks it has, or what went wrong.
-fn run(path: &Path) -> Result<usize, String> {
+/// Runs the commands of a page, beside a copy of the recording; how many blocks it has, or what went wrong.
+fn run(path: &Path, sample: &Path) -> Result<usize, String> {
     let text = std::fs::read_to_string(path).unwrap();
     let script: Vec<String> = blocks(&text).map(str::to_owned).chain(jobs(&text)).collect();
     if script.is_empty() {
         return Ok(0);
     }
     let scratch = desk();
+    assert!(output(Command::new("cp").arg("-r").args([sample, scratch.path()])).status.success());
     let said = output_within(&mut shell(scratch.path(), &script.join("\n")), LIMIT);
     if said.status.success() {
         Ok(script.len())
@@ -143,9 +142,13 @@ fn the_shell_of_jobs_is_found() {
 
 #[test]
 fn commands_shown_succeed() {
+    let first = desk();
+    let said = output(&mut shell(first.path(), SAMPLE));
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    let sample = first.path().join("sample");
     let pages = Mutex::new(pages().into_iter());
     let next = || pages.lock().unwrap().next();
-    let of_lane = || std::iter::from_fn(next).map(|path| run(&path)).collect::<Vec<_>>();
+    let of_lane = || std::iter::from_fn(next).map(|path| run(&path, &sample)).collect::<Vec<_>>();
     let ran: Vec<Result<usize, String>> = std::thread::scope(|scope| {
         let lanes: Vec<_> = (0..LANES).map(|_| scope.spawn(of_lane)).collect();
         lanes.into_iter().flat_map(|lane| lane.join().unwrap()).collect()

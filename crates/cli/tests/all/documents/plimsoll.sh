@@ -33,8 +33,8 @@ while [ "$count" -gt 0 ]; do
     # A recorded run is repeated as it was.
     --from) [ "$command" != run ] && [ "$command" != gate ] || duration= warmup= ;;
     # In the time of the capture.
-    14:30) word=03:08:19 ;;
-    14:35) word=03:08:22 ;;
+    14:30) word=03:05:40 ;;
+    14:35) word=03:06:20 ;;
     smb://* | nfs://* | file:///mnt/*)
         word=$(echo "$word" | sed "s,^smb://[^ ]*,embedded:smb,; s,^nfs://[^ ]*,embedded:nfs,; s,^file:///mnt/share,file://$PWD,")
         ;;
