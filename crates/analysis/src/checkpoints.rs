@@ -114,7 +114,7 @@ fn snapshot(observer: &mut Observer<Sinks>, anomalies: CaptureAnomalies) -> Opti
     let ((statistics, outputs), _) = &mut sinks.sink;
     let (_, recorder) = outputs.sink.here()?;
     let intervals = recorder.as_ref()?.so_far()?;
-    Some(Snapshot { observer: state, filter, statistics: statistics.clone(), intervals, anomalies })
+    Some(Snapshot { observer: state, filter, statistics: statistics.settled().clone(), intervals, anomalies })
 }
 
 /// The thread's data.

@@ -21,7 +21,7 @@ use plimsoll_results::record::{Capture, Measurement, RecordTo, SyncRecorder};
 use plimsoll_stats::cube::Cube;
 use plimsoll_stats::io::Limits;
 use plimsoll_stats::live::{Recent, Totals};
-use plimsoll_stats::{Dimensions, Headline, Options, Statistics};
+use plimsoll_stats::{Dimensions, Headline, Options, SharedStatistics, Statistics, Work};
 
 use crate::chain::{Chain, Valve};
 use crate::filter::Filter;
@@ -55,7 +55,7 @@ impl Wanted {
 }
 
 /// The sinks of transactions. A watch also has sinks for the last minutes, and for metrics.
-pub type Sinks = Filtered<((Statistics, Valve<OutputThread<Outputs>>), Option<Box<Live>>)>;
+pub type Sinks = Filtered<((SharedStatistics, Valve<OutputThread<Outputs>>), Option<Box<Live>>)>;
 /// The sinks for the page, the table and the recording.
 type Outputs = ((Option<Cube>, Option<Batched>), Option<SyncRecorder>);
 /// The additional sinks of a watch.
@@ -127,7 +127,7 @@ impl Job {
         let recording = begin_recording(record.as_ref(), inputs, &source, chain.as_ref())?;
         let has_outputs = cube.is_some() || table.is_some() || recording.is_some();
         let outputs = OutputThread::new(((cube, table), recording), other_thread && has_outputs);
-        let sinks = |statistics| filter.before(((statistics, Valve::open(outputs)), live));
+        let sinks = |statistics| filter.before(((SharedStatistics::new(statistics), Valve::open(outputs)), live));
         let observer = match before {
             Some(before) => {
                 let sinks = sinks(before.statistics).of_state(before.filter);
@@ -183,18 +183,26 @@ impl Running {
         filter.check(coverage.first_ns, coverage.last_ns)?;
         filtered.narrow(&mut coverage);
         let span_ns = (coverage.first_ns, coverage.last_ns);
-        let ((statistics, outputs), _) = filtered.sink;
+        let ((mut statistics, outputs), _) = filtered.sink;
+        let statistics = statistics.settled();
         let ((cube, table), recording) = outputs.sink.finish(&names);
         let table = table.zip(table_file).map_or(Ok(()), |(table, file)| finish_table(table.finish(&names), file));
         let drill = cube.map(|cube| DrillDown::collect(&cube, &names, &source, status_name));
-        let findings = Findings::collect(&statistics, &coverage, &names, source, status_name);
+        let findings = Findings::collect(statistics, &coverage, &names, source, status_name);
         let (findings, named) = name_hosts(findings, &hosts, &names);
-        let end = |recording: SyncRecorder| recording.end((&statistics, &coverage), span_ns, &names, named);
+        let end = |recording: SyncRecorder| recording.end((statistics, &coverage), span_ns, &names, named);
         let recording = recording.map(end).transpose();
         let recording =
             recording.and_then(|recorder| recorder.map_or(Ok(()), |one| one.finish(captures.interrupted(), &findings)));
         Ok(Analyzed { findings, drill, table, recording, chain })
     }
+}
+
+/// From now on another thread may help with the statistics, by what this returns.
+pub fn share_statistics(observer: &mut Observer<Sinks>) -> Work {
+    let (sinks, _) = observer.sink();
+    let ((statistics, _), _) = &mut sinks.sink;
+    statistics.share()
 }
 
 /// Puts the names of hosts into findings. Returns the names that they show.

@@ -13,6 +13,6 @@ pub use chain::{Chain, ChainOptions, Valve};
 pub use checkpoints::Checkpoints;
 pub use diagnosis::DiagnosisSoFar;
 pub use filter::Filter;
-pub use job::{Analyzed, Job, Live, Running, Sinks, Wanted, finish_table};
+pub use job::{Analyzed, Job, Live, Running, Sinks, Wanted, finish_table, share_statistics};
 pub use side::SideReader;
 pub use single_capture::read_capture;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use plimsoll_observe::Observer;
 use plimsoll_observe::capture::{Captures, Carried, Frame, Input, Progress, StopReading, capture_files};
 
-use plimsoll_analysis::{Chain, Running, Sinks};
+use plimsoll_analysis::{Chain, Running, Sinks, share_statistics};
 
 use crate::exit::{Done, Usage};
 use crate::flags::analysis::{Analysis, AnalysisFlags, end};
@@ -111,12 +111,14 @@ fn observe(
     let mut bar = Bar::new(quiet);
     let mut chain = running.chain.as_mut();
     let mut carried = chain.as_ref().filter(|chain| chain.has_next()).map(|_| Carried::default());
+    let work = (threads > 1).then(|| share_statistics(observer));
     let mut take = |frame: &Frame<'_>| match &mut carried {
         Some(carried) => carried.pass(frame, |frame| observer.frame(frame)),
         None => observer.frame(frame),
     };
-    if threads > 1 {
-        read_in_thread(captures, |batch| {
+    if let Some(work) = work {
+        let work = || work.some();
+        read_in_thread(captures, work, |batch| {
             packets = true;
             for frame in batch.frames() {
                 take(&frame);

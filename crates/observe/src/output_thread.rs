@@ -66,7 +66,7 @@ impl<S: Sink + Send + 'static> Sender<S> {
         let (queue, other_end) = queue::<Piece>(WAITING);
         let thread = std::thread::spawn(move || {
             let (mut pieces, mut names) = (Vec::new(), Names::default());
-            while other_end.take(&mut pieces) {
+            while other_end.take(&mut pieces, || false) {
                 for piece in &mut pieces {
                     piece.give_to(&mut sink, &mut names);
                 }
@@ -91,7 +91,7 @@ impl<S: Sink + Send + 'static> Sender<S> {
         let piece = std::mem::take(&mut self.piece);
         let len = piece.transactions.len();
         // If the other thread has panicked, the data is lost; `finish` reports this.
-        self.piece = self.queue.put(piece, len).unwrap_or_default();
+        self.piece = self.queue.put(piece, len, || false).unwrap_or_default();
     }
 
     fn finish(mut self, names: &Names) -> S {

@@ -41,13 +41,19 @@ pub(crate) fn queue<T: Default>(most: usize) -> (End<T>, End<T>) {
 }
 
 impl<T: Default> End<T> {
-    /// Puts a piece of this size into the queue, and returns an empty one to fill. `None` if the other end was dropped.
-    pub(crate) fn put(&self, piece: T, size: usize) -> Option<T> {
+    /// Puts a piece of this size into the queue, and returns an empty one to fill. `None` if the other end was dropped. Instead of
+    /// waiting, does other work as long as there is some: `work` returns whether it did.
+    pub(crate) fn put(&self, piece: T, size: usize, work: impl Fn() -> bool) -> Option<T> {
         let Queue { filled, emptied, most, .. } = &*self.0;
-        let mut state = self.lock();
+        let (mut state, mut has_work) = (self.lock(), true);
         while state.size >= *most && !state.ended {
+            if has_work {
+                (state, has_work) = self.unlocked(state, &work);
+                continue;
+            }
             state.giver_sleeps = true;
             state = emptied.wait(state).unwrap_or_else(PoisonError::into_inner);
+            has_work = true;
         }
         state.giver_sleeps = false;
         if state.ended {
@@ -63,12 +69,16 @@ impl<T: Default> End<T> {
         Some(state.used.pop().unwrap_or_default())
     }
 
-    /// Takes all pieces in exchange for used ones. False if no more will come.
-    pub(crate) fn take(&self, pieces: &mut Vec<T>) -> bool {
+    /// Takes all pieces in exchange for used ones. False if no more will come. Instead of waiting, does other work, as [`End::put`].
+    pub(crate) fn take(&self, pieces: &mut Vec<T>, work: impl Fn() -> bool) -> bool {
         let Queue { filled, emptied, most, .. } = &*self.0;
-        let mut state = self.lock();
+        let (mut state, mut has_work) = (self.lock(), true);
         state.used.append(pieces);
         while state.waiting.is_empty() && !state.ended {
+            if has_work {
+                (state, has_work) = self.unlocked(state, &work);
+                continue;
+            }
             state.taker_sleeps = true;
             state = filled.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -87,6 +97,17 @@ impl<T: Default> End<T> {
 }
 
 impl<T> End<T> {
+    /// Does other work, so that the other thread can go on. Whether there was some.
+    fn unlocked<'a>(
+        &'a self,
+        state: MutexGuard<'a, State<T>>,
+        work: impl Fn() -> bool,
+    ) -> (MutexGuard<'a, State<T>>, bool) {
+        drop(state);
+        let has_worked = work();
+        (self.lock(), has_worked)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State<T>> {
         // No thread panics while it holds the lock.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -103,9 +124,13 @@ impl<T> Drop for End<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
     use super::*;
+
+    fn no_work() -> bool {
+        false
+    }
 
     #[test]
     fn all_pieces_come_in_order_through_a_small_queue() {
@@ -114,12 +139,12 @@ mod tests {
             let mut piece = Vec::new();
             for number in 0..10_000 {
                 piece.push(number);
-                piece = theirs.put(piece, 1 + number as usize % 7).unwrap();
+                piece = theirs.put(piece, 1 + number as usize % 7, no_work).unwrap();
                 assert!(piece.is_empty());
             }
         });
         let (mut pieces, mut seen) = (Vec::new(), Vec::new());
-        while ours.take(&mut pieces) {
+        while ours.take(&mut pieces, no_work) {
             assert!(pieces.len() <= 11, "{} pieces at once", pieces.len());
             pieces.iter_mut().for_each(|piece| seen.append(piece));
         }
@@ -130,12 +155,12 @@ mod tests {
     #[test]
     fn what_was_put_before_the_giver_went_is_taken() {
         let (ours, theirs) = queue::<u32>(100);
-        assert_eq!(theirs.put(7, 1), Some(0));
+        assert_eq!(theirs.put(7, 1, no_work), Some(0));
         drop(theirs);
         let mut pieces = Vec::new();
-        assert!(ours.take(&mut pieces));
+        assert!(ours.take(&mut pieces, no_work));
         assert_eq!(pieces, [7]);
-        assert!(!ours.take(&mut pieces));
+        assert!(!ours.take(&mut pieces, no_work));
     }
 
     #[test]
@@ -144,24 +169,53 @@ mod tests {
         let used = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                assert!(theirs.put(7, 1).is_some());
+                assert!(theirs.put(7, 1, no_work).is_some());
                 while !used.load(Relaxed) {
                     std::thread::yield_now();
                 }
             });
             let mut pieces = Vec::new();
-            assert!(ours.take(&mut pieces));
+            assert!(ours.take(&mut pieces, no_work));
             assert_eq!(pieces, [7]);
             used.store(true, Relaxed);
         });
     }
 
     #[test]
+    fn who_would_wait_does_other_work() {
+        let (ours, theirs) = queue::<u32>(1);
+        let done = [const { AtomicUsize::new(0) }; 2];
+        let work = |who: usize| done[who].fetch_add(1, Relaxed) < 3;
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                assert!(theirs.put(7, 1, no_work).is_some());
+                // The queue is full until the other thread takes something.
+                assert!(theirs.put(8, 1, || work(0)).is_some());
+                while done[1].load(Relaxed) < 3 {
+                    std::thread::yield_now();
+                }
+                assert!(theirs.put(9, 1, no_work).is_some());
+            });
+            while done[0].load(Relaxed) < 3 {
+                std::thread::yield_now();
+            }
+            let (mut pieces, mut seen) = (Vec::new(), Vec::new());
+            while ours.take(&mut pieces, || work(1)) {
+                seen.append(&mut pieces);
+                if seen.len() == 3 {
+                    break;
+                }
+            }
+            assert_eq!(seen, [7, 8, 9]);
+        });
+    }
+
+    #[test]
     fn nobody_waits_for_a_taker_that_went() {
         let (ours, theirs) = queue::<u32>(1);
-        assert!(theirs.put(1, 1).is_some());
+        assert!(theirs.put(1, 1, no_work).is_some());
         drop(ours);
         // The queue is full: as long as the taker was there, this would wait.
-        assert_eq!(theirs.put(2, 1), None);
+        assert_eq!(theirs.put(2, 1, no_work), None);
     }
 }

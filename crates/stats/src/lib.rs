@@ -50,6 +50,7 @@ mod packed;
 pub mod parts;
 mod rank;
 mod series;
+mod shared;
 mod spans;
 mod sparse;
 pub mod state;
@@ -76,6 +77,7 @@ pub use intervals::{Interval, IntervalRecorder, IntervalRow, IntervalWidth, Inte
 pub use moments::Moments;
 pub use octaves::Octave;
 pub use series::{MAX_SERIES_BINS, Series, SeriesCell};
+pub use shared::{SharedStatistics, Work};
 pub use spans::{SpansReader, SpansWriter};
 pub use sparse::SparseHistogram;
 pub use statistics::{Options, Statistics};

@@ -115,7 +115,7 @@ impl Chain {
             inputs: self.inputs.clone(),
             anomalies: self.anomalies(captures),
             filter,
-            statistics: statistics.clone(),
+            statistics: statistics.settled().clone(),
             observer: state,
             carried,
         });

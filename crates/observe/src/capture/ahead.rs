@@ -41,13 +41,13 @@ fn ask_range(window: &[u8], from: usize, bytes: usize) {
 
 #[cfg(target_arch = "x86_64")]
 #[inline]
-fn prefetch(byte: &u8) {
+pub(super) fn prefetch<T>(value: &T) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: a prefetch does not load data into the program, and the address is that of a live byte.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast()) };
+    // SAFETY: a prefetch does not load data into the program, and the address is that of a live value.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
 }
 
 /// Elsewhere there is no such call in stable Rust, and nothing is asked.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
-fn prefetch(_byte: &u8) {}
+pub(super) fn prefetch<T>(_value: &T) {}

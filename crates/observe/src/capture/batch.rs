@@ -14,6 +14,8 @@ use super::{Captures, Frame, LinkType, Progress};
 
 /// Packets between one that is looked at and one that memory is asked for.
 const AHEAD: usize = 8;
+/// The same for what the batch says of a packet, which another processor has written.
+const FAR_AHEAD: usize = 4 * AHEAD;
 /// Marks the place of copied bytes. Maps are smaller than this, and so are the copies of one window.
 const COPIED: u32 = 1 << 31;
 /// Marks the length of a packet without a time.
@@ -61,6 +63,9 @@ impl Batch {
     pub fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
         let map = self.map.as_ref().map_or(&[][..], |map| &map.bytes);
         self.packets.iter().enumerate().map(move |(at, packet)| {
+            if let Some(later) = self.packets.get(at + FAR_AHEAD) {
+                ahead::prefetch(later);
+            }
             if let Some(soon) = self.packets.get(at + AHEAD)
                 && soon.at & COPIED == 0
             {

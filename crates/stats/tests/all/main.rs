@@ -3,4 +3,5 @@
 
 mod curve;
 mod intervals;
+mod shared;
 mod statistics;
