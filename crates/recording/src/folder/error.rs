@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::Cause;
@@ -72,7 +73,12 @@ impl fmt::Display for FolderError {
                 let named: Vec<String> = inside.iter().map(|path| format!("{path:?}")).collect();
                 write!(f, "{folder:?} contains several recordings: name one of {}", named.join(", "))
             }
-            Self::File { path, source } => write!(f, "{path:?}: {source}"),
+            Self::File { path, source } => match full(source) {
+                Some(error) => {
+                    write!(f, "{path:?}: cannot write: {error}; free some space, or name a folder on another disk")
+                }
+                None => write!(f, "{path:?}: {source}"),
+            },
             Self::Damaged { path, source } => {
                 write!(f, "{path:?} is damaged, or another version of Plimsoll wrote it: {source}")
             }
@@ -84,7 +90,38 @@ impl Error for FolderError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Taken { .. } | Self::NotEmpty { .. } | Self::NoRecording { .. } => None,
+            // The message contains it already.
+            Self::File { source, .. } if full(source).is_some() => None,
             Self::File { source, .. } | Self::Damaged { source, .. } => Some(source.as_ref()),
+        }
+    }
+}
+
+/// The error of the system, if the disk is full: an encoder wraps it.
+fn full(cause: &Cause) -> Option<&io::Error> {
+    let mut next: Option<&(dyn Error + 'static)> = Some(cause.as_ref());
+    while let Some(error) = next {
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            let is_full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+            return is_full.then_some(error);
+        }
+        next = error.source();
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_said_with_a_remedy_even_inside_an_encoder_error() {
+        let full = || io::Error::from(io::ErrorKind::StorageFull);
+        let wrapped = parquet::errors::ParquetError::External(Box::new(full()));
+        for error in [FolderError::file(Path::new("r/s"), full()), FolderError::file(Path::new("r/s"), wrapped)] {
+            let text = error.to_string();
+            assert!(text.starts_with("\"r/s\": cannot write: ") && text.contains("free some space"), "{text}");
+            assert!(!text.contains("External") && error.source().is_none(), "{text}");
         }
     }
 }
