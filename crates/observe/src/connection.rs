@@ -91,6 +91,11 @@ impl Connection {
         self
     }
 
+    /// What the stages above its streams know of it.
+    pub(crate) fn link(&self) -> &ConnectionContext {
+        &self.paired.link
+    }
+
     /// The two ends, lower first.
     pub(crate) fn ends(&self) -> [Endpoint; 2] {
         self.paired.link.ends
@@ -302,6 +307,14 @@ impl Connection {
             packets.commands += 1;
             packets.command_retry += 1;
         }
+    }
+
+    /// Whether requests may wait for an answer: no end has closed it, packets of both directions were captured, and there was
+    /// one since `since_ns`.
+    pub(crate) fn is_alive(&self, since_ns: i64) -> bool {
+        let ledger = &self.paired.ledger;
+        let is_one_sided = (0..2).any(|direction| ledger.is_silent(direction));
+        self.watch.closed_by().is_none() && !is_one_sided && ledger.last_ns().is_some_and(|last_ns| last_ns >= since_ns)
     }
 
     /// Whether both ends have closed it, or one has broken it off.

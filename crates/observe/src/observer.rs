@@ -2,6 +2,7 @@
 
 mod hand_over;
 mod order;
+mod waiting;
 
 use std::sync::Arc;
 
@@ -61,6 +62,9 @@ pub struct Observer<S> {
     swept_ns: i64,
     /// When idle connections were last packed, ns.
     packed_ns: i64,
+    /// Until when the capture went on, ns; `None` if only its packets tell.
+    #[serde(skip)]
+    until_ns: Option<i64>,
 }
 
 /// Results of the observer.
@@ -106,6 +110,7 @@ impl<S: Sink> Observer<S> {
             span: (i64::MAX, i64::MIN),
             swept_ns: i64::MIN,
             packed_ns: i64::MIN,
+            until_ns: None,
         }
     }
 
@@ -306,7 +311,8 @@ impl<S: Sink> Observer<S> {
         let asynchronous = unseen.requests_after_gap + unseen.requests_after_cut;
         account.unseen.missing.add(&Missing { operations: asynchronous, low: 0, high: asynchronous, unknown: 0 });
         account.unseen.missing.add(&between_connections(&account.ends, account.bursts.finish(), self.span));
-        let unfinished = std::mem::take(&mut output.unfinished).finish(self.span.1);
+        let unfinished =
+            std::mem::take(&mut output.unfinished).finish(self.span.1.max(self.until_ns.unwrap_or(i64::MIN)));
         let (slots, slots_left_out) = std::mem::take(&mut output.slots).finish();
         let (delegations, delegations_left_out, delegations_partial) = std::mem::take(&mut output.delegations).finish();
         output.anomalies.add_many(Anomaly::FragmentsIncomplete, self.fragments.incomplete());

@@ -76,6 +76,12 @@ impl TimeGate {
         near
     }
 
+    /// The last time that is certain.
+    #[inline]
+    pub(crate) fn last_ns(&self) -> Option<i64> {
+        self.begun.then_some(self.last_ns)
+    }
+
     /// Takes a packet that is not to be taken at once.
     #[cold]
     pub(crate) fn decide(&mut self, frame: &Frame<'_>, time_ns: i64) -> Decided {

@@ -75,6 +75,14 @@ impl<S> Filtered<S> {
         Self { filters: criteria.map(|criteria| Box::new(Filters::new(criteria))), refused: 0, sink }
     }
 
+    /// Whether a request that waits at `now_ns` would be let through if its response came now.
+    pub fn wants(&mut self, waiting: &Transaction, now_ns: i64, names: &Names) -> bool {
+        let Some(filters) = &mut self.filters else { return true };
+        let mut now = waiting.clone();
+        now.timeline.response_last = Some(now_ns);
+        filters.pass(&now, names)
+    }
+
     /// The results so far.
     pub fn state(&self) -> FilterState {
         let (from_ns, to_ns) = self.filters.as_ref().map_or((None, None), |filters| (filters.from_ns, filters.to_ns));

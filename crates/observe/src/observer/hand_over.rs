@@ -53,6 +53,7 @@ impl<S> Observer<S> {
             span,
             swept_ns,
             packed_ns,
+            until_ns,
         } = self;
         Observer {
             connections,
@@ -69,6 +70,7 @@ impl<S> Observer<S> {
             span,
             swept_ns,
             packed_ns,
+            until_ns,
         }
     }
 }

@@ -22,6 +22,7 @@ pub use pending::PendingTable;
 pub(crate) use pipe::is_pipe_name;
 pub use request::{Answer, Pending};
 pub use status::{status_name, statuses_named};
+pub(crate) use unfinished::{UnfinishedOnes, waiting};
 
 use plimsoll_model::Sink;
 use serde::{Deserialize, Serialize};
@@ -112,6 +113,19 @@ impl Pairing {
         self.rpc.as_ref().is_some_and(|rpc| rpc.has_waiting())
             || self.smb1.as_ref().is_some_and(|smb1| smb1.has_waiting())
             || self.smb2.as_ref().is_some_and(|smb2| smb2.has_waiting())
+    }
+
+    /// Passes the requests that wait for an answer to `take`, except those with an interim answer of SMB2.
+    pub(crate) fn waiting(&self, mut take: impl FnMut(&Pending)) {
+        if let Some(rpc) = &self.rpc {
+            rpc.waiting(&mut take);
+        }
+        if let Some(smb1) = &self.smb1 {
+            smb1.waiting(&mut take);
+        }
+        if let Some(smb2) = &self.smb2 {
+            smb2.waiting(&mut take);
+        }
     }
 
     /// The connection has ended.

@@ -202,7 +202,7 @@ fn resent_wait_ns(link: &ConnectionContext, request: &Pending, answer: &Answer) 
 /// A request with its answer, if it got one, and how long both waited for resent bytes. Sets each field once, because it runs for each
 /// operation.
 #[inline(always)]
-fn transaction(
+pub(super) fn transaction(
     link: &ConnectionContext,
     id: Option<u64>,
     request: &Pending,

@@ -87,6 +87,11 @@ impl<T> PendingTable<T> {
         self.len() == 0
     }
 
+    /// All, in any order.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.recent.iter().map(|(_, request)| request).chain(self.overflow.values().map(|(_, request)| request))
+    }
+
     /// Takes all out, in the order of their ids.
     pub fn drain(&mut self) -> Vec<(u64, T)> {
         let mut all: Vec<_> = self.recent.drain(..).collect();

@@ -28,7 +28,7 @@ pub(crate) use waiting::SpareCalls;
 use waiting::Waiting;
 
 use super::pending::Displaced;
-use super::{Answer, ConnectionContext, Output, PendingTable};
+use super::{Answer, ConnectionContext, Output, Pending, PendingTable};
 use crate::message::Message;
 use crate::missing::Ids;
 use crate::names::Handles;
@@ -96,6 +96,17 @@ impl Rpc {
     /// Whether a request waits for its answer.
     pub(crate) fn has_waiting(&self) -> bool {
         self.waiting.iter().any(|waiting| !waiting.is_empty())
+    }
+
+    /// Passes the waiting requests to `take`: of a compound the operation that counts.
+    pub(crate) fn waiting(&self, take: &mut impl FnMut(&Pending)) {
+        for waiting in self.waiting.iter().flat_map(PendingTable::iter) {
+            let principal = compound::principal(&waiting.members, waiting.announced);
+            match principal.and_then(|principal| waiting.members.get(principal)) {
+                Some(member) => take(&member.pending(&waiting.pending, true)),
+                None => take(&waiting.pending),
+            }
+        }
     }
 
     /// The connection has ended: the waiting requests were not answered.

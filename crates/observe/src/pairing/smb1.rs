@@ -133,6 +133,12 @@ impl Smb1 {
         !self.waiting.is_empty()
     }
 
+    /// Passes the requests without any part of an answer to `take`.
+    pub(crate) fn waiting(&self, take: &mut impl FnMut(&Pending)) {
+        let exchanges = self.waiting.iter().filter(|exchange| !exchange.has_answer());
+        exchanges.flat_map(Exchange::rows).for_each(|row| take(&row.pending));
+    }
+
     /// The connection has ended: the waiting requests were not answered, or not completely.
     pub fn end<S: Sink>(&mut self, link: &ConnectionContext, output: &mut Output<S>) {
         for (_, exchange) in self.waiting.drain() {

@@ -59,6 +59,11 @@ pub struct Smb2Shared {
 }
 
 impl Smb2Shared {
+    /// Passes the requests that have only an interim answer to `take`, with their connections as they were then.
+    pub(crate) fn waiting(&self, take: impl FnMut(&ConnectionContext, &Pending)) {
+        self.asynchronous.waiting(take);
+    }
+
     /// The capture has ended, and its connections end now.
     pub(crate) fn give_back(&mut self) {
         self.asynchronous.give_back();
@@ -195,6 +200,11 @@ impl Smb2 {
     /// Whether a request waits for its answer.
     pub(crate) fn has_waiting(&self) -> bool {
         !self.waiting.is_empty() || self.sealed.has_waiting()
+    }
+
+    /// Passes the requests without any answer to `take`; those with an interim answer are in [`Smb2Shared`].
+    pub(crate) fn waiting(&self, take: &mut impl FnMut(&Pending)) {
+        self.waiting.iter().for_each(|waiting| take(&waiting.pending));
     }
 
     /// The connection has ended: what still waits was not answered.

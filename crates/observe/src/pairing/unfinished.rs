@@ -1,8 +1,9 @@
 //! Requests that still waited for a response when their connection or the capture ended.
 
-use plimsoll_model::{Coverage, Protocol, Unfinished, WaitEnd};
+use plimsoll_model::{Coverage, Protocol, Transaction, Unfinished, WaitEnd};
 use serde::{Deserialize, Serialize};
 
+use super::output::transaction;
 use super::{ConnectionContext, Pending};
 
 /// Procedures after which a server may end the connection instead of responding.
@@ -16,37 +17,11 @@ pub(crate) struct UnfinishedOnes {
 
 impl UnfinishedOnes {
     /// Takes a request that was not answered. Its connection has ended.
-    pub(super) fn unanswered(&mut self, link: &ConnectionContext, request: &Pending) {
-        let (from, back) = (usize::from(request.direction), usize::from(1 - request.direction));
-        let (end, end_ns) = match link.closed {
-            Some((direction, at_ns)) if direction == back => (WaitEnd::Server, at_ns),
-            Some((_, at_ns)) => (WaitEnd::Client, at_ns),
-            None => (WaitEnd::Capture, i64::MAX),
-        };
-        // Of an SMB2 compound the first member counts, of an NFSv4 compound the main operation.
-        let row = request.procedure.row();
-        let is_counted =
-            request.counted && (row.protocol == Protocol::Nfs4 || request.compound_position.is_none_or(|at| at == 0));
-        let is_lost = link.datagrams || link.holes[back] != request.holes[back] || request.last.is_none();
-        let sent_ns = request.first.time_ns;
-        if !is_counted || is_lost || sent_ns > end_ns || request.long_lived || LAST.contains(&row.name) {
-            return;
-        }
-        let found = Unfinished {
-            server: link.ends[back],
-            client: link.ends[from].ip,
-            end,
-            end_ns,
-            requests: 1,
-            first_ns: sent_ns,
-            last_ns: sent_ns,
-            procedure: request.procedure,
-            share: request.share,
-            path: request.path,
-        };
+    pub(crate) fn unanswered(&mut self, link: &ConnectionContext, request: &Pending) {
+        let Some(found) = unfinished(link, request) else { return };
         let has_room = self.all.len() < Coverage::UNFINISHED;
         // All requests of a connection come one after the other.
-        match self.all.last_mut().filter(|(connection, one)| *connection == link.connection && one.end == end) {
+        match self.all.last_mut().filter(|(connection, one)| *connection == link.connection && one.end == found.end) {
             Some((_, one)) => one.add(&found),
             None if has_room => self.all.push((link.connection, found)),
             None => {}
@@ -60,4 +35,45 @@ impl UnfinishedOnes {
         all.sort_by_key(|one| (one.end_ns, one.client));
         all
     }
+}
+
+/// A request without an answer, unless it is not counted, waits by design, or its answer may have been lost.
+fn unfinished(link: &ConnectionContext, request: &Pending) -> Option<Unfinished> {
+    let (from, back) = (usize::from(request.direction), usize::from(1 - request.direction));
+    let (end, end_ns) = match link.closed {
+        Some((direction, at_ns)) if direction == back => (WaitEnd::Server, at_ns),
+        Some((_, at_ns)) => (WaitEnd::Client, at_ns),
+        None => (WaitEnd::Capture, i64::MAX),
+    };
+    // Of an SMB2 compound the first member counts, of an NFSv4 compound the main operation.
+    let row = request.procedure.row();
+    let is_counted =
+        request.counted && (row.protocol == Protocol::Nfs4 || request.compound_position.is_none_or(|at| at == 0));
+    let sent_ns = request.first.time_ns;
+    let waits = !request.long_lived && !is_lost(link, request) && sent_ns <= end_ns && !LAST.contains(&row.name);
+    (is_counted && waits).then(|| Unfinished {
+        server: link.ends[back],
+        client: link.ends[from].ip,
+        end,
+        end_ns,
+        requests: 1,
+        first_ns: sent_ns,
+        last_ns: sent_ns,
+        procedure: request.procedure,
+        share: request.share,
+        path: request.path,
+    })
+}
+
+/// Whether the capture may have lost a part of the request, or the answer.
+fn is_lost(link: &ConnectionContext, request: &Pending) -> bool {
+    let back = usize::from(1 - request.direction);
+    link.datagrams || link.holes[back] != request.holes[back] || request.last.is_none()
+}
+
+/// A request that waits now, as a transaction without an answer, unless it waits by design or its answer may have been lost.
+pub(crate) fn waiting(link: &ConnectionContext, request: &Pending) -> Option<Transaction> {
+    let is_last = LAST.contains(&request.procedure.row().name);
+    let waits = request.counted && !request.long_lived && !is_last && !is_lost(link, request);
+    waits.then(|| transaction(link, None, request, None))
 }

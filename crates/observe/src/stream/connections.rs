@@ -220,6 +220,11 @@ impl<C: Serialize + DeserializeOwned> Connections<C> {
         self.last = Last::default();
     }
 
+    /// The connections that are not packed: those with a packet lately.
+    pub fn unpacked(&self) -> impl Iterator<Item = &C> {
+        self.entries.iter().filter_map(|entry| entry.stored.unpacked())
+    }
+
     /// How many connections are packed, and the bytes that they take.
     pub fn packed(&self) -> (usize, usize) {
         let sizes = self.entries.iter().filter_map(|entry| entry.stored.packed_len());

@@ -15,6 +15,7 @@ mod hand_over;
 mod hostile;
 mod lease_breaks;
 mod loss;
+mod now;
 mod oracle;
 mod pairing_model;
 mod portmap;

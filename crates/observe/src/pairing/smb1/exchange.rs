@@ -40,6 +40,11 @@ impl Exchange {
         std::iter::once(&self.first).chain(&self.rest)
     }
 
+    /// Whether a part of the answer has come.
+    pub(super) fn has_answer(&self) -> bool {
+        self.answer.is_some()
+    }
+
     /// Whether this is a request with a command that an answer in `direction` may be for.
     pub(super) fn awaits(&self, command: u8, direction: usize) -> bool {
         self.first.command == command && usize::from(self.first.pending.direction) != direction

@@ -6,7 +6,7 @@ use plimsoll_model::{Endpoint, Sink};
 use serde::{Deserialize, Serialize};
 
 use super::Waiting;
-use crate::pairing::{ConnectionContext, Output};
+use crate::pairing::{ConnectionContext, Output, Pending};
 
 /// Requests with an interim answer waiting at once over all connections, at most.
 const ASYNC_MAX: usize = 65_536;
@@ -52,6 +52,11 @@ impl Asynchronous {
         for (link, waiting) in all {
             output.unanswered(&link, waiting.id, &waiting.pending);
         }
+    }
+
+    /// Passes all requests to `take`, with their connections as they were at the interim answer.
+    pub(super) fn waiting(&self, mut take: impl FnMut(&ConnectionContext, &Pending)) {
+        self.pending.values().flatten().for_each(|(link, waiting)| take(link, &waiting.pending));
     }
 
     /// Whether there is room for one more request with this key. The limit per key prevents crafted input from making every lookup scan a

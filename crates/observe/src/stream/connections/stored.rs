@@ -71,6 +71,14 @@ impl<C: Serialize + DeserializeOwned> Stored<C> {
         }
     }
 
+    /// The connection, unless it is packed.
+    pub(super) fn unpacked(&self) -> Option<&C> {
+        match self {
+            Self::Open(connection) => Some(connection),
+            Self::Packed(_) => None,
+        }
+    }
+
     /// The bytes of a packed one.
     pub(super) fn packed_len(&self) -> Option<usize> {
         match self {

@@ -1,0 +1,66 @@
+//! The requests that wait for a response while the capture goes on, for live views.
+
+use std::collections::HashMap;
+
+use plimsoll_model::{Names, Sink, Transaction, Unfinished};
+
+use super::{IDLE_NS, Observer};
+use crate::connection::Connection;
+use crate::pairing::smb2::Smb2Shared;
+use crate::pairing::{ConnectionContext, Pending, UnfinishedOnes, waiting};
+use crate::stream::Connections;
+
+impl<S: Sink> Observer<S> {
+    /// Passes each request that waits for a response at `now_ns` to `take`, as a transaction without a response. Requests that wait by
+    /// design (CHANGE_NOTIFY, blocking locks) are not among them, nor are those whose response the capture may have lost or cannot
+    /// contain (UDP, connections with only one captured direction). A client without a packet for [`IDLE_NS`] does not wait any more:
+    /// clients that do keep their connection alive.
+    pub fn waiting(&mut self, now_ns: i64, mut take: impl FnMut(&mut S, &Names, &Transaction)) {
+        let output = &mut self.shared.output;
+        each(&self.connections, &self.shared.smb2, now_ns, |link, request| {
+            if let Some(transaction) = waiting(link, request) {
+                take(&mut output.sink, &output.names, &transaction);
+            }
+        });
+    }
+
+    /// The same, as a capture that ended now would list them.
+    pub fn unfinished(&self, now_ns: i64) -> Vec<Unfinished> {
+        let mut all = UnfinishedOnes::default();
+        each(&self.connections, &self.shared.smb2, now_ns, |link, request| all.unanswered(link, request));
+        all.finish(now_ns)
+    }
+
+    /// The time of the latest packet, ns since the Unix epoch, without packets whose time is damaged.
+    #[inline]
+    pub fn time_ns(&self) -> Option<i64> {
+        self.gate.last_ns()
+    }
+
+    /// The capture went on until this time, with or without packets, ns since the Unix epoch. To be called before [`Observer::finish`]:
+    /// requests without a response waited until then.
+    pub fn captured_until(&mut self, ns: i64) {
+        self.until_ns = Some(ns);
+    }
+}
+
+fn each(
+    connections: &Connections<Connection>,
+    smb2: &Smb2Shared,
+    now_ns: i64,
+    mut take: impl FnMut(&ConnectionContext, &Pending),
+) {
+    let since_ns = now_ns.saturating_sub(IDLE_NS);
+    let mut links = HashMap::new();
+    for connection in connections.unpacked().filter(|connection| connection.is_alive(since_ns)) {
+        let link = connection.link();
+        links.insert(link.connection, link);
+        connection.paired.pairing.waiting(|request| take(link, request));
+    }
+    // Their connections know the losses since the interim answer.
+    smb2.waiting(|then, request| {
+        if let Some(link) = links.get(&then.connection) {
+            take(link, request);
+        }
+    });
+}

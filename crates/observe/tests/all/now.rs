@@ -1,0 +1,108 @@
+//! The requests that wait after any packet are those whose response comes later, or never.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use plimsoll_model::{Names, Sink, Transaction};
+use plimsoll_observe::capture::{Captures, Frame, Input};
+use plimsoll_observe::{Observed, Observer};
+use plimsoll_testkit::{Link, Side, Tcp, Traffic, rpc};
+
+/// The place of a request: its connection, its first frame, and the place in its compound.
+type Request = (u32, u64, Option<u16>);
+
+#[derive(Default)]
+struct Rows(Vec<Transaction>);
+
+impl Sink for Rows {
+    fn transaction(&mut self, t: &Transaction, _names: &Names) {
+        self.0.push(t.clone());
+    }
+}
+
+fn place(t: &Transaction) -> Request {
+    (t.connection, t.frames.request_first.map_or(0, u64::from), t.compound_position)
+}
+
+/// Requests that wait after each frame, and all transactions at the end.
+fn read(capture: &Path) -> (Vec<BTreeSet<Request>>, Vec<Transaction>) {
+    let mut captures = Captures::open(vec![Input::File(capture.to_owned())]).unwrap();
+    let (mut observer, mut waiting) = (Observer::new(Rows::default()), vec![BTreeSet::new()]);
+    while let Some(frame) = captures.next().unwrap() {
+        observer.frame(&frame);
+        let mut now = BTreeSet::new();
+        observer.waiting(frame.time_ns.unwrap(), |_, _, t| assert!(now.insert(place(t)), "twice: {t:?}"));
+        waiting.push(now);
+    }
+    (waiting, observer.finish().sink.0)
+}
+
+#[test]
+fn what_waits_is_what_is_answered_later() {
+    for name in ["nfs-ganesha", "smb2-samba"] {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures");
+        let (waiting, rows) = read(&root.join(name).join("capture.pcap.zst"));
+        let mut checked = 0;
+        for t in rows.iter().filter(|t| t.counted && !t.long_lived) {
+            let (Some(sent), Some(answered)) = (t.frames.request_last, t.frames.response_last) else { continue };
+            // Of several packets in one frame the last one counts.
+            let (sent, answered) = (u64::from(sent) as usize, u64::from(answered) as usize);
+            for (at, now) in waiting.iter().enumerate() {
+                let waits = (sent..answered).contains(&at);
+                let is_last = ["LOGOFF", "TREE_DISCONNECT"].contains(&t.procedure.row().name);
+                assert_eq!(now.contains(&place(t)), waits && !is_last, "{name}, after frame {at}: {t:?}");
+            }
+            checked += answered - sent;
+        }
+        assert!(checked > 100, "{name}: {checked}");
+    }
+}
+
+/// A client that sends three calls, of which the server answers the first.
+fn hanging(answers: bool) -> Traffic {
+    let mut traffic = Traffic::new(Link::Ethernet);
+    traffic.step_ns = 1_000_000;
+    let mut tcp = Tcp::between_ports(700, 2049);
+    if answers {
+        traffic.all(&tcp.handshake());
+    }
+    for xid in 1..=3 {
+        traffic.send(&mut tcp, Side::Client, &rpc::record(&rpc::getattr(xid, b"root")));
+        if answers && xid == 1 {
+            traffic.send(&mut tcp, Side::Server, &rpc::record(&rpc::reply(xid, &rpc::words(&[0]))));
+        }
+    }
+    traffic
+}
+
+/// How many requests wait some time after the last packet, and the age of the unfinished ones at the end if the capture ends then, ns.
+fn at_the_end(traffic: &Traffic, later_ns: i64) -> (usize, Vec<u64>) {
+    let bytes = traffic.pcap();
+    let scratch = plimsoll_testkit::servers::Scratch::new("now");
+    let path = scratch.path().join("now.pcap");
+    std::fs::write(&path, bytes).unwrap();
+    let mut captures = Captures::open(vec![Input::File(path)]).unwrap();
+    let mut observer = Observer::new(Rows::default());
+    let mut last_ns = 0;
+    while let Some(frame) = captures.next().unwrap() {
+        let Frame { time_ns, .. } = frame;
+        last_ns = time_ns.unwrap();
+        observer.frame(&frame);
+    }
+    let (now_ns, mut count) = (last_ns + later_ns, 0);
+    observer.waiting(now_ns, |_, _, _| count += 1);
+    let unfinished = observer.unfinished(now_ns);
+    observer.captured_until(now_ns);
+    let Observed { coverage, .. } = observer.finish();
+    if count > 0 {
+        assert_eq!(unfinished, coverage.unfinished);
+    }
+    (count, coverage.unfinished.iter().map(|one| one.end_ns.abs_diff(last_ns)).collect())
+}
+
+#[test]
+fn a_capture_that_goes_on_knows_how_long_requests_waited() {
+    assert_eq!(at_the_end(&hanging(true), 19_000_000_000), (2, vec![19_000_000_000]));
+    assert_eq!(at_the_end(&hanging(true), 200_000_000_000).0, 0, "a client that is gone");
+    assert_eq!(at_the_end(&hanging(false), 19_000_000_000).0, 0, "one direction");
+}
