@@ -32,10 +32,11 @@ impl DiagnosisSoFar {
             return;
         }
         self.due = now + EVERY;
+        let unfinished = observer.unfinished(now_ns);
         let (sinks, names) = observer.sink();
         let ((statistics, _), live) = &mut sinks.sink;
         let first_ns = live.as_ref().and_then(|live| live.0.seconds().next()).map(|second| second.start_ns());
-        let coverage = Coverage { first_ns, last_ns: Some(now_ns), ..Coverage::default() };
+        let coverage = Coverage { first_ns, last_ns: Some(now_ns), unfinished, ..Coverage::default() };
         let findings = Findings::collect(statistics.settled(), &coverage, names, self.source.clone(), status_name);
         let first = findings.diagnosis.statements.into_iter().next();
         self.text = first.map(|statement| format!("So far: {}", statement.text));

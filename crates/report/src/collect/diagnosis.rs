@@ -15,6 +15,7 @@ mod few;
 mod found;
 mod habits;
 mod handshakes;
+mod hanging;
 mod leases;
 mod locks;
 mod name_service;
@@ -51,9 +52,13 @@ pub(super) fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
     let findings = evidence.findings;
     let waited_s = evidence.waited_s();
     let operations = operations::by_operation(&findings.operations);
-    let Some(first) = operations.first().filter(|_| waited_s > 0.0 && findings.validity.verdict != Verdict::Invalid)
-    else {
+    if findings.validity.verdict == Verdict::Invalid {
         return Diagnosis::default();
+    }
+    let Some(first) = operations.first().filter(|_| waited_s > 0.0) else {
+        // Nobody waited for a response that came: maybe because none did.
+        let statements = hanging::hanging(evidence, waited_s).map(|found| found.statement).into_iter().collect();
+        return Diagnosis { statements, ..Diagnosis::default() };
     };
     let mut found = found(evidence, waited_s);
     found.sort_by(|a, b| b.rank().0.cmp(&a.rank().0).then(b.rank().1.total_cmp(&a.rank().1)));
@@ -177,7 +182,8 @@ fn beside_the_server(evidence: &Evidence<'_>, waited_s: f64) -> (Vec<Found>, boo
     found.extend(black_hole);
     let unanswered = unanswered::unanswered(evidence, waited_s);
     // If nothing comes back from the server, no request gets a response.
-    found.extend(unfinished::no_response(evidence, waited_s).filter(|_| unanswered.is_none()));
+    let no_response = unfinished::no_response(evidence, waited_s);
+    found.extend(no_response.into_iter().chain(hanging::hanging(evidence, waited_s)).filter(|_| unanswered.is_none()));
     // A server that is away does not let clients connect either.
     let is_away = unanswered.is_some() || found.iter().any(|one| one.statement.rule == Rule::Restart);
     found.extend(unopened::unopened(evidence, waited_s).filter(|_| !is_away));

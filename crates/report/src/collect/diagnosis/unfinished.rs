@@ -18,9 +18,9 @@ const PART: f64 = 0.1;
 /// From this part of the connections on, what they have in common is said.
 const NEARLY_ALL: f64 = 0.75;
 /// Minimum time without a response, ns: of what has no answer by then, users and programs give up.
-const LONG_NS: i64 = 10_000_000_000;
+pub(super) const LONG_NS: i64 = 10_000_000_000;
 /// If the server answered other requests so long afterwards, it was not silent, ns.
-const AFTER_NS: i64 = 1_000_000_000;
+pub(super) const AFTER_NS: i64 = 1_000_000_000;
 
 /// A server that ends connections while requests wait.
 pub(super) fn cut_off(evidence: &Evidence<'_>) -> Option<Found> {
@@ -60,7 +60,7 @@ pub(super) fn cut_off(evidence: &Evidence<'_>) -> Option<Found> {
 }
 
 /// The connections with such an end; `None` where requests may be left out, or responses.
-fn ended_by<'e>(evidence: &Evidence<'e>, end: WaitEnd) -> Option<Vec<&'e Unfinished>> {
+pub(super) fn ended_by<'e>(evidence: &Evidence<'e>, end: WaitEnd) -> Option<Vec<&'e Unfinished>> {
     let coverage = evidence.coverage;
     let is_whole = evidence.findings.source.filters.is_empty() && coverage.one_sided == 0;
     is_whole.then(|| coverage.unfinished.iter().filter(|one| one.end == end).collect())
@@ -76,7 +76,7 @@ fn is_one_restart(evidence: &Evidence<'_>, cuts: &[&Unfinished]) -> bool {
 }
 
 /// What the last request of nearly all these connections has in common: the file, or the procedure.
-fn in_common(evidence: &Evidence<'_>, cuts: &[&Unfinished]) -> String {
+pub(super) fn in_common(evidence: &Evidence<'_>, cuts: &[&Unfinished]) -> String {
     let all = cuts.len();
     let is_most = |count: usize| count as f64 >= NEARLY_ALL * all as f64;
     let said = |count: usize, what: String| match (all, count) {
@@ -105,7 +105,7 @@ fn in_common(evidence: &Evidence<'_>, cuts: &[&Unfinished]) -> String {
 /// Requests to which a server does not respond, though it responds to others.
 pub(super) fn no_response(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let ends = [WaitEnd::Client, WaitEnd::Capture].into_iter().filter_map(|end| ended_by(evidence, end));
-    let is_long = |one: &&Unfinished| one.end_ns.saturating_sub(one.first_ns) >= LONG_NS && is_for_data(one);
+    let is_long = |one: &&Unfinished| one.end_ns.saturating_sub(one.first_ns) >= LONG_NS && is_for_data(one, false);
     let answered_later = |one: &&Unfinished| {
         let places = evidence.tallies.map(|tallies| tallies.places()).unwrap_or_default();
         let later_ns = one.first_ns.saturating_add(AFTER_NS);
@@ -134,8 +134,10 @@ pub(super) fn no_response(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
     Some(found.look(first.procedure.row().operation.label(), "path").inferred())
 }
 
-/// Whether the server should respond at once: pipes, locks and notifications may wait for something.
-fn is_for_data(one: &Unfinished) -> bool {
-    const WAITING: [Operation; 4] = [Operation::Control, Operation::Lock, Operation::Session, Operation::Notify];
-    !WAITING.contains(&one.procedure.row().operation)
+/// Whether the server should respond at once: pipes, locks and notifications may wait for something. The requests that set up a session may
+/// wait for another server, which a server that responds to nobody does not do.
+pub(super) fn is_for_data(one: &Unfinished, or_session: bool) -> bool {
+    const WAITING: [Operation; 3] = [Operation::Control, Operation::Lock, Operation::Notify];
+    let operation = one.procedure.row().operation;
+    !WAITING.contains(&operation) && (or_session || operation != Operation::Session)
 }

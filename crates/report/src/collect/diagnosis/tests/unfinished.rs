@@ -97,7 +97,35 @@ fn a_request_at_the_end_of_the_capture_waits_for_its_response() {
     let mut pipe = without_response(WaitEnd::Capture, &[("srvsvc", 1, 12)]);
     pipe.coverage.unfinished[0].procedure = plimsoll_model::Procedure::of(plimsoll_model::Protocol::Smb2, 11);
     assert!(!pipe.rules().contains(&Rule::NoResponse), "a pipe");
+}
+
+#[test]
+fn a_server_that_responds_to_nobody_any_more_is_said_with_its_last_response() {
+    let text = without_response(WaitEnd::Capture, &[("a", 12, 30), ("b", 13, 30)]).first(Rule::NoResponse);
+    assert!(
+        text.starts_with(
+            "Server 10.0.1.49:445 does not respond: 2 requests of client 10.0.0.2 got no response for up to 18.0 s. The first of them was sent at 2023-11-14 22:13:32 UTC; the last response of this server came at 2023-11-14 22:13:3"
+        ),
+        "{text}"
+    );
     let mut other = without_response(WaitEnd::Capture, &[("a", 1, 12)]);
     other.coverage.unfinished[0].server.port = 446;
-    assert!(!other.rules().contains(&Rule::NoResponse), "a server without any response");
+    let text = other.first(Rule::NoResponse);
+    assert!(text.contains("the capture has no response of this server at all."), "{text}");
+}
+
+#[test]
+fn a_capture_that_ends_while_requests_wait_does_not_show_a_server_that_hangs() {
+    assert!(!without_response(WaitEnd::Capture, &[("a", 12, 13)]).rules().contains(&Rule::NoResponse), "1 s");
+    let mut slow = without_response(WaitEnd::Capture, &[("a", 13, 18)]);
+    slow.request(read(), 3, DATA, "slow", 6 * SECOND);
+    assert!(!slow.rules().contains(&Rule::NoResponse), "others took as long");
+    for (what, command) in [("a blocking lock", 10), ("a change notification", 15), ("a pipe", 11)] {
+        let mut waits = without_response(WaitEnd::Capture, &[("a", 12, 30)]);
+        waits.coverage.unfinished[0].procedure = plimsoll_model::Procedure::of(plimsoll_model::Protocol::Smb2, command);
+        assert!(!waits.rules().contains(&Rule::NoResponse), "{what}");
+    }
+    let mut one_sided = without_response(WaitEnd::Capture, &[("a", 12, 30)]);
+    one_sided.coverage.one_sided = 1;
+    assert!(!one_sided.rules().contains(&Rule::NoResponse), "one direction");
 }

@@ -1,0 +1,89 @@
+//! A server that sends no response any more.
+
+use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
+
+use plimsoll_model::{Coverage, Endpoint, Unfinished, WaitEnd};
+
+use super::super::counts::plural;
+use super::unfinished::{AFTER_NS, LONG_NS, ended_by, in_common, is_for_data};
+use super::{CAUSE_SHARE, Evidence, Found, Kind, clients, percent};
+use crate::findings::Rule;
+use crate::instant;
+use crate::text::duration;
+
+/// Minimum time without a response, ns: captures end while requests wait, and a disk needs a second or two to start.
+const LEAST_NS: u64 = 2_000_000_000;
+
+/// The requests that a server left without a response, and its last response before them.
+struct Hang<'e> {
+    server: Endpoint,
+    requests: Vec<&'e Unfinished>,
+    last_response_ns: Option<i64>,
+}
+
+impl Hang<'_> {
+    fn longest_ns(&self) -> u64 {
+        self.requests.iter().map(|one| one.end_ns.abs_diff(one.first_ns)).max().unwrap_or(0)
+    }
+
+    /// A lower bound: of several requests of a connection, only the first one counts.
+    fn waited_s(&self) -> f64 {
+        self.requests.iter().map(|one| one.end_ns.abs_diff(one.first_ns) as f64 / 1e9).sum()
+    }
+}
+
+/// The server whose clients waited longest for responses that never came, while it sent none to anybody.
+pub(super) fn hanging(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
+    let hang = hangs(evidence)?.into_iter().max_by(|a, b| a.waited_s().total_cmp(&b.waited_s()))?;
+    let (longest, wait_s) = (hang.longest_ns(), hang.waited_s());
+    let share = wait_s / (wait_s + waited_s);
+    if longest < LEAST_NS || !is_unusual(evidence, longest) || share < CAUSE_SHARE {
+        return None;
+    }
+    let first = hang.requests.iter().min_by_key(|one| one.first_ns)?;
+    let concerned: BTreeSet<IpAddr> = hang.requests.iter().map(|one| one.client).collect();
+    let requests: u64 = hang.requests.iter().map(|one| one.requests).sum();
+    // Further connections are not listed.
+    let at_least = if evidence.coverage.unfinished.len() >= Coverage::UNFINISHED { "at least " } else { "" };
+    let text = format!(
+        "Server {server} does not respond: {at_least}{requests} of {clients} got no response for up to {longest}. The first of them was \
+        sent at {first}{last_response}.{in_common} Response times do not include this wait; if they did, it would be {share} of all \
+        time waited. Check whether the server's process hangs, or waits for its disks.",
+        server = hang.server,
+        requests = plural(requests, "request"),
+        clients = clients::named(evidence, &concerned),
+        longest = duration(longest as f64 / 1e9),
+        first = instant::second(first.first_ns),
+        last_response = match hang.last_response_ns {
+            Some(ns) => format!("; the last response of this server came at {}", instant::second(ns)),
+            None => "; the capture has no response of this server at all".to_owned(),
+        },
+        in_common = in_common(evidence, &hang.requests),
+        share = percent(share),
+    );
+    let found = Found::new(Kind::Trouble, Rule::NoResponse, None, text).explaining(share);
+    Some(found.look(first.procedure.row().operation.label(), "path").inferred())
+}
+
+/// By server: the requests without a response, if the server did not respond to later ones either.
+fn hangs<'e>(evidence: &Evidence<'e>) -> Option<Vec<Hang<'e>>> {
+    let ends = [WaitEnd::Client, WaitEnd::Capture].into_iter().map(|end| ended_by(evidence, end));
+    let all = ends.collect::<Option<Vec<_>>>()?.into_iter().flatten();
+    let mut servers: HashMap<Endpoint, Vec<&Unfinished>> = HashMap::new();
+    all.filter(|one| is_for_data(one, true)).for_each(|one| servers.entry(one.server).or_default().push(one));
+    let places = evidence.tallies?.places();
+    let hang = |(server, mut requests): (Endpoint, Vec<&'e Unfinished>)| {
+        let of_server = places.iter().filter(|place| place.key.server == server && place.span_ns.1 > i64::MIN);
+        let last_response_ns = of_server.map(|place| place.span_ns.1).max();
+        requests.retain(|one| last_response_ns.is_none_or(|last_ns| one.first_ns.saturating_add(AFTER_NS) > last_ns));
+        Hang { server, requests, last_response_ns }
+    };
+    Some(servers.into_iter().map(hang).filter(|hang| !hang.requests.is_empty()).collect())
+}
+
+/// Whether no request that got a response waited as long; a wait of [`LONG_NS`] is never usual.
+fn is_unusual(evidence: &Evidence<'_>, longest_ns: u64) -> bool {
+    let noted = evidence.tallies.map(|tallies| tallies.long().noted()).unwrap_or_default();
+    longest_ns >= LONG_NS.unsigned_abs() || noted.iter().all(|one| one.waited_ns < longest_ns)
+}
