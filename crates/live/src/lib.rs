@@ -20,11 +20,11 @@ use plimsoll_stats::live::Recent;
 
 pub use beside::Beside;
 pub use browser::Browser;
-pub use lines::Lines;
+pub use lines::{Lines, latest_ns};
 pub use metrics::Metrics;
 pub use pace::{LOOK, Pace};
 pub use progress_file::ProgressFile;
-pub use publish::Publish;
+pub use publish::{Listening, Publish};
 pub use run::{RunView, Wanted};
 pub use run_monitor::RunMonitor;
 pub use screen::Screen;
@@ -80,6 +80,19 @@ impl LiveView {
                 screen.view.message = Some(text);
             }
             Shown::Lines(lines) => lines.log(&text),
+        }
+    }
+
+    /// The clock of the capture was set back: all views go on at `now_ns`, and say so.
+    pub fn went_back(&mut self, now_ns: i64, text: Option<String>) {
+        if let Some(text) = text {
+            self.inform(text);
+        }
+        if let Some(browser) = &mut self.browser {
+            browser.went_back(now_ns);
+        }
+        if let Shown::Lines(lines) = &mut self.shown {
+            lines.went_back(now_ns);
         }
     }
 

@@ -1,8 +1,8 @@
 //! One line per interval on standard error, if the terminal shows no screen.
 
-use plimsoll_report::live::{LiveFigures, line};
-use plimsoll_stats::IntervalRow;
-use plimsoll_stats::live::{Recent, Second};
+use plimsoll_report::live::{LiveFigures, LiveWait, line};
+use plimsoll_stats::live::{LiveSum, Recent, Second};
+use plimsoll_stats::{IntervalRow, Key};
 
 use super::beside::Beside;
 use plimsoll_console::shell;
@@ -46,6 +46,22 @@ impl Lines {
             self.say("the interface went down; the watch continues when the interface is up again");
         }
         self.show(recent, now_ns);
+        if beside.ended {
+            self.show_rest(recent, latest_ns(now_ns));
+        }
+    }
+
+    /// The clock of the capture was set back to this time: the lines go on there.
+    pub(super) fn went_back(&mut self, now_ns: i64) {
+        self.next_ns = self.next_ns.map(|next_ns| next_ns.min(second_of(now_ns)));
+    }
+
+    /// Prints the last interval, which the end of the input cut short.
+    fn show_rest(&mut self, recent: &Recent, end_ns: i64) {
+        let Some(next_ns) = self.next_ns.filter(|&next_ns| !self.quiet && next_ns < end_ns) else { return };
+        let rest = line(&figures(recent.seconds(), next_ns, end_ns));
+        shell::note(&format!("{rest}  (only {} s)", (end_ns - next_ns) / SECOND_NS));
+        self.next_ns = Some(end_ns);
     }
 
     /// Prints all complete intervals.
@@ -66,14 +82,25 @@ impl Lines {
     }
 }
 
+/// The start of the second of an instant.
+pub(super) fn second_of(ns: i64) -> i64 {
+    ns.div_euclid(SECOND_NS) * SECOND_NS
+}
+
+/// End of the latest complete second.
+pub fn latest_ns(now_ns: i64) -> i64 {
+    second_of(now_ns - SETTLED_NS)
+}
+
 /// The figures of the seconds between two instants.
 pub(super) fn figures<'a>(seconds: impl Iterator<Item = &'a Second>, from_ns: i64, to_ns: i64) -> LiveFigures {
-    let (mut total, mut depth, mut lost_packets) = (IntervalRow::default(), 0.0, 0);
+    let (mut total, mut depth, mut lost_packets, mut waiting) = (IntervalRow::default(), 0.0, 0, None);
     let seconds = seconds.filter(|second| (from_ns..to_ns).contains(&second.start_ns()));
     for second in seconds {
         total.merge(&second.total());
         depth += second.queue_depth();
         lost_packets += second.lost_packets();
+        waiting = waiting_at_end(second);
     }
     let seconds = (to_ns - from_ns) as f64 / SECOND_NS as f64;
     LiveFigures {
@@ -81,11 +108,44 @@ pub(super) fn figures<'a>(seconds: impl Iterator<Item = &'a Second>, from_ns: i6
         seconds,
         operations: total.count,
         errors: total.errors,
-        bytes: total.payload_bytes,
+        bytes: Some(total.payload_bytes),
         p50_ns: total.percentile_ns(50.0),
         p99_ns: total.percentile_ns(99.0),
         max_ns: total.response.max_ns(),
-        queue_depth: depth / seconds,
+        queue_depth: Some(depth / seconds),
+        waiting,
         lost_packets,
     }
+}
+
+/// The figures of a part of these seconds: those that the cells do not have are unknown.
+pub(super) fn figures_within<'a>(
+    seconds: impl Iterator<Item = &'a Second>,
+    (from_ns, to_ns): (i64, i64),
+    within: &[Key],
+) -> LiveFigures {
+    let (mut sum, mut lost_packets, mut waiting) = (LiveSum::default(), 0, None);
+    for second in seconds.filter(|second| (from_ns..to_ns).contains(&second.start_ns())) {
+        sum.merge(&second.part(within));
+        lost_packets += second.lost_packets();
+        waiting = waiting_at_end(second);
+    }
+    LiveFigures {
+        from_ns,
+        seconds: (to_ns - from_ns) as f64 / SECOND_NS as f64,
+        operations: sum.count,
+        errors: sum.errors,
+        bytes: None,
+        p50_ns: sum.percentile_ns(50.0),
+        p99_ns: sum.percentile_ns(99.0),
+        max_ns: (sum.timed() > 0).then_some(sum.longest_ns()),
+        queue_depth: None,
+        waiting,
+        lost_packets,
+    }
+}
+
+fn waiting_at_end(second: &Second) -> Option<LiveWait> {
+    let end_ns = second.start_ns().saturating_add(SECOND_NS);
+    second.waited().map(|wait| LiveWait { requests: wait.requests, oldest_ns: end_ns.abs_diff(wait.since_ns) })
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use plimsoll_model::Names;
 use plimsoll_recording::LiveMetrics;
-use plimsoll_stats::live::{LiveLosses, Totals};
+use plimsoll_stats::live::{LiveLosses, Totals, WaitingNow};
 
 use super::http::{self, Answer, Request, Response, Site, Status};
 
@@ -19,15 +19,16 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// The metrics of a watch.
 pub struct Metrics {
     input: String,
+    filters: String,
     text: Arc<OnDemand>,
 }
 
 impl Metrics {
     /// Starts to answer requests on this listener.
-    pub(super) fn start(listener: TcpListener, allow_remote: bool, input: String) -> Self {
+    pub(super) fn start(listener: TcpListener, allow_remote: bool, (input, filters): (String, String)) -> Self {
         let text = Arc::new(OnDemand::default());
         http::start(listener, allow_remote, Arc::clone(&text) as Arc<dyn Site>);
-        Self { input, text }
+        Self { input, filters, text }
     }
 
     /// Whether a reader waits for a text.
@@ -35,15 +36,22 @@ impl Metrics {
         self.text.is_wanted()
     }
 
-    /// Makes a new text if a reader waits for one.
-    pub fn look(&self, totals: &Totals, names: &Names, losses: Option<LiveLosses>) {
+    /// Makes a new text if a reader waits for one. `waiting`: the requests without a response at an instant, ns since the Unix epoch.
+    pub fn look(
+        &self,
+        totals: &Totals,
+        names: &Names,
+        losses: Option<LiveLosses>,
+        waiting: Option<(&WaitingNow, i64)>,
+    ) {
         if !self.text.is_wanted() {
             return;
         }
         let tool = concat!("plimsoll ", env!("CARGO_PKG_VERSION"));
         let mut text = Vec::new();
         // Writing to memory cannot fail.
-        let _ = LiveMetrics { tool, input: &self.input, totals, names, losses }.write(&mut text);
+        let _ = LiveMetrics { tool, input: &self.input, filters: &self.filters, totals, names, losses, waiting }
+            .write(&mut text);
         self.text.put(text.into());
     }
 }

@@ -6,6 +6,11 @@ use std::time::{Duration, Instant};
 const FRAMES: u32 = 256;
 /// Interval between two updates of the views.
 pub const LOOK: Duration = Duration::from_millis(100);
+/// A packet this much earlier than the latest one shows that the clock of the capture was set back, ns. Packets of several queues or files
+/// are out of order by less.
+const BACK_NS: i64 = 5_000_000_000;
+/// In a file, the time of the capture passes faster: it is looked at this often, ns, and before a pause of this length.
+const LOOK_NS: i64 = 5_000_000_000;
 /// If the last read is longer ago than this, this process did not run in the meantime, so there may be new packets.
 const STOPPED: Duration = Duration::from_millis(250);
 
@@ -17,12 +22,14 @@ pub struct Pace {
     /// The time of the latest packet, ns since the Unix epoch, and the time at which it was read (until the next update: an estimate).
     latest: Option<(i64, Instant)>,
     latest_ns: Option<i64>,
+    /// The time of the capture at the last update, ns since the Unix epoch.
+    looked_ns: Option<i64>,
     /// Latest time at which the input was asked for packets.
     asked: Instant,
     /// Time up to which all packets were read.
     read_to: Instant,
-    /// The input has ended, so the clock stands still.
-    ended: bool,
+    /// The time of the capture at the end of the input, where the clock stands still.
+    ended: Option<Option<i64>>,
 }
 
 /// Time by which the clock continues after the last packet of an input or a run that has ended, ns, so that the last second becomes complete.
@@ -33,22 +40,72 @@ impl Pace {
     pub fn new(duration: Option<Duration>) -> Self {
         let now = Instant::now();
         let over = duration.and_then(|duration| now.checked_add(duration));
-        Self { frames: 0, next: now, over, latest: None, latest_ns: None, asked: now, read_to: now, ended: false }
+        Self {
+            frames: 0,
+            next: now,
+            over,
+            latest: None,
+            latest_ns: None,
+            looked_ns: None,
+            asked: now,
+            read_to: now,
+            ended: None,
+        }
     }
 
-    /// Notes a packet with this timestamp.
+    /// Notes the time of the latest packet. Returns by how much the clock of the capture was set back, ns, if it was.
     #[inline]
-    pub fn frame(&mut self, time_ns: Option<i64>) {
-        self.latest_ns = time_ns.max(self.latest_ns);
+    pub fn frame(&mut self, time_ns: Option<i64>) -> Option<u64> {
+        if time_ns >= self.latest_ns {
+            self.latest_ns = time_ns;
+            return None;
+        }
+        self.earlier(time_ns?)
+    }
+
+    #[cold]
+    fn earlier(&mut self, time_ns: i64) -> Option<u64> {
+        let back_ns = self.latest_ns?.abs_diff(time_ns);
+        if back_ns <= BACK_NS.unsigned_abs() {
+            return None;
+        }
+        (self.latest_ns, self.looked_ns) = (Some(time_ns), Some(time_ns));
+        self.latest = Some((time_ns, Instant::now()));
+        Some(back_ns)
+    }
+
+    /// Whether an update is due before a packet with this timestamp: in a file it follows a pause, after which the seconds before may no
+    /// longer be stored.
+    #[inline]
+    pub fn is_due_before(&mut self, time_ns: Option<i64>) -> bool {
+        let Some((time_ns, latest_ns)) = time_ns.zip(self.latest_ns) else { return false };
+        time_ns.saturating_sub(latest_ns) > LOOK_NS && self.pauses(latest_ns)
+    }
+
+    #[cold]
+    fn pauses(&mut self, latest_ns: i64) -> bool {
+        let end_ns = latest_ns.saturating_add(BEHIND_NS);
+        // The time of a live capture has passed already.
+        let is_new = self.now_ns() < Some(end_ns);
+        if is_new {
+            (self.latest_ns, self.looked_ns) = (Some(end_ns), Some(end_ns));
+            self.latest = Some((end_ns, Instant::now()));
+        }
+        is_new
     }
 
     /// Whether an update is due, after a packet.
     #[inline]
     pub fn is_due_after_frame(&mut self) -> bool {
         self.frames += 1;
-        self.frames.is_multiple_of(FRAMES) && {
+        let has_passed =
+            self.latest_ns.zip(self.looked_ns).is_some_and(|(latest, looked)| latest.saturating_sub(looked) > LOOK_NS);
+        (has_passed || self.frames.is_multiple_of(FRAMES)) && {
             let now = Instant::now();
             (self.asked, self.read_to) = (now, now);
+            if has_passed {
+                self.next = now;
+            }
             self.is_due_at(now)
         }
     }
@@ -73,14 +130,14 @@ impl Pace {
         if now < self.next {
             return false;
         }
-        self.next = now + LOOK;
+        (self.next, self.looked_ns) = (now + LOOK, self.latest_ns);
         true
     }
 
     /// Current time of the capturing machine, ns since the Unix epoch. It continues while no packets arrive.
     pub fn now_ns(&self) -> Option<i64> {
-        if self.ended {
-            return Some(self.latest_ns?.saturating_add(BEHIND_NS));
+        if let Some(ended) = self.ended {
+            return ended;
         }
         let (latest_ns, read) = self.latest?;
         let since = i64::try_from(self.read_to.saturating_duration_since(read).as_nanos()).unwrap_or(i64::MAX);
@@ -89,7 +146,8 @@ impl Pace {
 
     /// Notes the end of the input.
     pub fn end(&mut self) {
-        self.ended = true;
+        let behind_ns = self.latest_ns.map(|latest_ns| latest_ns.saturating_add(BEHIND_NS));
+        self.ended = Some(behind_ns.max(self.now_ns()));
     }
 
     /// Whether --duration has passed.
@@ -124,5 +182,39 @@ mod tests {
         assert!(pace.is_due_when_idle_at(at(3_500)), "stopped again, and a packet came before the input was empty");
         assert!(pace.is_due_when_idle_at(at(3_600)));
         assert_eq!(pace.now_ns(), Some(3_000_000_000));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_goes_on_there() {
+        let mut pace = Pace::new(None);
+        let hour = 3_600_000_000_000;
+        assert_eq!([None, Some(hour), Some(hour + 1), Some(hour + 1 - BACK_NS)].map(|ns| pace.frame(ns)), [None; 4]);
+        assert_eq!(pace.now_ns().max(pace.latest_ns), Some(hour + 1), "a packet that is only late");
+        assert_eq!(pace.frame(Some(1)), Some(3_600_000_000_000), "one packet, or all from now on");
+        assert_eq!((pace.latest_ns, pace.frame(Some(2))), (Some(1), None));
+    }
+
+    #[test]
+    fn the_time_of_a_file_is_looked_at_often_and_before_a_pause() {
+        let mut pace = Pace::new(None);
+        let mut looks = 0;
+        for second in 0..100 {
+            let time_ns = Some(second * 1_000_000_000);
+            assert!(!pace.is_due_before(time_ns));
+            pace.frame(time_ns);
+            if second == 0 {
+                assert!(pace.is_due_when_idle_at(pace.asked));
+            }
+            looks += u32::from(pace.is_due_after_frame());
+        }
+        assert_eq!(looks, 16, "every sixth second");
+        let later = Some(1_000_000_000_000);
+        assert!(pace.is_due_before(later));
+        assert_eq!(pace.now_ns(), Some(99_000_000_000 + BEHIND_NS), "the last second is complete");
+        let ended = pace.latest_ns;
+        assert!(!pace.is_due_before(ended), "once");
+        pace.frame(later);
+        pace.end();
+        assert_eq!(pace.now_ns(), Some(1_000_000_000_000 + BEHIND_NS));
     }
 }

@@ -1,5 +1,7 @@
 //! Access to live numbers over HTTP.
 
+use std::net::TcpListener;
+
 use plimsoll_console::shell;
 use plimsoll_results::Usage;
 
@@ -20,19 +22,39 @@ pub struct Publish {
     pub allow_remote: bool,
 }
 
+/// Addresses on which nothing answers yet: they are free, and no thread has begun.
+#[derive(Debug)]
+pub struct Listening {
+    browser: Option<TcpListener>,
+    metrics: Option<TcpListener>,
+    allow_remote: bool,
+}
+
 impl Publish {
+    /// Takes the addresses of --listen and --metrics.
+    ///
+    /// # Errors
+    /// An address is not free, or not one of this machine.
+    pub fn listen(&self) -> anyhow::Result<Listening> {
+        let Self { metrics, browser, listen, allow_remote } = self;
+        if *allow_remote && metrics.is_none() && !browser {
+            return Err(Usage("--allow-remote requires --metrics or --browser".to_owned()).into());
+        }
+        Ok(Listening {
+            browser: browser.then(|| http::listen("--listen", listen, *allow_remote)).transpose()?,
+            metrics: metrics.as_ref().map(|at| http::listen("--metrics", at, *allow_remote)).transpose()?,
+            allow_remote: *allow_remote,
+        })
+    }
+}
+
+impl Listening {
     /// Shows `input` in browsers if --browser is given.
     ///
     /// # Errors
-    /// The address is not free, or not one of this machine.
-    pub fn browser(&self, input: &str) -> anyhow::Result<Option<Browser>> {
-        if self.allow_remote && self.metrics.is_none() && !self.browser {
-            return Err(Usage("--allow-remote requires --metrics or --browser".to_owned()).into());
-        }
-        if !self.browser {
-            return Ok(None);
-        }
-        let listener = http::listen("--listen", &self.listen, self.allow_remote)?;
+    /// The system has no random bytes.
+    pub fn browser(&mut self, input: &str) -> anyhow::Result<Option<Browser>> {
+        let Some(listener) = self.browser.take() else { return Ok(None) };
         let address = listener.local_addr()?;
         let (browser, path) = Browser::start(listener, self.allow_remote, input)?;
         // Printed even with --quiet, because the page cannot be opened without the address.
@@ -40,16 +62,15 @@ impl Publish {
         Ok(Some(browser))
     }
 
-    /// Serves metrics if --metrics is given.
+    /// Serves metrics of `input` if --metrics is given; `filters` are those in force, as the user wrote them.
     ///
     /// # Errors
-    /// The address is not free, or not one of this machine.
-    pub fn metrics(&self, input: &str, quiet: bool) -> anyhow::Result<Option<Metrics>> {
-        let Some(address) = &self.metrics else { return Ok(None) };
-        let listener = http::listen("--metrics", address, self.allow_remote)?;
+    /// The listener has no address.
+    pub fn metrics(&mut self, input: &str, filters: &[String], quiet: bool) -> anyhow::Result<Option<Metrics>> {
+        let Some(listener) = self.metrics.take() else { return Ok(None) };
         if !quiet {
             shell::note(&format!("plimsoll: metrics at http://{}/metrics", listener.local_addr()?));
         }
-        Ok(Some(Metrics::start(listener, self.allow_remote, input.to_owned())))
+        Ok(Some(Metrics::start(listener, self.allow_remote, (input.to_owned(), filters.join(" ")))))
     }
 }

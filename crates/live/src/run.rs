@@ -75,8 +75,9 @@ impl RunView {
         watch: &Arc<Watch>,
         server: Option<&Arc<ServerSideWatch>>,
     ) -> anyhow::Result<Option<Self>> {
-        let browser = wanted.publish.browser(input)?;
-        let metrics = wanted.publish.metrics(input, wanted.quiet)?;
+        let mut listening = wanted.publish.listen()?;
+        let browser = listening.browser(input)?;
+        let metrics = listening.metrics(input, &[], wanted.quiet)?;
         if !wanted.watch && browser.is_none() && metrics.is_none() {
             return Ok(None);
         }
@@ -203,7 +204,7 @@ impl Follower {
         let unnamed = Names::default();
         let names = names.as_deref().unwrap_or(&unnamed);
         if let Some((metrics, totals)) = self.metrics.as_ref().zip(self.totals.as_ref()) {
-            metrics.look(totals, names, None);
+            metrics.look(totals, names, None, None);
         }
         self.describe(now_ns);
         let times = match self.shared.feed.headline() {

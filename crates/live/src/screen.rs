@@ -8,8 +8,9 @@ use plimsoll_model::Names;
 use plimsoll_stats::live::Recent;
 
 use super::beside::Beside;
+use super::lines::latest_ns;
 use super::terminal::Terminal;
-use super::view::{Asked, View, latest_ns};
+use super::view::{Asked, View};
 
 /// Interval between two drawings of the same second if no key is pressed. Losses and the state of a run may have changed.
 const REDRAW: Duration = Duration::from_secs(1);

@@ -4,10 +4,10 @@ use plimsoll_model::Names;
 use plimsoll_report::live::{LiveFigures, LiveScreen, LiveScreenRow, LiveTimes, screen};
 use plimsoll_report::safe::for_terminal;
 use plimsoll_stats::live::{LiveTable, Recent, Second};
-use plimsoll_stats::{Dimension, Key};
+use plimsoll_stats::{Dimension, HEAT_ROWS, Key};
 
 use super::beside::Beside;
-use super::lines::{SECOND_NS, SETTLED_NS, figures};
+use super::lines::{SECOND_NS, figures, figures_within, latest_ns};
 use super::terminal::Key as Typed;
 
 /// Number of seconds that the table covers.
@@ -110,6 +110,8 @@ impl View {
         if let (Some(first), Some(held)) = (recent.seconds().next(), &mut self.held_ns) {
             // Older seconds are no longer stored.
             *held = (*held).max(first.start_ns() + SECOND_NS);
+            // The clock of the capture may have been set back.
+            *held = (*held).min(self.latest_ns);
         }
         let end_ns = self.held_ns.unwrap_or(self.latest_ns);
         screen(&self.live(recent, names, beside, (end_ns, columns)), columns, rows)
@@ -133,15 +135,11 @@ impl View {
         LiveScreen {
             input: self.input.clone(),
             state: self.state(end_ns, beside.ended),
-            now: figures(recent.seconds(), end_ns - SECOND_NS, end_ns),
-            lately: figures(recent.seconds(), end_ns - lately * SECOND_NS, end_ns),
-            history: seconds.iter().rev().map(|second| figures_of(second)).collect(),
+            now: self.figures(recent.seconds(), (end_ns - SECOND_NS, end_ns)),
+            lately: self.figures(recent.seconds(), (end_ns - lately * SECOND_NS, end_ns)),
+            history: seconds.iter().rev().map(|second| self.figures_of(second)).collect(),
             heat_of: if self.service { LiveTimes::Service } else { beside.times },
-            heat: seconds
-                .iter()
-                .rev()
-                .map(|second| if self.service { *second.service_heat() } else { second.heat() })
-                .collect(),
+            heat: seconds.iter().rev().map(|second| self.heat(second)).collect(),
             by: self.by.label().to_owned(),
             within: self.within.iter().map(|key| within(key, names)).collect(),
             rows: rows(&table, names, lately as f64),
@@ -154,6 +152,28 @@ impl View {
         }
     }
 
+    /// The figures of the selected part of these seconds.
+    fn figures<'a>(&self, seconds: impl Iterator<Item = &'a Second>, (from_ns, to_ns): (i64, i64)) -> LiveFigures {
+        match self.within.as_slice() {
+            [] => figures(seconds, from_ns, to_ns),
+            within => figures_within(seconds, (from_ns, to_ns), within),
+        }
+    }
+
+    fn figures_of(&self, second: &Second) -> LiveFigures {
+        self.figures(std::iter::once(second), (second.start_ns(), second.start_ns() + SECOND_NS))
+    }
+
+    /// A column of the heat map. Service times are known only of all requests together.
+    fn heat(&self, second: &Second) -> [u64; HEAT_ROWS] {
+        match (self.service, self.within.as_slice()) {
+            (true, []) => *second.service_heat(),
+            (true, _) => [0; HEAT_ROWS],
+            (false, []) => second.heat(),
+            (false, within) => second.part(within).heat(),
+        }
+    }
+
     fn state(&self, end_ns: i64, ended: bool) -> String {
         match (self.held_ns, ended) {
             (Some(_), _) => format!("PAUSED {} s back", (self.latest_ns - end_ns) / SECOND_NS),
@@ -161,15 +181,6 @@ impl View {
             (None, false) => "LIVE".to_owned(),
         }
     }
-}
-
-/// End of the latest complete second.
-pub(super) fn latest_ns(now_ns: i64) -> i64 {
-    (now_ns - SETTLED_NS).div_euclid(SECOND_NS) * SECOND_NS
-}
-
-fn figures_of(second: &Second) -> LiveFigures {
-    figures(std::iter::once(second), second.start_ns(), second.start_ns() + SECOND_NS)
 }
 
 fn share(part: u64, whole: u64) -> f64 {
@@ -197,6 +208,11 @@ fn name(key: &Key, names: &Names) -> String {
             None => ip.to_string(),
         },
         Key::Operation(operation) => operation.label().to_owned(),
+        // The same path exists in several shares.
+        Key::Path(share, path) => {
+            let share = names.text(share).map_or_else(String::new, |share| format!("{share} "));
+            share + names.text(path).unwrap_or("(unknown)")
+        }
         _ => key.name(names).map_or_else(unknown, str::to_owned),
     }
 }
@@ -241,7 +257,7 @@ mod tests {
     }
 
     fn text(view: &mut View, recent: &Recent, names: &Names) -> String {
-        view.lines(recent, names, &Beside::default(), (10 * SECOND_NS + SETTLED_NS, (100, 30))).join("\n")
+        view.lines(recent, names, &Beside::default(), (10 * SECOND_NS + crate::lines::SETTLED_NS, (100, 30))).join("\n")
     }
 
     #[test]
@@ -255,13 +271,18 @@ mod tests {
         assert_eq!(view.typed(Typed::Enter), Asked::Nothing);
         let inside = text(&mut view, &recent, &names);
         assert!(inside.contains("in the last minute, by share, within client 10.0.0.1"), "{inside}");
+        // Of ten requests per second, five are of this client.
+        let now = |text: &str| text.lines().find(|line| line.starts_with("now")).map(str::to_owned).unwrap_or_default();
+        assert!(now(&first).contains("     10.0") && now(&inside).contains("     5.00"), "{first}\n{inside}");
+        assert!(inside.contains("Response times of the selection"), "{inside}");
         view.typed(Typed::Character('o'));
         view.typed(Typed::Character('t'));
-        assert!(text(&mut view, &recent, &names).contains("Service times, 1 column = 1 s"));
+        assert!(text(&mut view, &recent, &names).contains("Service times: Backspace leaves"));
         view.typed(Typed::Character('t'));
-        assert!(text(&mut view, &recent, &names).contains("Response times, 1 column = 1 s"));
+        assert!(text(&mut view, &recent, &names).contains("Response times of the selection, 1 column = 1 s"));
         assert!(text(&mut view, &recent, &names).contains("> read"));
         view.typed(Typed::Backspace);
+        assert!(text(&mut view, &recent, &names).contains("Response times, 1 column = 1 s"));
         view.typed(Typed::Left);
         view.typed(Typed::Left);
         let before = text(&mut view, &recent, &names);

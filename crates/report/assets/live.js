@@ -55,6 +55,8 @@
     say('max', time(now.max) + partial);
     say('errors', digits(now.errors));
     say('depth', now.depth === null ? '–' : digits(now.depth));
+    say('waiting', now.waiting === null ? '–' : digits(now.waiting));
+    say('oldest', now.waiting ? 'the oldest for ' + time(now.oldest) : 'requests');
     say('data', now.bytes === null ? '–' : digits(now.bytes / 1e6) + ' MB');
     say('lost', digits(now.lost));
   }
@@ -259,6 +261,10 @@
     hosts = Object.assign({}, ...sums.all().map((other) => other.hosts));
     // What is no longer there cannot be shown.
     if (end !== null) end = Math.max(end, sums.all()[0].start_s + 1);
+  });
+  on('back', ({ start_s }) => {
+    sums.backTo(start_s);
+    end = null;
   });
   on('state', (now) => { state = now; });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawSoon);

@@ -26,6 +26,11 @@ impl Opened {
             only_for_interfaces(flags)?;
             return Ok(Self::Captures);
         };
+        if name == "any" && !exists(name) {
+            let why = "any: plimsoll watch captures one network interface at a time; name one of the output of `ip link`, or pipe \
+                `tcpdump -i any -U -w -` to `plimsoll watch -`";
+            return Err(Usage(why.to_owned()).into());
+        }
         if sources.len() > 1 {
             return Err(
                 Usage(format!("{name}: a network interface must be the only input; remove the other inputs")).into()

@@ -10,7 +10,8 @@ use plimsoll_observe::Observer;
 use plimsoll_observe::capture::interface::{Hole, InterfaceCounts};
 use plimsoll_observe::capture::{CaptureAnomalies, Captures, Next, StopReading};
 use plimsoll_report::findings::Source;
-use plimsoll_stats::live::{LiveLosses, Recent, Totals};
+use plimsoll_report::{Zone, duration};
+use plimsoll_stats::live::{LiveLosses, Recent, Totals, WaitingNow};
 
 use crate::exit::Done;
 use crate::flags::analysis::{Analysis, end};
@@ -19,13 +20,15 @@ use crate::interrupt;
 use crate::shell;
 pub(crate) use arguments::Arguments;
 use input::Opened;
-use plimsoll_live::{Beside, Lines, LiveView, Metrics, Pace, Screen};
+use plimsoll_live::{Beside, Lines, LiveView, Metrics, Pace, Screen, latest_ns};
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let Arguments { sources, duration, lines, interval, publish, capture, analysis: flags } = arguments;
     let (stop, quiet) = (StopReading::default(), flags.output.quiet);
-    // First, because opening an interface drops capabilities, and threads that already run would keep them.
+    // No thread answers yet.
+    let mut listening = publish.wanted().listen()?;
+    // Before any thread, because opening an interface drops capabilities, and threads that already run would keep them.
     let opened = Opened::new(&sources, &capture)?;
     interrupt::stop_then_end({
         let stop = stop.clone();
@@ -42,14 +45,15 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         }
     }
     let input = analysis.job.source.inputs.join(", ");
-    let publish = publish.wanted();
-    let browser = publish.browser(&input)?;
-    let metrics = publish.metrics(&input, quiet)?;
+    let filters = analysis.job.source.filters.clone();
+    let title = title(&input, &filters, quiet);
+    let browser = listening.browser(&title)?;
+    let metrics = listening.metrics(&input, &filters, quiet)?;
     let keys = analysis.keys()?;
     let counts = opened.counts();
     let mut captures = opened.captures(&sources, &stop)?.as_they_come();
     // The report on standard output would appear in the middle of the screen.
-    let screen = (analysis.output.prints() && !lines).then(|| Screen::open(&input)).flatten();
+    let screen = (analysis.output.prints() && !lines).then(|| Screen::open(&title)).flatten();
     let live = (Recent::new(), metrics.is_some().then(Totals::default));
     let diagnosis = (screen.is_some() || browser.is_some()).then(|| DiagnosisSoFar::new(&analysis.job.source));
     let Analysis { job, output, .. } = analysis;
@@ -58,8 +62,23 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let checkpoints = Checkpoints::begin(&running, &mut observer)?;
     let view = LiveView::new(screen, Lines::new(interval, quiet), browser);
     let pace = Pace::new(duration);
-    let mut watching =
-        Watching { observer, checkpoints, stop, counts, view, metrics, diagnosis, pace, ended: false, drops: 0 };
+    let waiting = (WaitingNow::default(), i64::MIN);
+    let (ended, drops, anomalies, steps) = (false, 0, captures.anomalies(), 0);
+    let mut watching = Watching {
+        observer,
+        checkpoints,
+        stop,
+        counts,
+        view,
+        metrics,
+        diagnosis,
+        pace,
+        waiting,
+        ended,
+        drops,
+        anomalies,
+        steps,
+    };
     watching.follow(&mut captures)?;
     let Watching { observer, checkpoints, view, pace, .. } = watching;
     // Restores the terminal before anything is printed.
@@ -72,6 +91,21 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     end(running, observer.finish(), &captures, output)
 }
 
+/// The input and the filters, for the head of a view: numbers of a part look like those of a server with little load.
+fn title(input: &str, filters: &[String], quiet: bool) -> String {
+    if filters.is_empty() {
+        return input.to_owned();
+    }
+    let filters = filters.join(" ");
+    if !quiet {
+        shell::note(&format!("plimsoll: all numbers cover only the requests of these filters: {filters}"));
+    }
+    format!("{input}, only {filters}")
+}
+
+/// Steps back of the clock of a capture that are mentioned, at most.
+const MAX_STEPS_SAID: u64 = 3;
+
 /// A running watch.
 struct Watching {
     observer: Observer<Sinks>,
@@ -82,10 +116,16 @@ struct Watching {
     metrics: Option<Metrics>,
     diagnosis: Option<DiagnosisSoFar>,
     pace: Pace,
+    /// The requests without a response, and the end of the latest second at that time, ns since the Unix epoch.
+    waiting: (WaitingNow, i64),
     /// The input has ended.
     ended: bool,
     /// Number of lost packets that were already counted.
     drops: u64,
+    /// The anomalies at the last update.
+    anomalies: CaptureAnomalies,
+    /// How often the clock of the capture was set back.
+    steps: u64,
 }
 
 impl Watching {
@@ -94,8 +134,13 @@ impl Watching {
         loop {
             match captures.next_or_idle()? {
                 Next::Frame(frame) => {
-                    self.pace.frame(frame.time_ns);
+                    if self.pace.is_due_before(frame.time_ns) {
+                        self.look(self.anomalies);
+                    }
                     self.observer.frame(&frame);
+                    if let Some(back_ns) = self.pace.frame(self.observer.time_ns()) {
+                        self.went_back(back_ns);
+                    }
                     if !self.pace.is_due_after_frame() {
                         continue;
                     }
@@ -108,23 +153,61 @@ impl Watching {
                 self.stop.ask();
             }
         }
+        // Only the packets tell when a file ends.
+        if let (Some(_), Some(now_ns)) = (&self.counts, self.pace.now_ns()) {
+            self.observer.captured_until(now_ns);
+        }
         self.pace.end();
         self.ended = true;
+        let mut is_over = self.look(captures.anomalies());
         // A screen stays open after the end of a file.
-        if self.view.stays() {
-            while !self.stop.asked() && !self.look(captures.anomalies()) {
-                std::thread::sleep(plimsoll_live::LOOK);
-            }
+        while self.view.stays() && !is_over && !self.stop.asked() {
+            std::thread::sleep(plimsoll_live::LOOK);
+            is_over = self.look(captures.anomalies());
         }
         Ok(())
+    }
+
+    /// Finds the requests that wait for a response, once per second and for each reader of metrics.
+    fn find_waiting(&mut self, now_ns: i64) {
+        let latest_ns = latest_ns(now_ns);
+        if latest_ns == self.waiting.1 && !self.metrics.as_ref().is_some_and(Metrics::is_wanted) {
+            return;
+        }
+        let mut waiting = WaitingNow::default();
+        self.observer.waiting(now_ns, |sinks, names, transaction| {
+            if sinks.wants(transaction, now_ns, names) {
+                waiting.add(transaction);
+            }
+        });
+        self.waiting = (waiting, latest_ns);
+    }
+
+    /// The clock of the capture was set back.
+    fn went_back(&mut self, back_ns: u64) {
+        let Some(now_ns) = self.pace.now_ns() else { return };
+        if let Some((recent, _)) = self.observer.sink().0.sink.1.as_deref_mut() {
+            recent.back_to(now_ns);
+        }
+        self.waiting.1 = i64::MIN;
+        self.steps += 1;
+        // A capture with damaged times would fill the screen with the same message.
+        let last = if self.steps == MAX_STEPS_SAID { " (Plimsoll does not mention further steps)" } else { "" };
+        let text = format!(
+            "the time of the packets went back by {}: the live numbers continue at {}{last}",
+            duration(back_ns as f64 / 1e9),
+            Zone::shown().second(now_ns),
+        );
+        self.view.went_back(now_ns, (self.steps <= MAX_STEPS_SAID).then_some(text));
     }
 
     /// Updates the metrics if a reader waits for them.
     fn publish(&mut self, drops: u64) {
         let losses = self.losses(drops);
+        let waiting = self.pace.now_ns().map(|now_ns| (&self.waiting.0, now_ns));
         let (sinks, names) = self.observer.sink();
         if let (Some(metrics), Some((_, Some(totals)))) = (&self.metrics, sinks.sink.1.as_deref()) {
-            metrics.look(totals, names, Some(losses));
+            metrics.look(totals, names, Some(losses), waiting);
         }
     }
 
@@ -140,15 +223,21 @@ impl Watching {
 
     /// Updates the views. Returns whether the user ended the watch.
     fn look(&mut self, anomalies: CaptureAnomalies) -> bool {
+        self.anomalies = anomalies;
         let drops = anomalies.reported_drops;
+        let now_ns = self.pace.now_ns();
+        if let Some(now_ns) = now_ns {
+            self.find_waiting(now_ns);
+        }
         self.publish(drops);
-        let Some(now_ns) = self.pace.now_ns() else { return false };
+        let Some(now_ns) = now_ns else { return false };
         let more = drops - std::mem::replace(&mut self.drops, drops);
         // A pipe or a file does not state the time of a loss.
         let unknown = || vec![Hole { from_ns: now_ns, to_ns: now_ns, packets: more }];
         let holes = self.counts.as_ref().map_or_else(unknown, |counts| counts.take_holes());
         if let Some((recent, _)) = self.observer.sink().0.sink.1.as_deref_mut() {
             recent.advance(now_ns);
+            recent.wait(&self.waiting.0, latest_ns(now_ns));
             for Hole { from_ns, to_ns, packets } in holes {
                 recent.lose((from_ns, to_ns), packets);
             }

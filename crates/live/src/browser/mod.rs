@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::beside::Beside;
 use super::http::{self, Answer, Client, Request, Response, Site, Status};
-use super::lines::{SECOND_NS, SETTLED_NS, figures};
+use super::lines::{SECOND_NS, SETTLED_NS, figures, second_of};
 use stream::SharedStream;
 
 /// Number of random bytes in the token of an address.
@@ -64,6 +64,15 @@ impl Browser {
         }
         if beside.ended && !std::mem::replace(&mut self.ended, true) {
             self.stream.push(&state(beside));
+        }
+    }
+
+    /// The clock of the capture was set back: the seconds from this time on come again.
+    pub(super) fn went_back(&mut self, now_ns: i64) {
+        let start_ns = second_of(now_ns);
+        if self.next_ns.is_some_and(|next_ns| next_ns > start_ns) {
+            self.stream.push(&event("back", &json!({ "start_s": start_ns / SECOND_NS }).to_string()));
+            self.next_ns = Some(start_ns);
         }
     }
 }

@@ -91,5 +91,9 @@ pub(super) fn listen(flag: &str, address: &str, allow_remote: bool) -> anyhow::R
         );
         return Err(Usage(why).into());
     }
-    TcpListener::bind(&*addresses).map_err(|error| anyhow::anyhow!("{flag} {address}: cannot listen: {error}"))
+    TcpListener::bind(&*addresses).map_err(|error| {
+        anyhow::anyhow!(
+            "{flag} {address}: cannot listen: {error}; name another address or port (port 0 picks a free one)"
+        )
+    })
 }

@@ -13,9 +13,12 @@ pub fn line(figures: &LiveFigures) -> String {
         time(figures.p50_ns),
         time(figures.p99_ns),
         significant(figures.per_second(figures.errors)),
-        significant(figures.queue_depth),
-        significant(figures.per_second(figures.bytes) / 1e6),
+        figures.queue_depth.map_or_else(|| "-".to_owned(), significant),
+        figures.bytes.map_or_else(|| "-".to_owned(), |bytes| significant(figures.per_second(bytes) / 1e6)),
     );
+    if let Some(waiting) = figures.waiting {
+        line += &format!("  waiting: {}", waiting.said());
+    }
     if figures.lost_packets > 0 {
         line += &format!("  INCOMPLETE: the capture lost {} packets", figures.lost_packets);
     }
@@ -33,11 +36,12 @@ mod tests {
             seconds: 10.0,
             operations: 12_345,
             errors: 5,
-            bytes: 25_000_000,
+            bytes: Some(25_000_000),
             p50_ns: Some(210_000),
             p99_ns: Some(4_020_000),
             max_ns: Some(9_000_000),
-            queue_depth: 2.104,
+            queue_depth: Some(2.104),
+            waiting: None,
             lost_packets: 0,
         };
         assert_eq!(

@@ -20,6 +20,8 @@ pub use screen::screen;
 use plimsoll_stats::HEAT_ROWS;
 use plimsoll_stats::live::LiveLosses;
 
+use crate::duration;
+
 /// The numbers of some seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LiveFigures {
@@ -31,18 +33,36 @@ pub struct LiveFigures {
     pub operations: u64,
     /// Those that were refused or failed.
     pub errors: u64,
-    /// File data moved, bytes; at least.
-    pub bytes: u64,
+    /// File data moved, bytes; at least. `None` if unknown.
+    pub bytes: Option<u64>,
     /// Response times, ns; none without operations.
     pub p50_ns: Option<u64>,
     /// The same.
     pub p99_ns: Option<u64>,
     /// The longest.
     pub max_ns: Option<u64>,
-    /// Requests outstanding, mean.
-    pub queue_depth: f64,
+    /// Requests outstanding, mean. `None` if unknown.
+    pub queue_depth: Option<f64>,
+    /// The requests without a response at the end of these seconds; `None` without any, or if unknown.
+    pub waiting: Option<LiveWait>,
     /// Number of packets that the capture lost: the other numbers are then incomplete.
     pub lost_packets: u64,
+}
+
+/// Requests that wait for a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LiveWait {
+    /// Requests.
+    pub requests: u64,
+    /// How long the oldest has waited, ns.
+    pub oldest_ns: u64,
+}
+
+impl LiveWait {
+    /// In words.
+    fn said(self) -> String {
+        format!("{}, oldest {}", self.requests, duration(self.oldest_ns as f64 / 1e9))
+    }
 }
 
 impl LiveFigures {

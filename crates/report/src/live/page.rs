@@ -39,13 +39,14 @@ impl Default for LivePage {
 }
 
 /// The numbers above the charts: key in the script, name, explanation.
-const TILES: [(&str, &str, &str); 8] = [
+const TILES: [(&str, &str, &str); 9] = [
     ("rate", "Operations", "operations/s"),
     ("p50", "p50", "response time"),
     ("p99", "p99", "response time"),
     ("max", "Max", "response time"),
     ("errors", "Errors", "errors/s"),
     ("depth", "Queue depth", "mean"),
+    ("waiting", "Waiting now", "requests"),
     ("data", "File data", "per second"),
     ("lost", "Lost packets", "in this second"),
 ];
@@ -86,7 +87,7 @@ fn page() -> String {
                     p { span #within {} span #unknown {} }
                     p.notice #losses hidden {}
                     div #run hidden { ul #going {} (levels()) }
-                    dl.tiles { @for (id, name, unit) in TILES { div id={ "tile-" (id) } { dt { (name) } dd { strong id=(id) { "–" } small { (unit) } } } } }
+                    dl.tiles { @for (id, name, unit) in TILES { div id={ "tile-" (id) } { dt { (name) } dd { strong id=(id) { "–" } small id=[(id == "waiting").then_some("oldest")] { (unit) } } } } }
                     p.story #diagnosis {}
                     div.live-heat {
                         figure { figcaption { h3 { span #times { "Response times" } ", last 5 minutes" } } div.chart #heat data-chart="heat" {} }

@@ -2,7 +2,7 @@
 
 use plimsoll_stats::live::LiveLosses;
 
-use super::{LiveFigures, LiveScreen, chart, heat, table};
+use super::{LiveFigures, LiveScreen, LiveTimes, chart, heat, table};
 use crate::safe::{columns as width_of, fit};
 use crate::{Zone, duration, significant};
 
@@ -42,12 +42,17 @@ fn whole(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
     for (label, values) in [
         ("ops/s", history.iter().map(|second| Some(second.operations as f64)).collect::<Vec<_>>()),
         ("p99", history.iter().map(|second| second.p99_ns.map(|ns| ns as f64)).collect()),
-        ("depth", history.iter().map(|second| Some(second.queue_depth)).collect()),
+        ("depth", history.iter().map(|second| second.queue_depth).collect()),
     ] {
         lines.push(format!("{label:<LABEL$}{:pad$}{}", "", chart::sparkline(&values)));
     }
     let lossy = if live.losses.is_some() { "; /: packets were lost" } else { "" };
-    lines.push(format!("{}, 1 column = 1 s (darker: more operations{lossy})", live.heat_of.label()));
+    let selected = match (live.within.is_empty(), live.heat_of) {
+        (true, _) => "",
+        (false, LiveTimes::Service) => ": Backspace leaves the selection and shows them",
+        (false, _) => " of the selection",
+    };
+    lines.push(format!("{}{selected}, 1 column = 1 s (darker: more operations{lossy})", live.heat_of.label()));
     let map = &live.heat[live.heat.len().saturating_sub(seconds)..];
     let lossy: Vec<bool> = history.iter().map(|second| second.lost_packets > 0).collect();
     lines.extend(
@@ -76,9 +81,18 @@ fn below(live: &LiveScreen) -> Vec<String> {
         lines.extend(run.lines().into_iter().chain(run.finished()).take(RUN_LINES));
     }
     if let Some(losses) = live.losses {
-        lines.extend([live.diagnosis.clone().unwrap_or_default(), said(losses)]);
+        lines.extend([waiting(live), live.diagnosis.clone().unwrap_or_default(), said(losses)]);
     }
     lines
+}
+
+/// The requests that waited at the end of the shown second.
+fn waiting(live: &LiveScreen) -> String {
+    let whose = if live.within.is_empty() { "" } else { " (of all clients)" };
+    match live.now.waiting {
+        Some(waiting) => format!("Requests without a response{whose}: {}", waiting.said()),
+        None => format!("Requests without a response{whose}: 0"),
+    }
 }
 
 fn numbers_head(live: &LiveScreen) -> String {
@@ -90,14 +104,16 @@ fn numbers(label: &str, figures: &LiveFigures, live: &LiveScreen) -> String {
     let time = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), |ns| duration(ns as f64 / 1e9));
     // Of a part of the operations only.
     let mark = if figures.lost_packets > 0 { "*" } else { "" };
+    // Read from the rows of the heat map.
+    let mark = if live.within.is_empty() { mark.to_owned() } else { format!("~{mark}") };
     format!(
         "{label:8}{:>9}{:>10}{:>10}{:>10}{:>9}{:>9}{:>10}",
         significant(figures.per_second(figures.operations)),
         format!("{}{mark}", time(figures.p50_ns)),
         format!("{}{mark}", time(figures.p99_ns)),
         significant(figures.per_second(figures.errors)),
-        significant(figures.queue_depth),
-        significant(figures.per_second(figures.bytes) / 1e6),
+        figures.queue_depth.map_or_else(|| "-".to_owned(), significant),
+        figures.bytes.map_or_else(|| "-".to_owned(), |bytes| significant(figures.per_second(bytes) / 1e6)),
         live.losses.map_or_else(String::new, |_| figures.lost_packets.to_string()),
     )
 }

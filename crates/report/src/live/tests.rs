@@ -11,7 +11,7 @@ fn live() -> LiveScreen {
             operations: 100 + second as u64,
             p50_ns: Some(200_000),
             p99_ns: Some(4_000_000),
-            queue_depth: 1.5,
+            queue_depth: Some(1.5),
             lost_packets: u64::from(second == 98) * 7,
             ..LiveFigures::default()
         })
@@ -48,13 +48,27 @@ fn a_screen_fills_the_terminal_and_no_more() {
 #[test]
 fn everything_is_on_the_smallest_usual_screen() {
     let text = screen(&live(), 80, 24).join("\n");
-    for part in ["interface eth0", "2023-11-14 22:14:59 UTC  LIVE", "ops/s", "199", "200 µs", "4.00 ms*", "█", "> ü"]
+    for part in ["interface eth0", "2023-11-14 22:14:59 UTC  LIVE", "ops/s", "199", "200 µs", "4.00 ms~*", "█", "> ü"]
     {
         assert!(text.contains(part), "{part}:\n{text}");
     }
     for part in ["by path", "within client 10.0.0.1", "others", "q quit", "/"] {
         assert!(text.contains(part), "{part}:\n{text}");
     }
+}
+
+#[test]
+fn requests_that_wait_are_on_every_screen() {
+    let mut live = live();
+    assert!(screen(&live, 80, 24).join("\n").contains("Requests without a response (of all clients): 0"));
+    live.within.clear();
+    live.now.waiting = Some(LiveWait { requests: 8, oldest_ns: 12_000_000_000 });
+    for (columns, rows) in [(80, 24), (60, 16)] {
+        let text = screen(&live, columns, rows).join("\n");
+        assert!(text.contains("Requests without a response: 8, oldest 12.0 s"), "{text}");
+    }
+    let line = line(&live.now);
+    assert!(line.ends_with("MB/s  waiting: 8, oldest 12.0 s"), "{line}");
 }
 
 #[test]

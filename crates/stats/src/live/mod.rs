@@ -20,6 +20,7 @@ mod sum;
 #[cfg(test)]
 mod tests;
 mod totals;
+mod waiting;
 
 use plimsoll_model::{Names, Sink, Transaction};
 
@@ -31,6 +32,7 @@ pub use second::Second;
 pub use selection::{LIVE_DIMENSIONS, LiveRow, LiveTable};
 pub use sum::LiveSum;
 pub use totals::{MAX_TOTAL_KEYS, TOTAL_DIMENSIONS, Totals};
+pub use waiting::{Wait, WaitingNow};
 
 use crate::{Headline, Key};
 use part::Seconds;
@@ -78,6 +80,25 @@ impl Recent {
         if let Some(second) = self.seconds.at(part.start_ns()) {
             second.merge(part);
         }
+    }
+
+    /// Notes the requests that wait now, after [`Recent::advance`]: the queue depth of the seconds that are over contains them, until the
+    /// next call. A second also remembers how many waited when it was first noted as over.
+    pub fn wait(&mut self, waiting: &WaitingNow, over_ns: i64) {
+        for second in self.seconds.iter_mut() {
+            second.waiting_ns = waiting.in_second(second.number());
+            let end_ns = second.start_ns().saturating_add(SECOND_NS);
+            if end_ns <= over_ns && !second.is_noted {
+                (second.is_noted, second.waited) = (true, waiting.before(end_ns));
+            }
+        }
+    }
+
+    /// The clock of the capture was set back to this time, ns since the Unix epoch: what came after it is dropped.
+    pub fn back_to(&mut self, ns: i64) {
+        let mut before = std::mem::replace(&mut self.part, LivePart::new(Headline::Response));
+        before.take_before(i64::MAX).into_iter().for_each(|second| self.merge(second));
+        self.seconds.drop_after(ns);
     }
 
     /// The capture lost packets between two instants. Their times are not known: each second gets a part in proportion to its time between

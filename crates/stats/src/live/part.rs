@@ -144,6 +144,13 @@ impl Seconds {
         }
     }
 
+    /// Drops the seconds that begin after an instant.
+    pub(super) fn drop_after(&mut self, ns: i64) {
+        while self.0.back().is_some_and(|last| last.start_ns() > ns) {
+            self.0.pop_back();
+        }
+    }
+
     fn take_before(&mut self, number: i64) -> Vec<Second> {
         let ended = self.0.iter().take_while(|second| second.number() < number).count();
         self.0.drain(..ended).collect()

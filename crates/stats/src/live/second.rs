@@ -1,7 +1,10 @@
 //! One second.
 
 use super::cells::Cells;
-use crate::{HEAT_ROWS, Interval, IntervalRow, IntervalWidth, heat};
+use super::selection;
+use super::sum::LiveSum;
+use super::waiting::Wait;
+use crate::{HEAT_ROWS, Interval, IntervalRow, IntervalWidth, Key, heat};
 
 pub(super) const SECOND_NS: i64 = 1_000_000_000;
 
@@ -14,13 +17,28 @@ pub struct Second {
     /// Service times by the rows of a heat map.
     service: Box<[u64; HEAT_ROWS]>,
     pub(super) outstanding_ns: u64,
+    /// The same of requests that still wait.
+    pub(super) waiting_ns: u64,
+    /// The requests that waited at its end, once it was noted as over.
+    pub(super) waited: Option<Wait>,
+    pub(super) is_noted: bool,
     pub(super) lost_packets: u64,
 }
 
 impl Second {
     pub(super) fn new(number: i64) -> Self {
         let service = Box::new([0; HEAT_ROWS]);
-        Self { number, interval: empty(number), cells: Cells::default(), service, outstanding_ns: 0, lost_packets: 0 }
+        Self {
+            number,
+            interval: empty(number),
+            cells: Cells::default(),
+            service,
+            outstanding_ns: 0,
+            waiting_ns: 0,
+            waited: None,
+            is_noted: false,
+            lost_packets: 0,
+        }
     }
 
     /// Seconds since the Unix epoch.
@@ -38,10 +56,15 @@ impl Second {
         self.interval.total()
     }
 
-    /// Mean number of outstanding requests over the second: the sum of the times that they were outstanding in it. Without requests that
-    /// have no answer, or none yet.
+    /// Mean number of outstanding requests over the second: the sum of the times that they were outstanding in it. Requests without an
+    /// answer count as long as they wait.
     pub fn queue_depth(&self) -> f64 {
-        self.outstanding_ns as f64 / SECOND_NS as f64
+        self.outstanding_ns.saturating_add(self.waiting_ns) as f64 / SECOND_NS as f64
+    }
+
+    /// The requests without a response that waited at its end.
+    pub fn waited(&self) -> Option<Wait> {
+        self.waited
     }
 
     /// Packets that the capture lost.
@@ -52,6 +75,11 @@ impl Second {
     /// The same by client, share, operation and path.
     pub fn cells(&self) -> &Cells {
         &self.cells
+    }
+
+    /// The requests where all of `within` holds.
+    pub fn part(&self, within: &[Key]) -> LiveSum {
+        selection::part(self, within)
     }
 
     /// Response times by the rows of a heat map.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::Second;
+use super::cells::Place;
 use super::sum::LiveSum;
 use crate::{Dimension, Key};
 
@@ -49,6 +50,14 @@ pub(super) fn table<'a>(seconds: impl Iterator<Item = &'a Second>, within: &[Key
         others_last.then(b.sum.waited_ns.cmp(&a.sum.waited_ns)).then(a.key.cmp(&b.key))
     });
     table
+}
+
+/// The requests of a second where all of `within` holds.
+pub(super) fn part(second: &Second, within: &[Key]) -> LiveSum {
+    let mut sum = LiveSum::default();
+    let is_in = |place: &Place| within.iter().all(|key| place.is_in(key) == Some(true));
+    second.cells().iter().filter(|(place, _)| is_in(place)).for_each(|(_, one)| sum.merge(one));
+    sum
 }
 
 /// Whether both hold, as far as that is known.

@@ -2,7 +2,7 @@
 
 use plimsoll_model::Transaction;
 
-use crate::{HEAT_EDGES_NS, Waiting, heat, rank};
+use crate::{HEAT_EDGES_NS, HEAT_ROWS, Waiting, heat, rank};
 
 /// Sums of some requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,6 +70,13 @@ impl LiveSum {
     /// How many are in which row of a heat map; rising.
     pub fn rows(&self) -> &[(u8, u32)] {
         &self.rows
+    }
+
+    /// The same as a column of a heat map.
+    pub fn heat(&self) -> [u64; HEAT_ROWS] {
+        let mut column = [0; HEAT_ROWS];
+        self.rows.iter().for_each(|&(row, count)| column[usize::from(row)] += u64::from(count));
+        column
     }
 
     /// Mean response time, ns.

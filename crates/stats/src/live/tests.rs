@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use plimsoll_model::{Operation, Outcome, Procedure, Protocol, Symbol};
+use plimsoll_model::{Operation, Outcome, Procedure, Protocol, Symbol, Transaction};
 use plimsoll_testkit::{Random, transaction};
 
 use super::*;
@@ -56,6 +56,57 @@ fn the_queue_depth_is_the_time_that_requests_were_outstanding_in_each_second() {
     recent.advance(4 * SECOND);
     let depths: Vec<f64> = recent.seconds().map(Second::queue_depth).collect();
     assert_eq!(depths, [0.5, 1.1, 1.0, 0.25, 0.0]);
+}
+
+/// A request that is sent at this time and waits.
+fn sent(ns: i64) -> Transaction {
+    let mut t = transaction(read(), ns, 1);
+    t.timeline.request_first = Some(ns);
+    t
+}
+
+#[test]
+fn requests_that_wait_are_in_the_queue_depth_until_they_are_answered() {
+    let mut recent = Recent::new();
+    recent.advance(0);
+    recent.part.record(&transaction(read(), 1_200_000_000, 100_000_000));
+    recent.advance(4_500_000_000);
+    let mut waiting = WaitingNow::default();
+    [500_000_000, 2_250_000_000, 4_100_000_000].map(sent).iter().for_each(|t| waiting.add(t));
+    recent.wait(&waiting, 4 * SECOND);
+    let depths = |recent: &Recent| recent.seconds().take(4).map(Second::queue_depth).collect::<Vec<_>>();
+    assert_eq!(depths(&recent), [0.5, 1.1, 1.75, 2.0]);
+    let waited = |recent: &Recent| recent.seconds().map(Second::waited).collect::<Vec<_>>();
+    let wait = |requests| Some(Wait { requests, since_ns: 500_000_000 });
+    assert_eq!(waited(&recent), [wait(1), wait(1), wait(2), wait(2), None], "the last second is not over");
+    // Both get their answers.
+    recent.part.record(&transaction(read(), 4_750_000_000, 4_250_000_000));
+    recent.part.record(&transaction(read(), 4_750_000_000, 2_500_000_000));
+    recent.advance(6 * SECOND);
+    recent.wait(&WaitingNow::default(), 5 * SECOND);
+    assert_eq!(depths(&recent), [0.5, 1.1, 1.75, 2.0]);
+    assert_eq!(waited(&recent)[..5], [wait(1), wait(1), wait(2), wait(2), None], "what a view has shown stays");
+}
+
+#[test]
+fn a_clock_that_is_set_back_does_not_make_later_seconds_too_old() {
+    let mut recent = Recent::new();
+    let day = 86_400 * SECOND;
+    recent.part.record(&transaction(read(), day, 1_000_000));
+    // A packet with a wrong time.
+    recent.part.record(&transaction(read(), day + 3_600 * SECOND, 1_000_000));
+    recent.advance(day + 3_600 * SECOND);
+    recent.back_to(day + SECOND);
+    recent.part.record(&transaction(read(), day + SECOND, 1_000_000));
+    recent.advance(day + 3 * SECOND);
+    assert_eq!(recent.second(day + SECOND).map(|second| second.total().count), Some(1));
+    // By less than is kept: the seconds before stay.
+    recent.part.record(&transaction(read(), day + 9 * SECOND, 1_000_000));
+    recent.advance(day + 10 * SECOND);
+    recent.back_to(day + 3 * SECOND);
+    recent.advance(day + 4 * SECOND);
+    let counts: Vec<u64> = recent.seconds().map(|second| second.total().count).collect();
+    assert_eq!((counts.iter().sum::<u64>(), recent.second(day + 9 * SECOND).is_some()), (1, false), "{counts:?}");
 }
 
 #[test]

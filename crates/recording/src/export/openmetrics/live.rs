@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::io::{self, Write};
 
-use plimsoll_model::Names;
-use plimsoll_stats::live::{LiveLosses, Totals};
+use plimsoll_model::{Endpoint, Names};
+use plimsoll_stats::live::{LiveLosses, MAX_TOTAL_KEYS, Totals, Wait, WaitingNow};
 use plimsoll_stats::{Dimension, Key, KeyStats};
 
 use super::format::{Distribution, Labelled, counter, family, histogram, label};
@@ -21,12 +21,16 @@ pub struct LiveMetrics<'a> {
     pub tool: &'a str,
     /// The input.
     pub input: &'a str,
+    /// The filters in force, as the user wrote them; empty without any.
+    pub filters: &'a str,
     /// Sums since the watch began.
     pub totals: &'a Totals,
     /// The names in them.
     pub names: &'a Names,
     /// Losses of the capture; `None` without a capture.
     pub losses: Option<LiveLosses>,
+    /// The requests without a response at an instant, ns since the Unix epoch; `None` if unknown.
+    pub waiting: Option<(&'a WaitingNow, i64)>,
 }
 
 impl LiveMetrics<'_> {
@@ -39,9 +43,13 @@ impl LiveMetrics<'_> {
         let mut labels = String::new();
         label(&mut labels, "tool", self.tool);
         label(&mut labels, "input", self.input);
+        label(&mut labels, "filters", self.filters);
         writeln!(out, "plimsoll_watch_info{{{labels}}} 1")?;
         if let Some(losses) = self.losses {
             write_losses(out, losses)?;
+        }
+        if let Some((waiting, now_ns)) = self.waiting {
+            self.write_waiting(out, waiting, now_ns)?;
         }
         for (dimension, breakdown) in self.totals.by() {
             let keys = breakdown.rows().into_iter().map(|(key, stats)| {
@@ -56,6 +64,29 @@ impl LiveMetrics<'_> {
             self.write_dimension(out, dimension, &rows(dimension, keys, breakdown.others()))?;
         }
         writeln!(out, "# EOF")
+    }
+
+    /// The requests that wait, by server: of each server with sums, and of further ones as long as there is room.
+    fn write_waiting(&self, out: &mut impl Write, waiting: &WaitingNow, now_ns: i64) -> io::Result<()> {
+        let sums = self.totals.by().find(|(dimension, _)| *dimension == Dimension::Server);
+        let keys = sums.iter().flat_map(|(_, breakdown)| breakdown.rows()).filter_map(|(key, _)| {
+            match key.parts().first().copied().flatten() {
+                Some(Key::Server(server)) => Some(server),
+                _ => None,
+            }
+        });
+        let mut servers: Vec<Endpoint> = keys.collect();
+        let further = waiting.servers().into_iter().filter(|server| !servers.contains(server)).collect::<Vec<_>>();
+        servers.extend(further.into_iter().take(MAX_TOTAL_KEYS.saturating_sub(servers.len())));
+        let others = waiting.others(|server| !servers.contains(&server));
+        let named = servers.iter().map(|server| (server.to_string(), waiting.of(*server)));
+        let rows: Vec<(String, Option<Wait>)> =
+            named.chain(others.map(|others| (OTHER.to_owned(), Some(others)))).collect();
+        let requests = "Requests that wait for a response now.";
+        gauge(out, "server_waiting_requests", requests, &rows, |wait| wait.requests as f64)?;
+        let oldest = "How long the oldest request without a response has waited so far; 0 without such a request.";
+        let age_s = |wait: Wait| now_ns.saturating_sub(wait.since_ns).max(0) as f64 / 1e9;
+        gauge(out, "server_oldest_wait_seconds", oldest, &rows, age_s)
     }
 
     fn write_dimension(
@@ -102,6 +133,20 @@ impl LiveMetrics<'_> {
             _ => key.name(self.names)?.to_owned(),
         })
     }
+}
+
+/// A number per server.
+fn gauge(
+    out: &mut impl Write,
+    name: &str,
+    help: &str,
+    rows: &[(String, Option<Wait>)],
+    of: impl Fn(Wait) -> f64,
+) -> io::Result<()> {
+    family(out, name, "gauge", help)?;
+    rows.iter().try_for_each(|(server, wait)| {
+        writeln!(out, "plimsoll_{name}{{{}}} {}", labels(Dimension::Server, server), wait.map_or(0.0, &of))
+    })
 }
 
 fn write_losses(out: &mut impl Write, losses: LiveLosses) -> io::Result<()> {
@@ -161,9 +206,21 @@ mod tests {
     use plimsoll_testkit::transaction;
 
     fn text(totals: &Totals, names: &Names) -> String {
+        text_of(totals, names, &WaitingNow::default())
+    }
+
+    fn text_of(totals: &Totals, names: &Names, waiting: &WaitingNow) -> String {
         let losses = Some(LiveLosses { kernel: 7, freezes: 2, interface: 1, downs: 0 });
         let mut out = Vec::new();
-        let metrics = LiveMetrics { tool: "plimsoll", input: "interface eth0", totals, names, losses };
+        let metrics = LiveMetrics {
+            tool: "plimsoll",
+            input: "interface eth0",
+            filters: "--client 10.0.0.3",
+            totals,
+            names,
+            losses,
+            waiting: Some((waiting, 20_000_000_000)),
+        };
         metrics.write(&mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
@@ -184,7 +241,7 @@ mod tests {
         let totals = totals(&mut names, &["\\\\server\\data", "\\\\server\\data", "", "x\"} 1\n# EOF\n"]);
         let text = text(&totals, &names);
         for line in [
-            "plimsoll_watch_info{tool=\"plimsoll\",input=\"interface eth0\"} 1",
+            "plimsoll_watch_info{tool=\"plimsoll\",input=\"interface eth0\",filters=\"--client 10.0.0.3\"} 1",
             "plimsoll_capture_lost_packets_total{by=\"kernel\"} 7",
             "plimsoll_capture_freezes_total 2",
             "plimsoll_share_requests_total{share=\"\\\\\\\\server\\\\data\"} 2",
@@ -222,6 +279,36 @@ mod tests {
         assert!(
             !text.contains("plimsoll_client_response_time_seconds_bucket{client=\"10.0.0.1\",le=\"1.023e-06\"} 1 #")
         );
+    }
+
+    #[test]
+    fn servers_have_the_requests_that_wait_now_and_the_age_of_the_oldest() {
+        let mut names = Names::default();
+        let (totals, mut waiting) = (totals(&mut names, &["a"]), WaitingNow::default());
+        let mut t = transaction(Procedure::of(Protocol::Smb2, 8), 8_000_000_000, 1);
+        t.timeline.request_first = Some(8_000_000_000);
+        let known = t.server;
+        waiting.add(&t);
+        t.timeline.request_first = Some(18_000_000_000);
+        waiting.add(&t);
+        t.server.port = 4450;
+        waiting.add(&t);
+        for server in 0..250_u16 {
+            t.server.port = 10_000 + server;
+            waiting.add(&t);
+        }
+        let text = text_of(&totals, &names, &waiting);
+        let other = Endpoint { port: 4450, ..known };
+        for line in [
+            format!("plimsoll_server_waiting_requests{{server=\"{known}\"}} 2"),
+            format!("plimsoll_server_oldest_wait_seconds{{server=\"{known}\"}} 12"),
+            format!("plimsoll_server_oldest_wait_seconds{{server=\"{other}\"}} 2"),
+            "plimsoll_server_waiting_requests{server=\"other\"} 152".to_owned(),
+        ] {
+            assert!(text.lines().any(|other| other == line), "{line}\n{text}");
+        }
+        let idle = text_of(&totals, &names, &WaitingNow::default());
+        assert!(idle.contains(&format!("plimsoll_server_waiting_requests{{server=\"{known}\"}} 0\n")), "{idle}");
     }
 
     /// Names that give the same label, reserved names, and too many names.
