@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use plimsoll_observe::anonymize::{Counts, FirstPass, Key};
+use plimsoll_observe::anonymize::{AnonymizeError, Counts, FirstPass, Key, OutputError};
 use plimsoll_observe::capture::{Captures, Input};
 
 use crate::exit::{Done, Usage, unless_closed};
@@ -51,16 +51,24 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let mut files = Files::reading([Some(input.as_path()), key.as_deref()].into_iter().flatten());
     let opened = files.open("OUT", &output, Readers::Usual)?;
     let key = key.as_deref().map_or_else(|| Key::drawn().map_err(anyhow::Error::from), read_key)?;
-    let mut counts = Counts::default();
-    opened.write(|file| -> anyhow::Result<()> {
-        let mut file = BufWriter::with_capacity(1 << 20, file);
-        counts = copy(&input, key, quiet, &mut file)?;
-        Ok(file.flush()?)
-    })?;
+    let mut file = BufWriter::with_capacity(1 << 20, opened.file()?);
+    let counts = match copy(&input, key, quiet, &mut file) {
+        Ok(counts) => counts,
+        Err(error) if is_about_writing(&error) => return Err(opened.failed(error)),
+        Err(error) => return Err(error),
+    };
+    file.flush().map_err(|error| opened.failed(error))?;
+    drop(file);
+    opened.finish()?;
     if !quiet {
         unless_closed(io::stdout().lock().write_all(summary(&counts, &output).as_bytes()).map_err(Into::into))?;
     }
     Ok(Done::Normally)
+}
+
+/// Whether the copy could not be written, or otherwise the input not be read or not be copied.
+fn is_about_writing(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(AnonymizeError::Output(OutputError::Io(_))))
 }
 
 fn read_key(path: &Path) -> anyhow::Result<Key> {
@@ -75,14 +83,20 @@ fn copy(input: &Path, key: Key, quiet: bool, file: &mut impl Write) -> anyhow::R
         first.frame(frame);
         Ok(())
     })?;
-    if captures.anomalies().truncated_tail + captures.anomalies().bad_records > 0 {
-        shell::note("plimsoll: the capture is damaged; the copy contains only the packets before the damage");
-    }
+    let is_cut = captures.anomalies().truncated_tail + captures.anomalies().bad_records > 0;
     let format = captures.formats().first().map(|format| (format.format, format.tick_ns));
     let mut second = first.finish(format.map(|(format, _)| format), format.and_then(|(_, tick_ns)| tick_ns))?;
     each_frame(input, quiet, |frame| Ok(second.frame(frame, file)?))?;
-    let counts = second.finish(file)?;
-    anyhow::ensure!(counts.packets > 0, "the capture contains no packets; check the capture command");
+    let counts = second.finish(file, is_cut)?;
+    let name = input.display();
+    anyhow::ensure!(counts.packets > 0, "{name}: the capture contains no packets; check the capture command");
+    if is_cut {
+        shell::note(&format!(
+            "plimsoll: {name}: damaged after packet {}; the copy lacks the rest, and ends in the middle of a record too, so that \
+            reports on it are PARTIAL",
+            counts.packets
+        ));
+    }
     Ok(counts)
 }
 

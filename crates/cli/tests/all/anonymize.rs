@@ -319,7 +319,30 @@ fn what_cannot_be_copied_is_refused() {
     refused(&[capture, &file("out"), "--key", &file("short")], 2, "expected at least 16 bytes");
     refused(&[capture, &file("out"), "--key", &file("none")], 3, "cannot read");
     refused(&[capture, capture], 2, "the output would change the input");
+    let said = output_of(&["anonymize", &file("text"), &file("out")]).stderr;
+    let said = String::from_utf8(said).unwrap();
+    assert!(said.contains("text: unknown capture format") && !said.contains("free some space"), "{said}");
     refused(&[&file("text"), &file("out")], 3, "");
     refused(&[&file("none"), &file("out")], 3, "");
     assert!(!Path::new(&file("out")).exists(), "nothing is left of a failure");
+}
+
+#[test]
+fn the_copy_of_a_cut_capture_is_cut_too() {
+    let scratch = Scratch::new("anonymize-cut");
+    let file = |name: &str| scratch.path().join(name).display().to_string();
+    let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/smb2-samba/capture.pcap.zst");
+    let whole = std::fs::read(capture).unwrap();
+    std::fs::write(file("cut.pcap.zst"), &whole[..whole.len() / 2]).unwrap();
+    let done = output_of(&["anonymize", &file("cut.pcap.zst"), &file("out.pcap")]);
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert!(done.status.success() && said.contains("cut.pcap.zst: damaged after packet "), "{said}");
+    let reasons = |name: &str| {
+        let (code, _, report) = analyzed(Path::new(&file(name)), scratch.path());
+        assert_eq!(code, Some(0));
+        report["sides"][0]["validity"].clone()
+    };
+    let original = reasons("cut.pcap.zst");
+    assert_eq!(original["verdict"], "partial");
+    assert_eq!(reasons("out.pcap"), original);
 }

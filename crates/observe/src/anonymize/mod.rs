@@ -156,13 +156,16 @@ impl SecondPass {
         Ok(())
     }
 
-    /// Ends the capture and returns the counts.
+    /// Ends the capture and returns the counts. `is_cut`: the input is damaged, and so is the copy, which ends in the middle of a record.
     ///
     /// # Errors
     /// If a packet cannot be written.
-    pub fn finish(mut self, file: &mut impl Write) -> Result<Counts, AnonymizeError> {
+    pub fn finish(mut self, file: &mut impl Write, is_cut: bool) -> Result<Counts, AnonymizeError> {
         for (number, Early { time_ns, link, bytes, original_len }) in std::mem::take(&mut self.early) {
             self.output.packet(file, number, time_ns, link, &bytes, original_len)?;
+        }
+        if is_cut {
+            self.output.cut(file)?;
         }
         Ok(self.counts)
     }

@@ -4,10 +4,12 @@
 //! Each letter or digit becomes another of its kind, chosen by the key and all other characters of the name: three passes, forward, back
 //! and forward, each of which moves a character by a number that depends on the characters it has passed. Every step can be undone with
 //! the key, so no two names get the same replacement. Letter case stays, because SMB compares names without case. Other ASCII characters
-//! stay as well.
+//! stay as well. An IPv4 address as a name must not become the address of a stranger: it becomes what its address becomes, where that is as
+//! long, and otherwise letters.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
+use super::address::Addresses;
 use super::key::{Block, Key, Kind};
 use crate::pairing::is_pipe_name;
 
@@ -69,6 +71,10 @@ fn replace_in(key: &Key, text: &mut [u32], ranges: &[(u32, u32)]) {
         if part.is_empty() || is_word(part) {
             continue;
         }
+        let address = ascii(part).and_then(|text| text.parse::<Ipv4Addr>().ok());
+        if address.is_some_and(|address| replace_address(key, address, part)) {
+            continue;
+        }
         let stem = stem_len(part);
         loop {
             mix(key, &mut part[..stem], ranges);
@@ -77,7 +83,26 @@ fn replace_in(key: &Key, text: &mut [u32], ranges: &[(u32, u32)]) {
                 break;
             }
         }
+        if address.is_some() {
+            part.iter_mut().for_each(|code| *code = letter(*code));
+        }
     }
+}
+
+/// Replaces an address by what it is in the headers of packets, if that has as many characters.
+fn replace_address(key: &Key, address: Ipv4Addr, part: &mut [u32]) -> bool {
+    let text = Ipv4Addr::from(Addresses::default().v4(key, address.octets())).to_string();
+    let is_as_long = text.len() == part.len();
+    if is_as_long {
+        part.iter_mut().zip(text.bytes()).for_each(|(code, byte)| *code = u32::from(byte));
+    }
+    is_as_long
+}
+
+/// A letter for each digit.
+fn letter(code: u32) -> u32 {
+    let digit = char::from_u32(code).and_then(|found| found.to_digit(10));
+    digit.map_or(code, |digit| u32::from(b'a') + digit)
 }
 
 fn ascii(part: &[u32]) -> Option<String> {
@@ -180,6 +205,25 @@ mod tests {
         let server = replaced(r"\\10.11.12.13\IPC$");
         assert!(server.ends_with(r"\IPC$") && !server.contains(".13"), "{server}");
         assert_eq!(replaced("report.pdf").split('.').next(), replaced("report.doc").split('.').next());
+    }
+
+    #[test]
+    fn an_address_as_a_name_names_no_stranger() {
+        let mut addresses = Addresses::default();
+        let (mut same, mut names) = (0, HashSet::new());
+        for last in 0..=255 {
+            let address = Ipv4Addr::new(10, 77, 0, last);
+            let expected = Ipv4Addr::from(addresses.v4(&key(), address.octets()));
+            let found = replaced(&address.to_string());
+            assert_eq!(found.len(), address.to_string().len());
+            match found.parse::<Ipv4Addr>() {
+                Ok(found) => assert_eq!(found, expected),
+                Err(_) => assert!(found.bytes().all(|byte| byte == b'.' || byte.is_ascii_lowercase()), "{found}"),
+            }
+            same += usize::from(found == expected.to_string());
+            names.insert(found);
+        }
+        assert!(same > 0 && same < 256 && names.len() == 256, "{same}");
     }
 
     #[test]

@@ -113,6 +113,16 @@ impl Output {
         Ok(())
     }
 
+    /// Ends the file in the middle of a record, as the input did: a reader must find out that the rest is missing.
+    pub(super) fn cut(&mut self, file: &mut impl Write) -> Result<(), OutputError> {
+        match self.kind {
+            // Nothing was written, and half a record would be no capture.
+            _ if !self.begun => Ok(()),
+            Kind::Pcap { .. } => Ok(words(file, &[0, 0])?),
+            Kind::Pcapng { .. } => Ok(words(file, &[ENHANCED_PACKET, 32])?),
+        }
+    }
+
     /// The number of the interface for a link type; describes it where it is new.
     fn interface(
         &mut self,

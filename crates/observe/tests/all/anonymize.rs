@@ -37,7 +37,7 @@ fn copied(scratch: &Scratch, bytes: &[u8]) -> Vec<u8> {
     while let Some(frame) = reader.next().unwrap() {
         second.frame(&frame, &mut copy).unwrap();
     }
-    second.finish(&mut copy).unwrap();
+    second.finish(&mut copy, false).unwrap();
     copy
 }
 
