@@ -21,6 +21,17 @@ const ABSENT: [(StatusFamily, u32); 7] = [
     (Errno, 2),
 ];
 
+/// The status of an ended session or a removed share, NETWORK_NAME_DELETED; and the requests that end the use of a share or a session.
+const NAME_DELETED: u32 = 0xC000_00C9;
+const ENDING: [&str; 3] = ["TREE_DISCONNECT", "LOGOFF", "LOGOFF_ANDX"];
+
+/// Whether a client only ends the use of what it does not have: the server refused the TREE_CONNECT before, or ended the session. The
+/// answer says nothing new, and nobody waits for it.
+fn is_aftermath(t: &Transaction, status: u32) -> bool {
+    let row = t.procedure.row();
+    StatusFamily::of(row.protocol, status) == Some(Nt) && status == NAME_DELETED && ENDING.contains(&row.name)
+}
+
 /// Maximum number of rows (operation, status); further ones are in `others`.
 const MAX_ROWS: usize = 256;
 
@@ -69,7 +80,7 @@ pub struct Errors {
 impl Errors {
     #[cold]
     pub(super) fn record(&mut self, t: &Transaction, waited_ns: u64) {
-        let Some(status) = t.status else { return };
+        let Some(status) = t.status.filter(|&status| !is_aftermath(t, status)) else { return };
         let row = t.procedure.row();
         self.add(ErrorRow {
             protocol: row.protocol,

@@ -118,7 +118,11 @@ fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning, refusals: &[Refusal]) 
     );
     // Response times already contain the clients' waits; a few errors among many explain little.
     let is_trouble = is_many && among >= FEW_SHARE || began.as_ref().is_some_and(|began| began.is_much(evidence));
-    let kind = if is_trouble && meaning.kind == Kind::Trouble { Kind::Trouble } else { Kind::Explanation };
+    let kind = match meaning.kind {
+        Kind::Trouble if is_trouble => Kind::Trouble,
+        Kind::Remark if !waits => Kind::Remark,
+        _ => Kind::Explanation,
+    };
     let met = sum.count as f64 / all.iter().map(|one| one.count).sum::<u64>().max(1) as f64;
     let unseen = beside_responses(evidence, &sum, (kind == Kind::Trouble).then_some(met));
     Some(

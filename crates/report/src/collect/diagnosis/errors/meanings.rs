@@ -77,6 +77,13 @@ pub(super) const MEANINGS: &[Meaning] = &[
         ],
     },
     Meaning {
+        text: "the server has no share of the name that the client asked for. Check the name of the share in the client's path",
+        when: When::Once,
+        kind: Kind::Remark,
+        changed: None,
+        statuses: &[(Nt, 0xC000_00CC), (Dos, 0x0006_0002)], // BAD_NETWORK_NAME; ERRSRV, ERRinvnetname
+    },
+    Meaning {
         text: "the server dropped the opens and locks of a client, because the client's lease expired or another client uses the same client ID",
         when: When::Once,
         kind: Kind::Trouble,

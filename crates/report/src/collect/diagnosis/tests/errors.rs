@@ -207,6 +207,23 @@ fn of_two_troubles_the_one_that_more_requests_met_comes_first() {
 }
 
 #[test]
+fn the_end_of_a_share_that_a_client_did_not_get_is_no_cause() {
+    let [tree_connect, tree_disconnect, logoff] = [3, 4, 2].map(|command| Procedure::of(Protocol::Smb2, command));
+    let mut traffic = healthy();
+    traffic.error(tree_disconnect, 0xC000_00C9, MS / 10);
+    traffic.error(logoff, 0xC000_00C9, MS / 10);
+    assert!(!traffic.rules().contains(&Rule::ErrorStatuses), "{:#?}", traffic.diagnosis());
+    traffic.error(tree_connect, 0xC000_00CC, MS / 10);
+    traffic.error(tree_disconnect, 0xC000_00C9, MS / 10);
+    let text = traffic.first(Rule::ErrorStatuses);
+    assert!(text.starts_with("1 session request got 0xc00000cc: the server has no share of the name"), "{text}");
+    assert_ne!(traffic.rules()[0], Rule::ErrorStatuses, "a wrong name makes nothing slow");
+    // The server removed the share.
+    traffic.error(open(), 0xC000_00C9, MS / 10);
+    assert!(traffic.first(Rule::ErrorStatuses).contains("open request got 0xc00000c9"));
+}
+
+#[test]
 fn few_slow_requests_that_an_error_explains_are_said_once() {
     let mut traffic = healthy();
     (0..8).for_each(|_| traffic.error(open(), 0xC000_0043, 950 * MS));
