@@ -249,7 +249,8 @@ impl Connection {
                 self.watch.empty(segment, direction, now_ns, (acknowledges_all, is_inside));
                 self.paired.link.to_client_ns = self.watch.to_client_ns();
             }
-            count_empty(&segment, acknowledged_new, from_client, packets);
+            let is_of_syn = segment.flags.ack() && self.tcp_flows[1 - direction].is_first_of_syn(acknowledges);
+            count_empty(&segment, acknowledged_new || is_of_syn, from_client, packets);
             return;
         }
         packets.tcp_data += 1;

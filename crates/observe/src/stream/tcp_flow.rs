@@ -21,6 +21,8 @@ pub struct TcpFlow {
     origin: Option<u64>,
     /// Offset up to which the other side has acknowledged.
     acknowledged: u64,
+    /// Whether the other side has acknowledged the SYN.
+    syn_acknowledged: bool,
     /// Segments behind a hole.
     held: HeldSegments,
     /// Holes given up recently, to distinguish a late arrival from a retransmission: (start, end).
@@ -115,6 +117,11 @@ impl TcpFlow {
     /// Offset of the first byte, where the SYN was seen.
     pub fn origin(&self) -> Option<u64> {
         self.origin
+    }
+
+    /// Whether an acknowledgement up to this offset is the first of the SYN: it acknowledges no bytes, but something new.
+    pub fn is_first_of_syn(&mut self, acknowledges: u64) -> bool {
+        self.origin == Some(acknowledges) && !std::mem::replace(&mut self.syn_acknowledged, true)
     }
 
     /// Whether this SYN opens a new connection.
