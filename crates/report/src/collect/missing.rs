@@ -19,15 +19,15 @@ pub(crate) fn headline(findings: &Findings) -> String {
     }
     match (unseen.share_missing, unseen.share_missing_low, unseen.share_missing_high) {
         (Some(share), Some(low), Some(high)) if unseen.missing > 0 => {
-            let (share, low, high) = (tenths(share), tenths(low), tenths(high));
+            let (share, low, high, part) = (tenths(share), tenths(low), tenths(high), of_what(findings));
             match findings.source.filters.is_empty() {
-                true if low == high => format!("{share} of the operations are missing from these numbers."),
+                true if low == high => format!("{share} of the operations{part} are missing from these numbers."),
                 // What is known to be missing is often the best estimate as well.
                 true if share == low => {
-                    format!("{low} to {high} of the operations are missing from these numbers (95 % interval).")
+                    format!("{low} to {high} of the operations{part} are missing from these numbers (95 % interval).")
                 }
                 true => format!(
-                    "About {share} of the operations are missing from these numbers (95 % interval: {low} to {high})."
+                    "About {share} of the operations{part} are missing from these numbers (95 % interval: {low} to {high})."
                 ),
                 false => format!(
                     "About {share} of the operations of the whole capture are missing (95 % interval: {low} to {high}). Of the \
@@ -97,8 +97,9 @@ pub(super) fn reasons(findings: &Findings) -> Vec<Reason> {
         _ if unseen.missing > 0 => Some(format!("{} The missing operations may be the slowest.", headline(findings))),
         Some(high) if high > 0.0 => {
             let of_all = of_all(findings);
+            let part = of_what(findings);
             Some(format!(
-                "Up to {} of the operations{of_all} may be missing (upper end of the 95 % interval).",
+                "Up to {} of the operations{of_all}{part} may be missing (upper end of the 95 % interval).",
                 tenths(high)
             ))
         }
@@ -275,5 +276,21 @@ mod tests {
         findings.unseen.missing = 0;
         let said = headline(&findings);
         assert!(said.contains("up to 10.0 % of the operations of the whole capture may be missing"), "{said}");
+    }
+
+    #[test]
+    fn the_estimate_is_one_of_what_was_read() {
+        let mut findings = Findings::default();
+        let unseen = &mut findings.unseen;
+        (unseen.missing, unseen.paired) = (10, 90);
+        (unseen.share_missing, unseen.share_missing_low, unseen.share_missing_high) = (Some(0.1), Some(0.1), Some(0.2));
+        let anomaly = plimsoll_model::Anomaly::CaptureRecordBad;
+        findings.anomalies = vec![crate::findings::AnomalyCount {
+            kind: anomaly.label().to_owned(),
+            count: 1,
+            text: anomaly.text().to_owned(),
+        }];
+        let said = headline(&findings);
+        assert!(said.starts_with("10.0 % to 20.0 % of the operations in the part that was read are missing"), "{said}");
     }
 }

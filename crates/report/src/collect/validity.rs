@@ -19,15 +19,16 @@ const NAMED: usize = 3;
 pub(super) fn judge(statistics: &Statistics, coverage: &Coverage, findings: &Findings) -> Validity {
     let all = statistics.operations().chain(statistics.long_lived()).chain(statistics.members());
     let any = all.map(|(_, sums)| sums.count()).sum::<u64>() > 0;
-    let mut reasons = missing::reasons(findings);
+    let mut missing = missing::reasons(findings);
     if !any {
         let filtered = filtered(coverage, &findings.source.filters);
         // The missing part itself explains why nothing was found.
-        let nothing = filtered.or_else(|| reasons.is_empty().then(|| instead(coverage)));
-        reasons.extend(nothing.map(Reason::invalid));
+        let nothing = filtered.or_else(|| missing.is_empty().then(|| instead(coverage)));
+        missing.extend(nothing.map(Reason::invalid));
     }
-    let others = input::reasons(coverage, any).into_iter().chain(links::unknown(coverage)).chain(clock_set(coverage));
-    Validity::of(reasons.into_iter().chain(others))
+    // First, because the estimate of the missing part is one of what was read.
+    let input = input::reasons(coverage, any).into_iter().chain(links::unknown(coverage)).chain(clock_set(coverage));
+    Validity::of(input.chain(missing))
 }
 
 /// Times from before to behind a step of the clock are wrong, and nothing tells which.
