@@ -130,7 +130,7 @@ impl Worker {
         let Snapshot { observer, filter, statistics, intervals: (mut intervals, recorder), anomalies } = snapshot;
         let sinks = self.filter.before((statistics, recorder)).of_state(filter);
         let Observed { sink: filtered, names, mut coverage } = Observer::of_state(&observer, sinks)?.finish();
-        anomalies.add_to(&mut coverage.anomalies);
+        anomalies.add_to(&mut coverage);
         filtered.narrow(&mut coverage);
         let (statistics, recorder) = filtered.sink;
         intervals.merge(&recorder.finish());

@@ -178,7 +178,7 @@ impl Running {
         let Self { filter, hosts, source, table: table_file, chain } = self;
         let Observed { sink: filtered, names, mut coverage } = observed;
         let anomalies = chain.as_ref().map_or_else(|| captures.anomalies(), |chain| chain.anomalies(captures));
-        anomalies.add_to(&mut coverage.anomalies);
+        anomalies.add_to(&mut coverage);
         coverage.anomalies.add_many(Anomaly::ReadingInterrupted, u64::from(captures.interrupted()));
         filter.check(coverage.first_ns, coverage.last_ns)?;
         filtered.narrow(&mut coverage);

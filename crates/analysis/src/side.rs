@@ -116,7 +116,7 @@ impl SideReader<'_> {
         bar.finish();
         anyhow::ensure!(packets, "{name}: the capture contains no packets; check the capture command");
         let mut observed = observer.finish();
-        captures.anomalies().add_to(&mut observed.coverage.anomalies);
+        captures.anomalies().add_to(&mut observed.coverage);
         self.filter.check(observed.coverage.first_ns, observed.coverage.last_ns).with_context(|| name.clone())?;
         observed.sink.narrow(&mut observed.coverage);
         Ok(Whole { name, observed, vantage: "wire", is_table: false })

@@ -95,12 +95,14 @@ pub fn latest_ns(now_ns: i64) -> i64 {
 /// The figures of the seconds between two instants.
 pub(super) fn figures<'a>(seconds: impl Iterator<Item = &'a Second>, from_ns: i64, to_ns: i64) -> LiveFigures {
     let (mut total, mut depth, mut lost_packets, mut waiting) = (IntervalRow::default(), 0.0, 0, None);
+    let mut interface_down = false;
     let seconds = seconds.filter(|second| (from_ns..to_ns).contains(&second.start_ns()));
     for second in seconds {
         total.merge(&second.total());
         depth += second.queue_depth();
         lost_packets += second.lost_packets();
         waiting = waiting_at_end(second);
+        interface_down |= second.interface_down();
     }
     let seconds = (to_ns - from_ns) as f64 / SECOND_NS as f64;
     LiveFigures {
@@ -115,6 +117,7 @@ pub(super) fn figures<'a>(seconds: impl Iterator<Item = &'a Second>, from_ns: i6
         queue_depth: Some(depth / seconds),
         waiting,
         lost_packets,
+        interface_down,
     }
 }
 
@@ -125,10 +128,12 @@ pub(super) fn figures_within<'a>(
     within: &[Key],
 ) -> LiveFigures {
     let (mut sum, mut lost_packets, mut waiting) = (LiveSum::default(), 0, None);
+    let mut interface_down = false;
     for second in seconds.filter(|second| (from_ns..to_ns).contains(&second.start_ns())) {
         sum.merge(&second.part(within));
         lost_packets += second.lost_packets();
         waiting = waiting_at_end(second);
+        interface_down |= second.interface_down();
     }
     LiveFigures {
         from_ns,
@@ -142,6 +147,7 @@ pub(super) fn figures_within<'a>(
         queue_depth: None,
         waiting,
         lost_packets,
+        interface_down,
     }
 }
 

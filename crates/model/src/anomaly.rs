@@ -46,6 +46,8 @@ anomalies! {
     ReadingInterrupted "reading_interrupted" "reading interrupted by the user; the rest of the input was not read";
     /// Packets that the capturing program itself says it lost.
     CaptureDropsReported "capture_drops_reported" "packet lost by the capture, as reported by the capturing program";
+    /// Times that the captured network interface went down.
+    InterfaceDown "interface_down" "time that the network interface went down; the packets of this time are missing";
     /// Packets that stood behind one of a later time and were put at their place.
     PacketReordered "packet_reordered" "packet out of order in the file, sorted by timestamp";
     /// Packets that stood too far behind one of a later time to be put at their place.
@@ -137,6 +139,11 @@ impl Anomalies {
     /// Counts `n`.
     pub fn add_many(&mut self, kind: Anomaly, n: u64) {
         self.0[kind as usize] += n;
+    }
+
+    /// Takes one back that was counted too early.
+    pub fn take_back(&mut self, kind: Anomaly) {
+        self.0[kind as usize] = self.0[kind as usize].saturating_sub(1);
     }
 
     /// The count of one kind.

@@ -1,6 +1,8 @@
 //! Completeness of the observed traffic: captured and missing parts.
 
 mod delegations;
+mod downtime;
+mod late_requests;
 mod lease_breaks;
 mod network;
 mod resets;
@@ -17,6 +19,8 @@ use crate::add_fields;
 use crate::{Anomalies, ClientPath, Endpoint};
 
 pub use delegations::{Delegations, DelegationsLeftOut, PartialPairs};
+pub use downtime::Downtime;
+pub use late_requests::LateRequests;
 pub use lease_breaks::{CachingRight, LeaseBreaks};
 pub use network::{MostResent, Network, Resent, SmallWindow};
 pub use resets::Resets;
@@ -162,8 +166,12 @@ pub struct Coverage {
     pub packets: PacketCounts,
     /// Counts of what went wrong.
     pub anomalies: Anomalies,
+    /// Times in which the captured interface was down.
+    pub downtime: Downtime,
     /// The capture clock.
     pub clock: ClockGranularity,
+    /// Requests that were captured after their responses.
+    pub late_requests: LateRequests,
     /// Unpaired halves.
     pub unseen: Unseen,
     /// Waiting for bytes that were sent again.

@@ -82,15 +82,16 @@ const sums = (() => {
   }
   // The numbers of a second within a part; those of all are exact.
   function figures(second, within) {
-    const { lost_packets: lost, waiting, oldest_ns: oldest } = second;
+    const { lost_packets: lost, waiting, oldest_ns: oldest } = second, incomplete = lost > 0 || second.interface_down;
     if (within.length === 0) {
       const { operations: count, errors, bytes, queue_depth: depth, p50_ns: p50, p99_ns: p99, max_ns: max, heat, service } = second;
-      return { count, errors, bytes, depth, p50, p99, max, heat, service, lost, waiting, oldest, exact: true };
+      return { count, errors, bytes, depth, p50, p99, max, heat, service, lost, incomplete, waiting, oldest, exact: true };
     }
     const part = nothing();
     second.cells.forEach(({ keys, sum }) => isWithin(keys, within) && merge(part, sum));
     return { count: part.count, errors: part.errors, bytes: null, depth: null, p50: percentile(part, 50), p99: percentile(part, 99),
-      max: part.timed ? part.longest : null, heat: [...part.rows], service: null, lost, waiting: null, oldest: null, exact: false };
+      max: part.timed ? part.longest : null, heat: [...part.rows], service: null, lost, incomplete, waiting: null, oldest: null,
+      exact: false };
   }
   return { DIMENSIONS, KEPT, add, backTo, between, figures, tables, percentile,
     setEdges: (ns) => { edges = ns; }, edges: () => edges, all: () => seconds };

@@ -48,7 +48,7 @@
 
   // ---- the page
   function tiles(now) {
-    const about = now.exact ? '' : ' ~', partial = now.lost > 0 ? ' *' : '';
+    const about = now.exact ? '' : ' ~', partial = now.incomplete ? ' *' : '';
     say('rate', digits(now.count));
     say('p50', time(now.p50) + about + partial);
     say('p99', time(now.p99) + about + partial);
@@ -189,7 +189,7 @@
     const colors = Array.from({ length: HEAT_STEPS }, (_, i) => css('h' + i));
     const level = (n) => colors[most <= 1 ? HEAT_STEPS - 1 : Math.min(HEAT_STEPS - 1, Math.floor((Math.log(Math.max(n, 1)) / Math.log(most)) * HEAT_STEPS))];
     const low = both.reduce((low, cell) => Math.min(low, cell[1]), 1e-3), high = both.reduce((high, cell) => Math.max(high, cell[2]), 1e-2);
-    const lossy = all.filter(([, now]) => now.lost > 0).map(([s]) => [s, low, high, 0]);
+    const lossy = all.filter(([, now]) => now.incomplete).map(([s]) => [s, low, high, 0]);
     const x = () => ({ type: 'value', min: first, max: last, ...axisLook(), axisLabel: { ...axisLook().axisLabel, formatter: (s) => instant(s).slice(11, 19) } });
     const cursor = [[until - 1, low, high, 0]], shade = (color, opacity) => (s) => ({ ...s, style: { fill: color, opacity } });
     const layer = (data, fill, look) => ({ type: 'custom', clip: true, silent: true, encode: { x: 0, y: [1, 2] }, data,

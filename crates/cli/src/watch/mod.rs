@@ -233,13 +233,16 @@ impl Watching {
         let Some(now_ns) = now_ns else { return false };
         let more = drops - std::mem::replace(&mut self.drops, drops);
         // A pipe or a file does not state the time of a loss.
-        let unknown = || vec![Hole { from_ns: now_ns, to_ns: now_ns, packets: more }];
+        let unknown = || vec![Hole { from_ns: now_ns, to_ns: now_ns, packets: Some(more) }];
         let holes = self.counts.as_ref().map_or_else(unknown, |counts| counts.take_holes());
         if let Some((recent, _)) = self.observer.sink().0.sink.1.as_deref_mut() {
             recent.advance(now_ns);
             recent.wait(&self.waiting.0, latest_ns(now_ns));
             for Hole { from_ns, to_ns, packets } in holes {
-                recent.lose((from_ns, to_ns), packets);
+                match packets {
+                    Some(packets) => recent.lose((from_ns, to_ns), packets),
+                    None => recent.miss((from_ns, to_ns)),
+                }
             }
         }
         let checkpoint = self.checkpoints.as_mut().map_or(Ok(()), |it| it.look(&mut self.observer, anomalies));

@@ -55,13 +55,28 @@ fn an_interface_that_goes_down_and_comes_back_is_watched_on() {
     let _alone = crate::alone();
     let scratch = Scratch::new("watch-down");
     let script = "$LOAD; ip link set lo down; until grep -q 'went down' said; do kill -0 $WATCH || exit 98; sleep 0.1; done; ip link set lo up; $LOAD";
-    let Some(ended) = in_a_namespace(&scratch, "", script) else { return };
+    let Some(ended) = in_a_namespace(&scratch, "--save ring", script) else { return };
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
     let (said, requests) = said_and_requests(&scratch);
     assert_eq!(said.matches("the interface went down").count(), 1, "{said}");
     let after = said.split("the interface went down").nth(1).unwrap();
     let busy = |line: &&str| line.contains(" ops/s") && !line.contains(" 0 ops/s");
     assert!(after.lines().any(|line| busy(&line)) && requests > 100, "{said}");
+    assert!(said.contains("INCOMPLETE: the interface was down"), "{said}");
+    // The packets of this time are missing, as the files of the ring say too.
+    let json = |name: &str| crate::only_side(&std::fs::read(scratch.path().join(name)).unwrap());
+    let watched = json("watch.json");
+    let reasons = watched["validity"]["reasons"].as_array().unwrap();
+    assert_eq!(watched["validity"]["verdict"], "partial");
+    assert!(reasons[0].as_str().unwrap().starts_with("The interface was down from "), "{reasons:?}");
+    assert!(watched["unseen"]["share_missing"].is_null());
+    let mut analyze = plimsoll();
+    analyze.args(["analyze", "ring", "--quiet", "--json", "ring.json"]).current_dir(scratch.path());
+    assert!(output(&mut analyze).status.success());
+    let analyzed = json("ring.json");
+    for part in ["validity", "anomalies", "unseen", "packets"] {
+        assert_eq!(analyzed[part], watched[part]);
+    }
 }
 
 #[test]

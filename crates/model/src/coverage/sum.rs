@@ -9,7 +9,9 @@ impl Coverage {
     pub fn add(&mut self, other: &Coverage) {
         self.packets.add(&other.packets);
         other.anomalies.iter().for_each(|(kind, count)| self.anomalies.add_many(kind, count));
+        self.downtime.add(&other.downtime);
         self.clock.add(&other.clock);
+        self.late_requests.add(&other.late_requests);
         self.unseen.add(&other.unseen);
         add_fields!(self.resent, other.resent; operations, wait_ns, brief_operations, brief_wait_ns, unknown);
         self.network.add(&other.network);

@@ -11,7 +11,7 @@ const MATTERS: f64 = 0.01;
 impl Coverage {
     /// The share of the operations that the numbers do not contain; `None` if it cannot be estimated.
     pub fn share_missing(&self) -> Option<ShareMissing> {
-        self.unseen.share_missing().filter(|_| self.unexplained_drops().is_none())
+        self.unseen.share_missing().filter(|_| self.unexplained_drops().is_none() && self.downtime.count == 0)
     }
 
     /// The number of lost packets that the capturing program reports, if the gaps in the streams are much smaller. A connection that
@@ -50,6 +50,9 @@ mod tests {
         for (reported, dropped_estimate) in [(0, 0), (5_000, 3_900), (5_000, 2_100), (100, 0)] {
             assert_eq!(capture(reported, dropped_estimate).unexplained_drops(), None, "{reported}, {dropped_estimate}");
         }
-        assert!(capture(5_000, 3_900).share_missing().is_some());
+        let mut known = capture(5_000, 3_900);
+        assert!(known.share_missing().is_some());
+        known.downtime.begin(7);
+        assert_eq!(known.share_missing(), None, "nobody knows what passed meanwhile");
     }
 }

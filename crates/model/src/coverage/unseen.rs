@@ -101,6 +101,21 @@ impl Unseen {
             + self.requests_unexplained
     }
 
+    /// The requests of so many responses, which were counted as responses without a request, came later.
+    pub fn found_requests(&mut self, mut count: u64) {
+        let counts = [
+            &mut self.responses_unexplained,
+            &mut self.responses_after_gap,
+            &mut self.responses_after_cut,
+            &mut self.responses_before_start,
+        ];
+        for one in counts {
+            let found = count.min(*one);
+            *one -= found;
+            count -= found;
+        }
+    }
+
     /// Responses without a request, for any cause.
     pub fn orphans(&self) -> u64 {
         self.responses_after_gap

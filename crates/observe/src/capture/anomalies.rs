@@ -1,6 +1,6 @@
 //! Counts of damage in captures.
 
-use plimsoll_model::{Anomalies, Anomaly};
+use plimsoll_model::{Anomaly, Coverage, Downtime};
 use serde::{Deserialize, Serialize};
 
 /// Damage found in the captures so far.
@@ -21,6 +21,8 @@ pub struct CaptureAnomalies {
     /// Packets that the capturing program reported as lost: snoop's drop counts, and the greater of the two counts in the statistics of
     /// each pcapng interface. A lower bound.
     pub reported_drops: u64,
+    /// Times in which the captured interface was down, as `plimsoll watch --save` stores them.
+    pub downtime: Downtime,
     /// Files read at another place than given, in the order of their first packets.
     pub reordered_files: u64,
     /// Files that begin with the same packets as one before.
@@ -33,6 +35,8 @@ impl CaptureAnomalies {
     /// Adds the counts of earlier files.
     #[must_use]
     pub fn behind(&self, before: &Self) -> Self {
+        let mut downtime = before.downtime;
+        downtime.add(&self.downtime);
         Self {
             truncated_tail: self.truncated_tail + before.truncated_tail,
             bad_records: self.bad_records + before.bad_records,
@@ -40,6 +44,7 @@ impl CaptureAnomalies {
             unusable_times: self.unusable_times + before.unusable_times,
             empty_files: self.empty_files + before.empty_files,
             reported_drops: self.reported_drops + before.reported_drops,
+            downtime,
             reordered_files: self.reordered_files + before.reordered_files,
             repeated_files: self.repeated_files + before.repeated_files,
             reordered: self.reordered + before.reordered,
@@ -47,7 +52,7 @@ impl CaptureAnomalies {
     }
 
     /// Adds these counts to those of the packets. (Packets without a usable time are counted where they are read.)
-    pub fn add_to(&self, anomalies: &mut Anomalies) {
+    pub fn add_to(&self, coverage: &mut Coverage) {
         let &Self {
             truncated_tail,
             bad_records,
@@ -55,22 +60,25 @@ impl CaptureAnomalies {
             unusable_times: _,
             empty_files,
             reported_drops,
+            downtime,
             reordered_files,
             repeated_files,
             reordered,
         } = self;
+        coverage.downtime.add(&downtime);
         let counts = [
             (Anomaly::CaptureFileTruncated, truncated_tail),
             (Anomaly::CaptureRecordBad, bad_records),
             (Anomaly::CaptureBlockSkipped, skipped_blocks),
             (Anomaly::CaptureFileEmpty, empty_files),
             (Anomaly::CaptureDropsReported, reported_drops),
+            (Anomaly::InterfaceDown, downtime.count),
             (Anomaly::CaptureFileReordered, reordered_files),
             (Anomaly::CaptureFileRepeated, repeated_files),
             (Anomaly::PacketReordered, reordered),
         ];
         for (anomaly, count) in counts {
-            anomalies.add_many(anomaly, count);
+            coverage.anomalies.add_many(anomaly, count);
         }
     }
 }

@@ -46,6 +46,8 @@ struct Interface {
     clock: Resolution,
     /// Losses in its last statistics.
     drops: u64,
+    /// When it went down, while it is.
+    down_since_ns: Option<i64>,
 }
 
 /// A reader of one pcapng file.
@@ -172,15 +174,43 @@ impl Pcapng {
             }
         }
         let clock = Resolution::new(unit.unwrap_or(6), offset_s);
-        self.interfaces.push(Interface { link, snaplen: self.order.u32(block, 12), clock, drops: 0 });
+        self.interfaces.push(Interface {
+            link,
+            snaplen: self.order.u32(block, 12),
+            clock,
+            drops: 0,
+            down_since_ns: None,
+        });
         true
     }
 
-    /// Interface statistics: drops by the interface and by the system; only the greater one is certain.
+    /// Interface statistics: drops by the interface and by the system; only the greater one is certain. An end of the capture without a
+    /// start says when the interface went down, and a start without an end says when it was up again (`interface/section.rs`). Other
+    /// programs write both or neither.
     fn statistics(&mut self, block: &[u8], anomalies: &mut CaptureAnomalies) {
-        let drops = self.options(block, 20).filter(|(code, value)| matches!(code, 5 | 7) && value.len() == 8);
-        let drops = drops.map(|(_, value)| self.order.u64(value, 0)).max().unwrap_or(0);
+        let order = self.order;
+        let value = |wanted: u16| {
+            let mut values = self.options(block, 20).filter(|&(code, value)| code == wanted && value.len() == 8);
+            values.next().map(|(_, value)| value)
+        };
+        let drops = [5, 7].into_iter().filter_map(value).map(|value| order.u64(value, 0)).max().unwrap_or(0);
+        let time =
+            |code| value(code).map(|value| u64::from(order.u32(value, 0)) << 32 | u64::from(order.u32(value, 4)));
+        let (started, ended) = (time(2), time(3));
         if let Some(interface) = self.interfaces.get_mut(self.order.u32(block, 8) as usize) {
+            match (started, ended) {
+                (None, Some(ended)) => {
+                    interface.down_since_ns = interface.clock.time_ns(ended);
+                    interface.down_since_ns.into_iter().for_each(|ns| anomalies.downtime.begin(ns));
+                }
+                (Some(started), None) => {
+                    let from_ns = interface.down_since_ns.take();
+                    if let (Some(from_ns), Some(ns)) = (from_ns, interface.clock.time_ns(started)) {
+                        anomalies.downtime.end(from_ns, ns);
+                    }
+                }
+                _ => {}
+            }
             let more = drops.saturating_sub(interface.drops);
             anomalies.reported_drops = anomalies.reported_drops.saturating_add(more);
             interface.drops = interface.drops.max(drops);

@@ -45,6 +45,8 @@ struct Flow {
 pub(crate) struct Ledger {
     flows: [Flow; 2],
     tally: Unseen,
+    /// Responses in `tally` whose requests came later.
+    found_requests: u64,
     /// Times of the first and the last packet, ns.
     times: Option<(i64, i64)>,
 }
@@ -56,6 +58,8 @@ pub(crate) struct Tally {
     /// Pairs.
     pub(crate) paired: u64,
     others: Unseen,
+    /// Responses without a request, counted before, whose requests have come.
+    found_requests: u64,
     /// There are unpaired halves or unreadable messages.
     any: bool,
 }
@@ -66,6 +70,12 @@ impl Tally {
     pub(crate) fn others(&mut self) -> &mut Unseen {
         self.any = true;
         &mut self.others
+    }
+
+    /// The request of a response came that was counted as one without a request.
+    pub(crate) fn found_request(&mut self) {
+        self.any = true;
+        self.found_requests += 1;
     }
 
     /// Takes all.
@@ -149,6 +159,7 @@ impl Ledger {
 
     #[cold]
     fn add_others(&mut self, direction: usize, tally: &mut Tally) {
+        self.found_requests += tally.found_requests;
         let mut unseen = tally.take();
         let flow = &mut self.flows[direction];
         flow.encrypted += unseen.encrypted;
@@ -176,6 +187,7 @@ impl Ledger {
         tcp_flows: Option<&[TcpFlow; 2]>,
         link: &ConnectionContext,
     ) -> (Unseen, Option<OneSided>) {
+        self.tally.found_requests(self.found_requests);
         let client = client.or_else(|| client_by_port(&link.ends));
         let one_sided = self.one_sided(tcp_flows).then(|| self.name_one_sided(link));
         if one_sided.is_some() {

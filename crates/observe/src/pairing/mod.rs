@@ -4,6 +4,7 @@
 //! ([`Pending`]), the facts of an answer ([`Answer`]), and their combination into a transaction ([`Output`]). In case of doubt, nothing
 //! is paired and the doubt is counted.
 
+mod early;
 mod far;
 mod output;
 mod pending;

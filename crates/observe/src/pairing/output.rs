@@ -3,7 +3,9 @@
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use plimsoll_model::{Anomalies, Anomaly, Asked, Frames, Names, Outcome, Resent, Sink, Timeline, Transaction, Vantage};
+use plimsoll_model::{
+    Anomalies, Anomaly, Asked, Frames, LateRequests, Names, Outcome, Resent, Sink, Timeline, Transaction, Vantage,
+};
 use serde::{Deserialize, Serialize};
 
 use super::rpc::{Delegations, Slots, SpareCalls};
@@ -32,6 +34,8 @@ pub struct Output<S> {
     pub one_way: u64,
     /// Number of the frame to which the timestamps jumped last; 0 if they never did.
     pub jumped_at: u64,
+    /// Requests that were captured after their responses.
+    pub late_requests: LateRequests,
     /// Connections with requests that got no response.
     pub(crate) unfinished: UnfinishedOnes,
     /// Slots of NFS 4.1 sessions.
@@ -57,6 +61,7 @@ impl<S> Output<S> {
             resent,
             one_way,
             jumped_at,
+            late_requests,
             unfinished,
             slots,
             delegations,
@@ -71,6 +76,7 @@ impl<S> Output<S> {
             resent,
             one_way,
             jumped_at,
+            late_requests,
             unfinished,
             slots,
             delegations,
@@ -94,6 +100,15 @@ impl<S: Sink> Output<S> {
             self.resent.add(resent_wait_ns);
         }
         self.answered(link, id, request, answer, resent_wait_ns);
+    }
+
+    /// A request came whose answer, captured before at this time, had been counted as one without a request.
+    #[cold]
+    pub fn answered_before(&mut self, request: &Pending, answered_ns: i64) {
+        let late_ns = request.first.time_ns.saturating_sub(answered_ns).max(0).unsigned_abs();
+        self.late_requests.add(&LateRequests { count: 1, most_ns: late_ns });
+        self.tally.found_request();
+        self.anomalies.take_back(Anomaly::ResponseWithoutRequest);
     }
 
     /// Reports a part of a request that was reported as a whole: a separate row, not counted again.

@@ -27,6 +27,7 @@ pub(crate) use slots::Slots;
 pub(crate) use waiting::SpareCalls;
 use waiting::Waiting;
 
+use super::early::Early;
 use super::pending::Displaced;
 use super::{Answer, ConnectionContext, Output, Pending, PendingTable};
 use crate::message::Message;
@@ -39,8 +40,10 @@ pub struct Rpc {
     waiting: [PendingTable<Box<Waiting>>; 2],
     /// Xids that were answered.
     answered: [RecentXids; 2],
-    /// Xids of answers that came before any call.
-    early: RecentXids,
+    /// Answers that came before their calls, by the direction of the calls.
+    early: [Early; 2],
+    /// Xids of such answers in datagrams.
+    early_datagrams: RecentXids,
     /// Answers without a call so far, where datagrams may still bring their calls.
     orphans: [u64; 2],
     /// Xids of calls, which some clients count up.
@@ -140,7 +143,7 @@ impl Rpc {
             return;
         }
         self.ids[direction].xid(xid, link.breaks[direction]);
-        if self.early.forget(xid) {
+        if self.early_datagrams.forget(xid) {
             let orphans = &mut self.orphans[1 - direction];
             *orphans = orphans.saturating_sub(1);
             output.anomalies.add(Anomaly::NegativeTime);
@@ -160,6 +163,9 @@ impl Rpc {
         self.session = waiting.pending.session.or(self.session);
         if waiting.pending.procedure.is_unknown() {
             output.anomalies.add(Anomaly::ProcedureUnknown);
+        }
+        if let Some(answer) = self.early[direction].take(u64::from(xid), 0, message.end_offset) {
+            return self.answered_before(waiting, answer, (xid, direction), link, handles, output);
         }
         match self.waiting[direction].insert_new(u64::from(xid), waiting) {
             Some(Displaced::Oldest(xid, old) | Displaced::SameId(xid, old)) => {
@@ -185,7 +191,13 @@ impl Rpc {
             if self.answered[asked].has(xid) {
                 output.anomalies.add(Anomaly::DuplicateResponse);
             } else {
-                self.early.add(xid);
+                match link.datagrams {
+                    true => self.early_datagrams.add(xid),
+                    false => {
+                        let answer = Answer::of(message, None, outcome(reply));
+                        self.early[asked].add(u64::from(xid), 0, message.acknowledges, answer);
+                    }
+                }
                 // Datagrams bring other programs: no version 4 of NFS (RFC 8881 2.9.1).
                 if !link.datagrams && (link.holes[asked] > 0 || link.from_start || link.begins_late) {
                     output.delegations.partial_between(link.ends.map(|end| end.ip));
@@ -225,6 +237,31 @@ impl Rpc {
             answer.outcome = Outcome::Unknown;
         }
         output.pair(link, Some(u64::from(xid)), &waiting.pending, &answer);
+        output.spare_calls.recycle(waiting);
+    }
+
+    /// A call came after its reply, of which only the layer of RPC was read: without the call nobody knows what its results are.
+    #[cold]
+    fn answered_before<S: Sink>(
+        &mut self,
+        mut waiting: Box<Waiting>,
+        mut answer: Answer,
+        (xid, direction): (u32, usize),
+        link: &ConnectionContext,
+        handles: &mut Handles,
+        output: &mut Output<S>,
+    ) {
+        self.answered[direction].add(xid);
+        output.answered_before(&waiting.pending, answer.last.unwrap_or(answer.first).time_ns);
+        if waiting.is_compound() {
+            compound::pair(&mut waiting, None, &mut answer, u64::from(xid), link, handles, output);
+        } else {
+            let has_status = procedure::returns_status(waiting.program, waiting.version, waiting.procedure);
+            if answer.outcome == Outcome::Succeeded && has_status {
+                answer.outcome = Outcome::Unknown;
+            }
+            output.pair(link, Some(u64::from(xid)), &waiting.pending, &answer);
+        }
         output.spare_calls.recycle(waiting);
     }
 

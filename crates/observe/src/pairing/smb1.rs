@@ -174,7 +174,8 @@ impl Smb1 {
             command::WRITE_RAW => exchange.write_raw = raw::WriteRaw::new(&first),
             _ => {}
         }
-        if self.early.take(fields.id, arrival.message.end_offset) {
+        if let Some(answered_ns) = self.early.take(fields.id, arrival.message.end_offset) {
+            output.answered_before(&exchange.first.pending, answered_ns);
             output.anomalies.add(Anomaly::NegativeTime);
             return exchange.give_up(link, output);
         }
@@ -263,12 +264,12 @@ impl Smb1 {
             return;
         }
         let Some(exchange) = self.waiting.get_mut(fields.id) else {
-            self.early.add(fields.id, message.acknowledges);
+            self.early.add(fields.id, message.acknowledges, message.first.time_ns);
             return self.orphan(first, chain, direction, link, output);
         };
         if !exchange.is_answered_by(first.command, arrival) {
             output.anomalies.add(Anomaly::ResponseMismatch);
-            self.early.add(fields.id, message.acknowledges);
+            self.early.add(fields.id, message.acknowledges, message.first.time_ns);
             return self.orphan(first, chain, direction, link, output);
         }
         if exchange.is_ambiguous(message, link) {

@@ -21,6 +21,7 @@ use plimsoll_wire::smb2::{Command, Kind, status};
 use serde::{Deserialize, Serialize};
 
 use self::asynchronous::{AcrossChannels, Asynchronous};
+use super::early::Early;
 use super::pending::Displaced;
 use super::{Answer, ConnectionContext, Output, Pending, PendingTable};
 use crate::decrypt::{Channel, Decryption, Opened};
@@ -79,6 +80,7 @@ impl Smb2Shared {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Smb2 {
     waiting: PendingTable<Waiting>,
+    early: Early,
     /// Highest message id, by which cut-off ids are completed.
     highest: Option<u64>,
     /// Only its low 16 bits are known.
@@ -254,6 +256,10 @@ impl Smb2 {
         pending.bytes = Some(part.member.len as u64);
         let mut waiting = Waiting { pending, command, id, may_wait: false, binding: context::Binding::default() };
         context::note_request(&mut waiting, part.member, link, chain, &shared.names, output);
+        if let Some(answer) = self.early.take(key, command, part.message.end_offset) {
+            output.answered_before(&waiting.pending, answer.last.unwrap_or(answer.first).time_ns);
+            return output.pair(link, id, &waiting.pending, &answer);
+        }
         match self.waiting.insert(key, waiting) {
             Some(Displaced::SameId(_, old)) => {
                 output.anomalies.add(Anomaly::IdReused);
@@ -305,10 +311,13 @@ impl Smb2 {
                 None => (*link, None),
             },
         };
-        let Some(mut waiting) = waiting else { return output.orphan(&link, direction) };
-        shared.breaks.responded(&link, &waiting.pending, part.message, part.member);
         let mut answer = Answer::of(part.message, status, outcome(status));
         answer.bytes = Some(part.member.len as u64);
+        let Some(mut waiting) = waiting else {
+            self.early.add(key, command, part.message.acknowledges, answer);
+            return output.orphan(&link, direction);
+        };
+        shared.breaks.responded(&link, &waiting.pending, part.message, part.member);
         context::note_response(&mut waiting, part.member, &link, &mut answer, &mut shared.names);
         if header.command() == Command::SessionSetup {
             context::note_server_name(part.member, link.ends[direction].ip, output);

@@ -1,13 +1,15 @@
 //! Damage in the capture files themselves. It comes first, because all other results depend on it.
 
-use plimsoll_model::{Anomaly, Coverage, Reason};
+use plimsoll_model::{Anomaly, Coverage, Downtime, Reason, Verdict};
 
 use super::counts::plural;
-use crate::instant;
+use crate::instant::{self, Zone};
+use crate::text::time;
 
 /// Damage for which numbers are incomplete, or there is no time to measure. `any` says whether there is an operation.
 pub(super) fn reasons(coverage: &Coverage, any: bool) -> Vec<Reason> {
-    let mut reasons: Vec<Reason> = no_time(coverage).filter(|_| any).into_iter().collect();
+    let mut reasons: Vec<Reason> = no_time(coverage).filter(|_| any).into_iter().chain(down(coverage)).collect();
+    reasons.extend(two_clocks(coverage));
     if coverage.anomalies.count(Anomaly::ReadingInterrupted) > 0 {
         let interrupted = "Reading was interrupted: the numbers lack the rest of the input.";
         reasons.push(Reason::partial(interrupted));
@@ -75,6 +77,56 @@ pub(super) fn warnings(coverage: &Coverage) -> Vec<String> {
     warnings
 }
 
+/// From this share of the operations on, requests that were captured after their responses show that the directions have two clocks.
+const TWO_CLOCKS: f64 = 0.01;
+/// From this share on, hardly any time is right.
+const TIMES_WRONG: f64 = 0.5;
+
+/// Whether so many responses before their requests, of so many pairs, are more than packets out of order.
+pub(super) fn has_two_clocks(late: u64, paired: u64) -> bool {
+    late > 0 && late as f64 >= TWO_CLOCKS * paired as f64
+}
+
+/// Responses that come before their requests.
+fn two_clocks(coverage: &Coverage) -> Option<Reason> {
+    let (late, paired) = (coverage.late_requests, coverage.unseen.paired);
+    if !has_two_clocks(late.count, paired) {
+        return None;
+    }
+    let are_wrong = late.count as f64 >= TIMES_WRONG * paired as f64;
+    let verdict = if are_wrong { Verdict::Invalid } else { Verdict::Partial };
+    let text = format!(
+        "{} captured before the request, by up to {}: the directions have different clocks, which differ by at least this time, or their \
+        packets are out of order. Response times are wrong. Capture both directions with the same clock, or correct the timestamps of \
+        one direction before you merge the captures (editcap -t SECONDS IN OUT).",
+        match late.count {
+            1 => "1 response was".to_owned(),
+            _ => format!("{} were", plural(late.count, "response")),
+        },
+        time(late.most_ns as f64 / 1e9)
+    );
+    Some(Reason { verdict, text })
+}
+
+/// The interface was down while it was captured.
+fn down(coverage: &Coverage) -> Option<Reason> {
+    let Downtime { count, first_ns, first_end_ns, total_ns } = coverage.downtime;
+    let from = first_ns.filter(|_| count > 0)?;
+    let first = match first_end_ns {
+        Some(to) => format!("from {}", Zone::shown().span(from, to)),
+        None => format!("from {} on (the capture has no later end of this time)", instant::second(from)),
+    };
+    let total = time(total_ns as f64 / 1e9);
+    let text = match count {
+        1 if first_end_ns.is_none() => format!("The interface was down {first}: all packets of this time are missing."),
+        1 => format!("The interface was down {first} ({total}): all packets of this time are missing."),
+        _ => format!(
+            "The interface was down {count} times ({total} in total), first {first}: all packets of these times are missing."
+        ),
+    };
+    Some(Reason::partial(text))
+}
+
 /// All packets have the same timestamp: 0, as written by a program without a clock, or another one.
 fn no_time(coverage: &Coverage) -> Option<Reason> {
     let (first, last) = coverage.capture_ns.or(coverage.first_ns.zip(coverage.last_ns))?;
@@ -85,4 +137,49 @@ fn no_time(coverage: &Coverage) -> Option<Reason> {
             instant::microsecond(first)
         ))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::LateRequests;
+
+    use super::*;
+
+    #[test]
+    fn two_clocks_are_named_with_their_offset() {
+        let mut coverage = Coverage::default();
+        let said = |coverage: &Coverage| two_clocks(coverage).map(|reason| (reason.verdict, reason.text));
+        coverage.unseen.paired = 1_000;
+        assert_eq!(said(&coverage), None);
+        coverage.late_requests = LateRequests { count: 9, most_ns: 5_000_000 };
+        assert_eq!(said(&coverage), None, "packets out of order");
+        coverage.late_requests.count = 10;
+        let (verdict, text) = said(&coverage).unwrap();
+        assert_eq!(verdict, Verdict::Partial);
+        assert!(
+            text.starts_with("10 responses were captured before the request, by up to 5.00 ms: the directions"),
+            "{text}"
+        );
+        coverage.late_requests.count = 900;
+        assert_eq!(said(&coverage).unwrap().0, Verdict::Invalid);
+    }
+
+    #[test]
+    fn times_without_the_interface_are_named() {
+        const START: i64 = 1_700_000_000_000_000_000;
+        let mut coverage = Coverage::default();
+        let said = |coverage: &Coverage| down(coverage).map(|reason| reason.text).unwrap_or_default();
+        assert_eq!(said(&coverage), "");
+        coverage.downtime.begin(START);
+        let open = said(&coverage);
+        assert!(open.starts_with("The interface was down from 2023-11-14 22:13:20 UTC on"), "{open}");
+        coverage.downtime.end(START, START + 6_000_000_000);
+        assert_eq!(
+            said(&coverage),
+            "The interface was down from 2023-11-14 22:13:20 to 22:13:26 UTC (6.00 s): all packets of this time are missing."
+        );
+        coverage.downtime.begin(START + 20_000_000_000);
+        coverage.downtime.end(START + 20_000_000_000, START + 21_000_000_000);
+        assert!(said(&coverage).starts_with("The interface was down 2 times (7.00 s in total), first from 2023-11-14"));
+    }
 }

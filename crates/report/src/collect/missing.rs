@@ -1,6 +1,7 @@
 //! Data missing from the numbers of a capture, with causes and remedies. Text, page and JSON use the same sentences.
 
 use super::counts::plural;
+use super::input;
 use super::rpc_tls;
 use super::share_words::tenths;
 use crate::findings::{Findings, Unseen};
@@ -130,7 +131,15 @@ fn dropped(findings: &Findings) -> Option<String> {
             plural(packets.missing_bytes, "byte")
         );
         let (outliers, disorder) = (count(findings, Anomaly::TimeOutlier), disorder(findings));
+        let down = count(findings, Anomaly::InterfaceDown) > 0;
         match (outliers, disorder) {
+            _ if down => format!(
+                "The TCP streams have gaps of {size}: these packets passed while the interface was down, or the capture dropped them."
+            ),
+            _ if input::has_two_clocks(count(findings, Anomaly::NegativeTime), unseen.paired) => format!(
+                "The TCP streams have gaps of {size}. The missing packets may be packets whose timestamps are too late, because the \
+                directions have different clocks."
+            ),
             (1.., _) => format!(
                 "The TCP streams have gaps of {size}. Plimsoll left out {} because of their timestamps: these may be the missing packets. \
                 If not, the capture dropped the missing packets.",

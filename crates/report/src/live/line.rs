@@ -19,8 +19,11 @@ pub fn line(figures: &LiveFigures) -> String {
     if let Some(waiting) = figures.waiting {
         line += &format!("  waiting: {}", waiting.said());
     }
-    if figures.lost_packets > 0 {
-        line += &format!("  INCOMPLETE: the capture lost {} packets", figures.lost_packets);
+    let lost = (figures.lost_packets > 0).then(|| format!("the capture lost {} packets", figures.lost_packets));
+    let causes: Vec<String> =
+        figures.interface_down.then(|| "the interface was down".to_owned()).into_iter().chain(lost).collect();
+    if !causes.is_empty() {
+        line += &format!("  INCOMPLETE: {}", causes.join("; "));
     }
     line
 }
@@ -41,8 +44,7 @@ mod tests {
             p99_ns: Some(4_020_000),
             max_ns: Some(9_000_000),
             queue_depth: Some(2.104),
-            waiting: None,
-            lost_packets: 0,
+            ..LiveFigures::default()
         };
         assert_eq!(
             line(&figures),
@@ -50,5 +52,9 @@ mod tests {
         );
         let lossy = line(&LiveFigures { lost_packets: 7, ..LiveFigures::default() });
         assert!(lossy.contains("0 ops/s  p50 -  p99 -") && lossy.ends_with("the capture lost 7 packets"), "{lossy}");
+        let down = LiveFigures { interface_down: true, ..LiveFigures::default() };
+        assert!(line(&down).ends_with("  INCOMPLETE: the interface was down"));
+        let both = line(&LiveFigures { lost_packets: 7, ..down });
+        assert!(both.ends_with("INCOMPLETE: the interface was down; the capture lost 7 packets"), "{both}");
     }
 }

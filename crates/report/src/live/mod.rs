@@ -47,6 +47,8 @@ pub struct LiveFigures {
     pub waiting: Option<LiveWait>,
     /// Number of packets that the capture lost: the other numbers are then incomplete.
     pub lost_packets: u64,
+    /// Whether the captured interface was down: the other numbers are then incomplete.
+    pub interface_down: bool,
 }
 
 /// Requests that wait for a response.
@@ -66,6 +68,11 @@ impl LiveWait {
 }
 
 impl LiveFigures {
+    /// Whether the numbers lack operations.
+    fn is_incomplete(&self) -> bool {
+        self.lost_packets > 0 || self.interface_down
+    }
+
     /// A number of these, per second.
     fn per_second(&self, number: u64) -> f64 {
         if self.seconds > 0.0 { number as f64 / self.seconds } else { 0.0 }

@@ -28,6 +28,7 @@ struct Moment {
     waiting: u64,
     oldest_ns: Option<u64>,
     lost_packets: u64,
+    interface_down: bool,
     /// Row and count.
     heat: Vec<(usize, u64)>,
     /// The same of service times.
@@ -72,6 +73,7 @@ pub fn moment(figures: &LiveFigures, second: &Second, names: &Names) -> Result<S
         waiting: figures.waiting.map_or(0, |waiting| waiting.requests),
         oldest_ns: figures.waiting.map(|waiting| waiting.oldest_ns),
         lost_packets: figures.lost_packets,
+        interface_down: figures.interface_down,
         heat: rows(second.heat()),
         service: rows(*second.service_heat()),
         names: table.texts,

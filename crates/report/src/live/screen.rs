@@ -54,7 +54,7 @@ fn whole(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
     };
     lines.push(format!("{}{selected}, 1 column = 1 s (darker: more operations{lossy})", live.heat_of.label()));
     let map = &live.heat[live.heat.len().saturating_sub(seconds)..];
-    let lossy: Vec<bool> = history.iter().map(|second| second.lost_packets > 0).collect();
+    let lossy: Vec<bool> = history.iter().map(LiveFigures::is_incomplete).collect();
     lines.extend(
         heat::rows(map, &lossy, map_rows)
             .into_iter()
@@ -103,7 +103,7 @@ fn numbers_head(live: &LiveScreen) -> String {
 fn numbers(label: &str, figures: &LiveFigures, live: &LiveScreen) -> String {
     let time = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), |ns| duration(ns as f64 / 1e9));
     // Of a part of the operations only.
-    let mark = if figures.lost_packets > 0 { "*" } else { "" };
+    let mark = if figures.is_incomplete() { "*" } else { "" };
     // Read from the rows of the heat map.
     let mark = if live.within.is_empty() { mark.to_owned() } else { format!("~{mark}") };
     format!(

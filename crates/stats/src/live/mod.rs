@@ -124,6 +124,19 @@ impl Recent {
         }
     }
 
+    /// Nothing was captured between two instants: the interface was down.
+    pub fn miss(&mut self, (from_ns, to_ns): (i64, i64)) {
+        let to_ns = to_ns.max(from_ns);
+        self.advance(to_ns);
+        let last = to_ns.div_euclid(SECOND_NS);
+        let first = from_ns.div_euclid(SECOND_NS).max(last.saturating_sub(KEPT_SECONDS as i64 - 1));
+        for number in first..=last {
+            if let Some(second) = self.seconds.at(number.saturating_mul(SECOND_NS)) {
+                second.interface_down = true;
+            }
+        }
+    }
+
     /// The seconds, without gaps. Those after [`Recent::advance`]'s time are incomplete.
     pub fn seconds(&self) -> impl DoubleEndedIterator<Item = &Second> + ExactSizeIterator {
         self.seconds.iter()

@@ -23,6 +23,7 @@ pub struct Second {
     pub(super) waited: Option<Wait>,
     pub(super) is_noted: bool,
     pub(super) lost_packets: u64,
+    pub(super) interface_down: bool,
 }
 
 impl Second {
@@ -38,6 +39,7 @@ impl Second {
             waited: None,
             is_noted: false,
             lost_packets: 0,
+            interface_down: false,
         }
     }
 
@@ -70,6 +72,11 @@ impl Second {
     /// Packets that the capture lost.
     pub fn lost_packets(&self) -> u64 {
         self.lost_packets
+    }
+
+    /// Whether the captured interface was down in a part of it.
+    pub fn interface_down(&self) -> bool {
+        self.interface_down
     }
 
     /// The same by client, share, operation and path.
@@ -105,6 +112,7 @@ impl Second {
     pub(super) fn merge(&mut self, part: Second) {
         self.outstanding_ns += part.outstanding_ns;
         self.lost_packets += part.lost_packets;
+        self.interface_down |= part.interface_down;
         self.service.iter_mut().zip(*part.service).for_each(|(all, more)| *all += more);
         self.add(&part.interval);
         self.cells.merge(part.cells);

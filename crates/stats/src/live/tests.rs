@@ -167,6 +167,19 @@ fn time_passes_and_bounds_what_is_kept() {
 }
 
 #[test]
+fn every_second_in_which_the_interface_was_down_is_marked() {
+    let mut recent = Recent::new();
+    recent.advance(0);
+    recent.miss((1_900_000_000, 3_100_000_000));
+    recent.miss((3_100_000_000, 3_100_000_000));
+    recent.advance(5 * SECOND);
+    assert_eq!(
+        recent.seconds().map(Second::interface_down).collect::<Vec<_>>(),
+        [false, true, true, true, false, false]
+    );
+}
+
+#[test]
 fn packets_lost_over_several_seconds_belong_to_all_of_them() {
     let lost = |from_ms: i64, to_ms: i64, packets| -> Vec<u64> {
         let mut recent = Recent::new();

@@ -2,9 +2,9 @@
 
 use plimsoll_model::{
     Anomalies, Anomaly, Breaks, CachingRight, ClientPath, ClockGranularity, Coverage, Credits, Delegations,
-    DelegationsLeftOut, Encrypted, LeaseBreaks, Missing, MostResent, NameLookup, NameServer, Network, OneSided, Pace,
-    PacketCounts, PartialPairs, Resent, Resets, Restart, RoundTrip, RpcTls, RpcTlsConnection, SessionSlots,
-    SlotsLeftOut, SmallWindow, Stuck, Unfinished, Unopened, Unseen, WaitEnd, Waited,
+    DelegationsLeftOut, Downtime, Encrypted, LateRequests, LeaseBreaks, Missing, MostResent, NameLookup, NameServer,
+    Network, OneSided, Pace, PacketCounts, PartialPairs, Resent, Resets, Restart, RoundTrip, RpcTls, RpcTlsConnection,
+    SessionSlots, SlotsLeftOut, SmallWindow, Stuck, Unfinished, Unopened, Unseen, WaitEnd, Waited,
 };
 
 use super::{Counter, Reader, State, StateError, Writer, choice, fields};
@@ -51,7 +51,9 @@ fields!("packet counts"; PacketCounts {
     dropped_estimate, missing_bytes, largest, truncated, continued, commands, command_first, command_continued_sync,
     command_continued_async, command_ack, command_retry, captured_bytes, wire_bytes
 });
+fields!("downtime"; Downtime { count, first_ns, first_end_ns, total_ns } if |one| Counter::all(&[one.count]));
 fields!("clock"; ClockGranularity { estimate_ns, at_most, backward_steps });
+fields!("late requests"; LateRequests { count, most_ns } if |one| Counter::all(&[one.count]));
 fields!("missing"; Missing { operations, low, high, unknown });
 fields!("unseen"; Unseen {
     paired, requests_after_gap, responses_after_gap, requests_after_cut, responses_after_cut, requests_one_sided,
@@ -123,7 +125,7 @@ fields!("resets"; Resets {
     Counter::all(&[resets.count, resets.from_client, resets.back_after_ns, resets.others, resets.others_reset])
 });
 fields!("coverage"; Coverage {
-    packets, anomalies, clock, unseen, resent, network, client_paths, without_path, restarts, resets, name_lookups,
+    packets, anomalies, downtime, clock, late_requests, unseen, resent, network, client_paths, without_path, restarts, resets, name_lookups,
     name_servers, breaks, lease_breaks, delegations, delegations_left_out, delegations_partial, credits, slots,
     slots_left_out, unfinished, unopened, encrypted, rpc_tls, first_ns, last_ns, connections, one_way,
     unknown_links, filtered_out, capture_ns, one_sided, one_sided_named

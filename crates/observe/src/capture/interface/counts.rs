@@ -31,15 +31,15 @@ pub struct InterfaceCounts {
     learned: Mutex<Vec<String>>,
 }
 
-/// Packets that were lost between two instants, ns since the Unix epoch.
+/// A time of which packets are missing, ns since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hole {
     /// The last packet before.
     pub from_ns: i64,
     /// The first packet after; where none came for a while, when that was.
     pub to_ns: i64,
-    /// How many were lost: by the kernel or the interface, whichever lost more.
-    pub packets: u64,
+    /// How many were lost: by the kernel or the interface, whichever lost more. `None` while the interface was down: all of them.
+    pub packets: Option<u64>,
 }
 
 impl InterfaceCounts {
@@ -115,6 +115,15 @@ impl InterfaceCounts {
     #[cold]
     pub(super) fn lost_between(&self, from_ns: u64, to_ns: u64, packets: u64) {
         let from_ns = if from_ns == 0 { to_ns } else { from_ns };
+        self.hole((from_ns, to_ns), Some(packets));
+    }
+
+    /// The interface was down between two instants.
+    pub(super) fn down_between(&self, from_ns: u64, to_ns: u64) {
+        self.hole((from_ns, to_ns), None);
+    }
+
+    fn hole(&self, (from_ns, to_ns): (u64, u64), packets: Option<u64>) {
         let [from_ns, to_ns] = [from_ns, to_ns].map(|ns| i64::try_from(ns).unwrap_or(i64::MAX));
         self.holes.lock().unwrap_or_else(PoisonError::into_inner).push(Hole { from_ns, to_ns, packets });
     }
@@ -134,6 +143,10 @@ impl InterfaceCounts {
     pub(super) fn went_down(&self, _error: &io::Error) {
         self.downs.fetch_add(1, Relaxed);
         self.gone.store(interface_index(&self.name).is_err(), Relaxed);
+    }
+
+    pub(super) fn is_removed(&self) {
+        self.gone.store(true, Relaxed);
     }
 
     /// Losses since the last call, with the time of the last packet.

@@ -8,12 +8,14 @@
 //! The filter grows: the observer reports the services that portmappers name ([`InterfaceCounts::services`]).
 //!
 //! An interface is a stream of pcapng blocks, so everything behind it is what it is for a pipe from tcpdump, and the files that it stores
-//! are, byte for byte, what was analysed. Packets that the kernel or the interface lost are in the stream, as statistics of the interface.
+//! are, byte for byte, what was analysed. Packets that the kernel or the interface lost are in the stream, as statistics of the interface,
+//! and so are the times in which the interface was down.
 //!
 //! Why not a crate: docs/decisions/0028-live-capture.md
 
 mod block;
 mod counts;
+mod downtime;
 mod error;
 mod filter;
 mod folder;
@@ -29,7 +31,7 @@ mod tests;
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 pub use counts::{Hole, InterfaceCounts};
 pub use error::InterfaceError;
@@ -40,6 +42,7 @@ pub use tcpdump::FilterError;
 use super::LinkType;
 use super::stop::{LOOK, Live, StopReading};
 use super::waiting::is_ready;
+use downtime::Down;
 use folder::Folder;
 use ports::PortFilter;
 use ring::{Ring, RingLayout};
@@ -78,6 +81,8 @@ pub struct Interface {
     folder: Option<Folder>,
     counts: Arc<InterfaceCounts>,
     losses: Losses,
+    /// The interface is down.
+    down: Option<Down>,
     /// Blocks of pcapng; those before `given` were read.
     blocks: Vec<u8>,
     given: usize,
@@ -195,6 +200,7 @@ impl Interface {
             folder,
             counts,
             losses,
+            down: None,
             blocks: head,
             given: 0,
             last_ns: 0,
@@ -236,23 +242,17 @@ impl Interface {
         self.learn();
         let ready = is_ready(&self.socket, within)?;
         if !ready && self.losses.hole > 0 {
-            // No packet ends the hole. The kernel stamps packets by the same clock.
-            let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
-            self.counts.lost_between(self.last_ns, now_ns, std::mem::take(&mut self.losses.hole));
+            // No packet ends the hole.
+            self.counts.lost_between(self.last_ns, downtime::now_ns(), std::mem::take(&mut self.losses.hole));
         }
-        if ready
-            && self.ring.block().is_none()
-            && let Some(error) = self.socket.take_error()?
-        {
-            // It may come back; one that is gone does not.
-            self.counts.went_down(&error);
-        }
-        Ok(ready)
+        self.look_for_downtime()?;
+        Ok(ready || self.given < self.blocks.len())
     }
 
     /// Takes the next block of the ring, if there is one.
     fn take_block(&mut self) -> io::Result<bool> {
         self.learn();
+        self.end_downtime();
         let Self { ring, folder, losses, blocks, name, link, counts, last_ns, .. } = self;
         let Some(block) = ring.block() else { return Ok(false) };
         let mut unsaved = blocks.len();

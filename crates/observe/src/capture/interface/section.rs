@@ -11,11 +11,15 @@ const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const INTERFACE_STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
-/// Options: end, application, name of the interface, clock resolution; packets lost by the interface and by the system.
+/// Options: end, comment, application, name of the interface, clock resolution; start and end of the capture, packets lost by the
+/// interface and by the system.
 const END: u16 = 0;
+const COMMENT: u16 = 1;
 const APPLICATION: u16 = 4;
 const NAME: u16 = 2;
 const RESOLUTION: u16 = 9;
+const STARTED: u16 = 2;
+const ENDED: u16 = 3;
 const INTERFACE_DROPS: u16 = 5;
 const SYSTEM_DROPS: u16 = 7;
 /// Ticks are 10⁻⁹ s.
@@ -90,12 +94,36 @@ pub(super) fn packet(out: &mut Vec<u8>, packet: &RingPacket<'_>) {
 pub(super) fn statistics(out: &mut Vec<u8>, time_ns: u64, lost: Lost) {
     block(out, INTERFACE_STATISTICS, |body| {
         body.extend_from_slice(&0u32.to_le_bytes());
-        body.extend_from_slice(&((time_ns >> 32) as u32).to_le_bytes());
-        body.extend_from_slice(&(time_ns as u32).to_le_bytes());
+        body.extend_from_slice(&ticks(time_ns));
         option(body, INTERFACE_DROPS, &lost.interface.to_le_bytes());
         option(body, SYSTEM_DROPS, &lost.kernel.to_le_bytes());
         option(body, END, &[]);
     });
+}
+
+/// Writes that the interface went down: its capture ended.
+pub(super) fn down(out: &mut Vec<u8>, time_ns: u64) {
+    moment(out, time_ns, ENDED, "the interface went down: packets are missing from now on");
+}
+
+/// Writes that the interface is up again: its capture started.
+pub(super) fn up(out: &mut Vec<u8>, time_ns: u64) {
+    moment(out, time_ns, STARTED, "the interface is up again");
+}
+
+fn moment(out: &mut Vec<u8>, time_ns: u64, what: u16, comment: &str) {
+    block(out, INTERFACE_STATISTICS, |body| {
+        body.extend_from_slice(&0u32.to_le_bytes());
+        body.extend_from_slice(&ticks(time_ns));
+        option(body, COMMENT, comment.as_bytes());
+        option(body, what, &ticks(time_ns));
+        option(body, END, &[]);
+    });
+}
+
+/// A time as the format has it: the upper half first.
+fn ticks(time_ns: u64) -> [u8; 8] {
+    (time_ns.rotate_left(32)).to_le_bytes()
 }
 
 fn block(out: &mut Vec<u8>, kind: u32, write: impl FnOnce(&mut Vec<u8>)) {

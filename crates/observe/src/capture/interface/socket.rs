@@ -86,6 +86,25 @@ impl PacketSocket {
         Ok((error[0] != 0).then(|| io::Error::from_raw_os_error(error[0])))
     }
 
+    /// Whether the interface of this name is up.
+    ///
+    /// # Errors
+    /// There is no such interface any more.
+    pub(super) fn is_up(&self, name: &str) -> io::Result<bool> {
+        // SAFETY: the structure contains only numbers, for which 0 is valid.
+        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+        // A name of the interface that was opened fits, with a 0 behind it.
+        let room = request.ifr_name.len() - 1;
+        for (to, from) in request.ifr_name.iter_mut().take(room).zip(name.bytes()) {
+            *to = from as libc::c_char;
+        }
+        // SAFETY: the kernel reads the name in `request` and writes the flags there, before the call returns.
+        checked(unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SIOCGIFFLAGS as _, &raw mut request) })?;
+        // SAFETY: the call has written this field of the union.
+        let flags = unsafe { request.ifr_ifru.ifru_flags };
+        Ok(c_int::from(flags) & libc::IFF_UP != 0)
+    }
+
     fn set<T>(&self, level: c_int, option: c_int, value: &T) -> io::Result<()> {
         let (at, len) = (std::ptr::from_ref(value).cast(), size_of::<T>() as socklen_t);
         // SAFETY: `value` has `len` bytes, which the kernel reads before the call returns.

@@ -192,11 +192,58 @@ fn what_found_no_room_is_counted_to_the_packet_and_stored() {
     assert_eq!(live.len() as u64 + drops, 6_000);
     assert_eq!((counts.kernel_drops(), counts.interface_drops()), (drops, 0));
     let holes = counts.take_holes();
-    assert_eq!(holes.iter().map(|hole| hole.packets).sum::<u64>(), drops);
+    assert_eq!(holes.iter().filter_map(|hole| hole.packets).sum::<u64>(), drops);
     let times: Vec<i64> = live.iter().filter_map(|(_, time_ns, _)| *time_ns).collect();
     assert!(holes.iter().all(|hole| times.contains(&hole.from_ns) && hole.to_ns >= hole.from_ns), "{holes:?}");
     assert!(counts.freezes() >= 1);
     assert_eq!(read_again(&folder), (live, drops));
+}
+
+/// In a network namespace of its own, whose loopback goes down and comes back.
+#[test]
+fn the_time_in_which_the_interface_is_down_is_in_the_stream_and_stored() {
+    let ip = |change: &str| std::process::Command::new("ip").args(["link", "set", "lo", change]).status().is_ok();
+    let test = move || {
+        // SAFETY: takes a number alone, and concerns this thread alone.
+        if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 || !ip("up") {
+            return println!("SKIPPED: needs root, to make a network namespace, and ip");
+        }
+        let scratch = Scratch::new("down");
+        let (sender, folder, stop) = (Sender::new(), scratch.path().join("ring"), StopReading::default());
+        let (options, until) = (options(vec![sender.port()], Some(&folder)), stop.clone());
+        let (give, opened) = std::sync::mpsc::channel();
+        // A separate thread, because an open interface takes this thread's capabilities.
+        let reader = std::thread::spawn(move || {
+            let interface = open(options)?;
+            give.send(interface.counts()).unwrap();
+            let mut captures = Captures::of_interface(interface, until).unwrap().as_they_come();
+            let live = frames(&mut captures);
+            Some((live, captures.anomalies()))
+        });
+        let Ok(counts) = opened.recv() else { return };
+        sender.send(5, 100);
+        ip("down");
+        let mut holes = Vec::new();
+        while holes.is_empty() {
+            std::thread::sleep(Duration::from_millis(10));
+            holes = counts.take_holes();
+        }
+        ip("up");
+        sender.send(7, 100);
+        stop.ask();
+        let (live, anomalies) = reader.join().unwrap().unwrap();
+        assert_eq!((live.len(), counts.downs(), counts.is_gone()), (12, 1, false));
+        assert!(holes.iter().all(|hole| hole.packets.is_none() && hole.to_ns >= hole.from_ns), "{holes:?}");
+        let downtime = anomalies.downtime;
+        let (from, to) = (downtime.first_ns.unwrap(), downtime.first_end_ns.unwrap());
+        assert_eq!((downtime.count, downtime.total_ns), (1, from.abs_diff(to)));
+        let times: Vec<i64> = live.iter().filter_map(|(_, time_ns, _)| *time_ns).collect();
+        assert!(times[4] <= from && from < to && to <= times[5], "{times:?} {downtime:?}");
+        let files = capture_files(&[folder]).unwrap();
+        let mut again = Captures::open(files.iter().map(Input::of).collect()).unwrap();
+        assert_eq!((frames(&mut again), again.anomalies()), (live, anomalies));
+    };
+    std::thread::spawn(test).join().unwrap();
 }
 
 #[test]

@@ -326,3 +326,40 @@ fn pcapng_interfaces_keep_their_own_clock_and_link() {
     assert_eq!(captured, written);
     assert_eq!((anomalies.skipped_blocks, anomalies.reported_drops, anomalies.bad_records), (1, 9, 0));
 }
+
+/// An end of the capture without a start, and then a start without an end: the interface was down.
+#[test]
+fn an_interface_that_was_down_is_told_from_the_times_of_a_whole_capture() {
+    let blocks = |pairs: &[(Option<u64>, Option<u64>)]| {
+        let mut out = Vec::new();
+        let mut block = |kind: u32, body: &[u8]| {
+            let total = (12 + body.len() as u32).to_le_bytes();
+            [&kind.to_le_bytes()[..], &total, body, &total].into_iter().for_each(|piece| out.extend_from_slice(piece));
+        };
+        block(0x0a0d_0d0a, &[&0x1a2b_3c4d_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat());
+        // Ethernet, with times in nanoseconds.
+        block(1, &[1, 0, 0, 0, 0, 0, 0, 0, 9, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0, 0]);
+        for &(started, ended) in pairs {
+            let mut body = vec![0; 12];
+            for (code, time) in [(2_u16, started), (3, ended)] {
+                let Some(time) = time else { continue };
+                body.extend_from_slice(&[code.to_le_bytes(), 8_u16.to_le_bytes()].concat());
+                body.extend_from_slice(&time.rotate_left(32).to_le_bytes());
+            }
+            body.extend_from_slice(&[0; 4]);
+            block(5, &body);
+        }
+        out
+    };
+    let downtime = |pairs: &[(Option<u64>, Option<u64>)]| {
+        let found = read_bytes(&blocks(pairs)).unwrap().1.downtime;
+        (found.count, found.first_ns, found.first_end_ns, found.total_ns)
+    };
+    let start = 1_700_000_000_000_000_000;
+    let at = |ns: u64| Some(start + ns);
+    let shown = |ns: i64| Some(start as i64 + ns);
+    assert_eq!(downtime(&[(at(0), at(900))]), (0, None, None, 0), "as dumpcap writes it");
+    assert_eq!(downtime(&[(None, at(100)), (at(130), None)]), (1, shown(100), shown(130), 30));
+    assert_eq!(downtime(&[(None, at(100)), (at(130), None), (None, at(500))]), (2, shown(100), shown(130), 30));
+    assert_eq!(downtime(&[(at(130), None)]), (0, None, None, 0));
+}

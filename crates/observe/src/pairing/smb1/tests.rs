@@ -42,6 +42,7 @@ impl Bench {
             resent: Default::default(),
             one_way: 0,
             jumped_at: 0,
+            late_requests: Default::default(),
             unfinished: Default::default(),
             slots: Default::default(),
             delegations: Default::default(),

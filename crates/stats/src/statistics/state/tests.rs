@@ -75,6 +75,8 @@ fn sample(names: &mut Names, by: &[Dimension]) -> (Statistics, Coverage) {
     let mut coverage = Coverage { first_ns: Some(-1), last_ns: Some(i64::MAX), ..Coverage::default() };
     coverage.packets = PacketCounts { total: 9, wire_bytes: u64::MAX, ..PacketCounts::default() };
     coverage.anomalies.add_many(Anomaly::IdReused, 12);
+    coverage.downtime.begin(5);
+    coverage.downtime.end(5, 9);
     (statistics, coverage)
 }
 
