@@ -3,7 +3,11 @@
 use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::ring::BLOCK_TIMEOUT_MS;
 use super::{Interface, block, section};
+
+/// Packets come this long after the interface received them at the latest, ns; twice as long is safe.
+const BEHIND_NS: u64 = 2 * BLOCK_TIMEOUT_MS as u64 * 1_000_000;
 
 /// A time in which the interface is down.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +16,8 @@ pub(super) struct Down {
     since_ns: u64,
     /// Whether the stream says it. An interface that was removed misses nothing, so the stream says it from the next look on.
     is_written: bool,
+    /// When the interface was seen up again: packets from before this moment may still come.
+    up_ns: Option<u64>,
     /// Until when the live views know of it.
     shown_ns: u64,
 }
@@ -25,7 +31,7 @@ impl Interface {
         match (self.down, error) {
             (None, Some(error)) => {
                 self.counts.went_down(&error);
-                self.down = Some(Down { since_ns: now_ns, is_written: false, shown_ns: now_ns });
+                self.down = Some(Down { since_ns: now_ns, is_written: false, up_ns: None, shown_ns: now_ns });
             }
             (Some(down), _) if down.since_ns < now_ns => self.look_again(down, now_ns),
             _ => {}
@@ -35,11 +41,14 @@ impl Interface {
 
     fn look_again(&mut self, mut down: Down, now_ns: u64) {
         match self.socket.is_up(&self.name) {
-            Ok(true) => self.up_again(down, now_ns),
+            Ok(true) => match down.up_ns {
+                Some(up_ns) if now_ns.saturating_sub(up_ns) > BEHIND_NS => self.up_again(down, up_ns),
+                up_ns => self.down = Some(Down { up_ns: up_ns.or(Some(now_ns)), ..down }),
+            },
             Ok(false) => {
                 self.write_down(&mut down);
                 self.counts.down_between(down.shown_ns, now_ns);
-                self.down = Some(Down { shown_ns: now_ns, ..down });
+                self.down = Some(Down { shown_ns: now_ns, up_ns: None, ..down });
             }
             // It may come back; one that is gone does not.
             Err(_) => {
@@ -54,7 +63,14 @@ impl Interface {
         let (Some(down), Some(block)) = (self.down, self.ring.block()) else { return };
         let first = block::packets(block).map(|packet| packet.time_ns).find(|&time_ns| time_ns > down.since_ns);
         if let Some(time_ns) = first {
-            self.up_again(down, time_ns);
+            self.up_again(down, down.up_ns.map_or(time_ns, |up_ns| up_ns.min(time_ns)));
+        }
+    }
+
+    /// No more packets come.
+    pub(super) fn end_with_downtime(&mut self) {
+        if let Some((down, up_ns)) = self.down.and_then(|down| Some((down, down.up_ns?))) {
+            self.up_again(down, up_ns);
         }
     }
 

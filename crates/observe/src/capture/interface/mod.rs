@@ -304,6 +304,7 @@ impl Interface {
             self.end = End::Draining;
         } else if !self.poll(LOOK)? || self.ring.block().is_none() {
             self.look_for_losses()?;
+            self.end_with_downtime();
             let from = self.blocks.len();
             self.losses.pass_all();
             if self.losses.hole > 0 {

@@ -225,6 +225,7 @@ fn the_time_in_which_the_interface_is_down_is_in_the_stream_and_stored() {
         ip("down");
         let mut holes = Vec::new();
         while holes.is_empty() {
+            assert!(!reader.is_finished(), "the capture goes on");
             std::thread::sleep(Duration::from_millis(10));
             holes = counts.take_holes();
         }

@@ -178,6 +178,32 @@ fn ports_are_used_again() {
     }
 }
 
+/// Two network cards of a tap: the requests get times that are 5 ms late, and so come behind their responses.
+#[test]
+fn requests_behind_their_responses_are_paired_and_show_two_clocks() {
+    const OFFSET_NS: i64 = 5_000_000;
+    let read = |id| Operation { kind: 1, size: 100, delay: 0, id, again: None };
+    let operations: Vec<Operation> = (0..100).map(read).collect();
+    for family in [Family::Smb2, Family::Rpc] {
+        let sent = converse(family, &operations, false);
+        let mut traffic = Traffic::new(Link::Ethernet);
+        sent.iter().for_each(|sent| traffic.tcp(&sent.segment));
+        for (frame, sent) in traffic.frames.iter_mut().zip(&sent) {
+            frame.time_ns += if sent.from == Side::Client { OFFSET_NS } else { 0 };
+        }
+        traffic.frames.sort_by_key(|frame| frame.time_ns);
+        let (found, coverage) = observe_all(&traffic);
+        let answered = found.iter().filter(|t| t.timeline.response_last.is_some()).count();
+        assert_eq!((found.len(), answered), (100, 100), "{family:?}");
+        let (unseen, anomalies) = (coverage.unseen, &coverage.anomalies);
+        assert_eq!((unseen.paired, unseen.orphans(), unseen.unanswered()), (100, 0, 0), "{family:?} {unseen:?}");
+        assert_eq!((unseen.missing.operations, anomalies.count(Anomaly::ResponseWithoutRequest)), (0, 0), "{family:?}");
+        let late = coverage.late_requests;
+        assert_eq!((late.count, anomalies.count(Anomaly::NegativeTime)), (100, 100), "{family:?}");
+        assert!((4_500_000..=OFFSET_NS as u64).contains(&late.most_ns), "{family:?} {late:?}");
+    }
+}
+
 /// The transactions of the file, without frame numbers, which differ between files.
 fn read(traffic: &Traffic, name: &str) -> (Vec<String>, u64) {
     let path = std::env::temp_dir().join(format!("plimsoll-arrivals-{}-{name}.pcap", std::process::id()));
