@@ -43,6 +43,14 @@ pub trait Connector: Send + Sync {
     fn address_of(&self, _client_index: u32) -> Option<SocketAddr> {
         self.address()
     }
+    /// The names of the targets in messages, if there are several.
+    fn targets(&self) -> Vec<String> {
+        Vec::new()
+    }
+    /// The account of a client, where there are several.
+    fn account_of(&self, _client_index: u32) -> Option<String> {
+        None
+    }
     /// Whether it wants to be called from source ports below 1024.
     fn reserved_ports(&self) -> bool {
         false
@@ -91,6 +99,14 @@ impl Setup for Work<'_> {
 
     fn address_of(&self, client_index: u32) -> Option<SocketAddr> {
         self.server.address_of(client_index)
+    }
+
+    fn targets(&self) -> Vec<String> {
+        self.server.targets()
+    }
+
+    fn account_of(&self, client_index: u32) -> Option<String> {
+        self.server.account_of(client_index)
     }
 
     fn reserved_ports(&self) -> bool {

@@ -49,6 +49,14 @@ impl Connector for Several {
         self.of(client_index).address()
     }
 
+    fn targets(&self) -> Vec<String> {
+        self.servers.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    fn account_of(&self, client_index: u32) -> Option<String> {
+        self.of(client_index).account_of(client_index)
+    }
+
     fn reserved_ports(&self) -> bool {
         self.all().any(|server| server.reserved_ports())
     }

@@ -53,6 +53,11 @@ impl Connector for SmbServer {
         Some(self.address)
     }
 
+    fn account_of(&self, client_index: u32) -> Option<String> {
+        let account = self.options.accounts.get(self.account(client_index))?;
+        (self.in_turn.len() > 1).then(|| account.credentials.user.clone())
+    }
+
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
         let account = self.account(info.client_index);
         let user = self.users.get(account).copied().unwrap_or(Symbol::NONE);

@@ -12,12 +12,23 @@ pub(super) fn total_ns() -> u64 {
     u64::try_from(total.tv_sec.saturating_mul(1_000_000_000) + total.tv_nsec).unwrap_or(0)
 }
 
-/// CPU time of the calling thread since it began, at `now`; `polled_ns` of it were polled, and `delays` are its run delay and the machine's
-/// stolen time.
+/// How long something kept the calling thread, or all threads of the machine or the control group, from running until now, ns; `None` if
+/// unknown.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Delays {
+    /// The thread waited for a processor.
+    pub(super) waited: Option<u64>,
+    /// Steal time of the machine.
+    pub(super) stolen: Option<u64>,
+    /// The CPU limit of the control group.
+    pub(super) throttled: Option<u64>,
+}
+
+/// CPU time of the calling thread since it began, at `now`; `polled_ns` of it were polled.
 ///
 /// The sum is the scheduler's own, to the nanosecond; what `getrusage` says is up to a clock tick behind, and only its
 /// proportions are used.
-pub(super) fn of_this_thread(now: i64, polled_ns: u64, delays: (Option<u64>, Option<u64>)) -> Reading {
+pub(super) fn of_this_thread(now: i64, polled_ns: u64, delays: Delays) -> Reading {
     let total_ns = total_ns();
     // SAFETY: all zeros is a valid `rusage`, which is numbers only.
     let mut usage: libc::rusage = unsafe { zeroed() };
@@ -39,7 +50,7 @@ pub(super) struct Reading {
     at: i64,
     total_ns: u64,
     polled_ns: u64,
-    delays: (Option<u64>, Option<u64>),
+    delays: Delays,
     user_ns: u64,
     system_ns: u64,
 }
@@ -60,14 +71,19 @@ impl Reading {
             system_ns: total_ns - user_ns,
             polled_ns,
             elapsed_ns: u64::try_from(self.at - earlier.at).unwrap_or(0),
-            run_delay_ns: grown(self.delays.0, earlier.delays.0),
+            run_delay_ns: grown(self.delays.waited, earlier.delays.waited),
             wake_up_ns: None,
         }
     }
 
     /// Steal time of the machine since an earlier reading, ns.
     pub(super) fn stolen_since(&self, earlier: &Reading) -> Option<u64> {
-        grown(self.delays.1, earlier.delays.1)
+        grown(self.delays.stolen, earlier.delays.stolen)
+    }
+
+    /// How long the CPU limit of the control group stopped it since an earlier reading, ns.
+    pub(super) fn throttled_since(&self, earlier: &Reading) -> Option<u64> {
+        grown(self.delays.throttled, earlier.delays.throttled)
     }
 }
 

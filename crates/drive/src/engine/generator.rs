@@ -28,8 +28,14 @@ pub struct Generator {
     pub wake_up_lag: Times,
     /// Effect of the generator's lateness on the measured times.
     pub lateness: Lateness,
+    /// The longest time for which a worker did not look for answers, ns; 0 if none was 10 ms or longer.
+    #[serde(default)]
+    pub longest_stall_ns: u64,
     /// Steal time of this machine, summed over all processors, ns; `None` if the kernel does not report it.
     pub stolen_ns: Option<u64>,
+    /// How long the CPU limit of this process's control group stopped it, summed over all processors, ns; `None` without one.
+    #[serde(default)]
+    pub throttled_ns: Option<u64>,
     /// Round trips of the connections, as the kernel measured them until the end of the measured phase.
     pub round_trips: RoundTrips,
     /// The smallest step of the clock that was seen, ns.
@@ -76,8 +82,10 @@ impl Generator {
         self.lateness.merge(&other.lateness);
         // Each worker read the same counter of the whole machine.
         self.stolen_ns = self.stolen_ns.max(other.stolen_ns);
+        self.throttled_ns = self.throttled_ns.max(other.throttled_ns);
         self.round_trips.merge(&other.round_trips);
         self.answered.requests += other.answered.requests;
+        self.answered.due_before += other.answered.due_before;
         self.answered.read_bytes += other.answered.read_bytes;
         self.answered.written_bytes += other.answered.written_bytes;
         self.unanswered.add(&other.unanswered);
@@ -85,6 +93,7 @@ impl Generator {
             planned, late_starts, never_sent, sent_again, overdue, unmatched_responses, requests_avoided, left_rudely,
             channels_lost
         );
+        self.longest_stall_ns = self.longest_stall_ns.max(other.longest_stall_ns);
         self.overtime_ns = self.overtime_ns.max(other.overtime_ns);
         self.session_requests.add(&other.session_requests);
     }

@@ -31,7 +31,7 @@ mod watch;
 mod worker;
 mod worker_result;
 
-pub use crate::simulated_client::silence::Gap;
+pub use crate::simulated_client::silence::{Gap, TargetGaps};
 pub use error::EngineError;
 pub use generator::{Generator, RoundTrips, WorkerCpu};
 pub use lateness::{Lateness, Shifted, WAKING_NS};
@@ -62,7 +62,7 @@ use self::worker_result::WorkerResult;
 use crate::network::Network;
 use crate::network::tcp::Tcp;
 use crate::network::transport::Transport;
-use crate::simulated_client::silence::common_gaps;
+use crate::simulated_client::silence::{common_by_target, common_gaps};
 
 /// Runs a plan to its end: connects every client, warms up, measures, drains, logs off. Every phase has a time limit, so it always
 /// returns.
@@ -195,7 +195,9 @@ fn gathered<S>(plan: &Plan, brought: impl Iterator<Item = WorkerResult<S>>) -> E
         ran.add_phase(part.measured, part.stopped);
         gaps.push(part.gaps);
     }
-    ran.settled(common_gaps(gaps))
+    let targets = common_by_target(gaps);
+    let gaps = common_gaps(targets.iter().map(|target| target.gaps.clone()));
+    ran.settled(gaps, if targets.len() > 1 { targets } else { Vec::new() })
 }
 
 /// Combines the results of the processes that drove the parts of a plan, in the order of the parts, as if one process had driven it all.
@@ -211,7 +213,7 @@ pub fn merged(plan: &Plan, parts: Vec<EngineResult<()>>) -> EngineResult<()> {
     let place: HashMap<(usize, usize), u32> = order.iter().copied().zip(0..).collect();
     ran.generator.workers =
         order.iter().filter_map(|&(at, part)| parts.get(part)?.generator.workers.get(at).copied()).collect();
-    let mut gaps = Vec::new();
+    let (mut gaps, mut targets) = (Vec::new(), Vec::new());
     for (part, of) in parts.into_iter().enumerate() {
         let placed = |tally: ClientTally| {
             let worker = place.get(&(tally.worker as usize, part)).copied().unwrap_or(tally.worker);
@@ -221,6 +223,7 @@ pub fn merged(plan: &Plan, parts: Vec<EngineResult<()>>) -> EngineResult<()> {
         ran.add_phase(of.measured, of.stopped);
         ran.generator.clock_granularity_ns = ran.generator.clock_granularity_ns.max(of.generator.clock_granularity_ns);
         gaps.push(of.gaps);
+        targets.push(of.targets);
     }
-    ran.settled(common_gaps(gaps))
+    ran.settled(common_gaps(gaps), common_by_target(targets))
 }

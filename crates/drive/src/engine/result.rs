@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::generator::Generator;
 use super::plan::Plan;
 use super::tally::{ClientTally, IterationTally};
-use crate::simulated_client::silence::{Gap, silences};
+use crate::simulated_client::silence::{Gap, TargetGaps, silences};
 
 /// The result of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -25,6 +25,9 @@ pub struct EngineResult<S> {
     /// Times of 10 ms or more in the measured phase without any answer, although a request was outstanding or due: from, to, ns since
     /// the Unix epoch, in their order.
     pub silences: Vec<(i64, i64)>,
+    /// The same of each target, if there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<TargetGaps>,
     /// The run was stopped early.
     pub stopped: bool,
 }
@@ -33,8 +36,12 @@ impl<S> EngineResult<S> {
     /// The sinks, and the rest of the result.
     pub fn split(mut self) -> (Vec<S>, EngineResult<()>) {
         let sinks = std::mem::take(&mut self.sinks);
-        let Self { clients, iterations, generator, measured, gaps, silences, stopped, .. } = self;
-        (sinks, EngineResult { sinks: Vec::new(), clients, iterations, generator, measured, gaps, silences, stopped })
+        let Self { clients, iterations, generator, measured, gaps, silences, targets, stopped, .. } = self;
+        let none = Vec::new();
+        (
+            sinks,
+            EngineResult { sinks: none, clients, iterations, generator, measured, gaps, silences, targets, stopped },
+        )
     }
 
     /// The result of a plan before any worker has ended.
@@ -48,6 +55,7 @@ impl<S> EngineResult<S> {
             measured: (i64::MIN, i64::MIN),
             gaps: Vec::new(),
             silences: Vec::new(),
+            targets: Vec::new(),
             stopped: false,
         }
     }
@@ -64,10 +72,10 @@ impl<S> EngineResult<S> {
         self.stopped |= stopped;
     }
 
-    /// The result after the last worker has ended.
-    pub(super) fn settled(mut self, gaps: Vec<Gap>) -> Self {
+    /// The result after the last worker has ended. `targets` has the gaps by target, if there are several.
+    pub(super) fn settled(mut self, gaps: Vec<Gap>, targets: Vec<TargetGaps>) -> Self {
         self.silences = silences(&gaps);
-        self.gaps = gaps;
+        (self.gaps, self.targets) = (gaps, targets);
         self.measured.0 = self.measured.0.min(self.measured.1);
         self.clients.sort_by_key(|tally| tally.client_index);
         let seconds = (self.measured.1 - self.measured.0) as f64 / 1e9;

@@ -18,6 +18,14 @@ pub trait Setup: Sync {
     fn address_of(&self, _client_index: u32) -> Option<SocketAddr> {
         self.address()
     }
+    /// The names of the targets in messages, if there are several. Client `i` uses target `i` modulo their number.
+    fn targets(&self) -> Vec<String> {
+        Vec::new()
+    }
+    /// The account of a client, where there are several.
+    fn account_of(&self, _client_index: u32) -> Option<String> {
+        None
+    }
     /// Whether connections come from source ports below 1024.
     fn reserved_ports(&self) -> bool {
         false

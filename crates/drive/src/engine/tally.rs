@@ -33,6 +33,12 @@ pub struct ClientTally {
     pub short_reads: u64,
     /// Those that returned nothing.
     pub empty_reads: u64,
+    /// Answered reads whose data were compared with the expected data, whole run.
+    #[serde(default)]
+    pub verified_reads: u64,
+    /// Those whose data were wrong.
+    #[serde(default)]
+    pub wrong_reads: u64,
     /// Response times of the actions that succeeded: from when an operation was begun to its last answer.
     #[serde(with = "encoded::moments")]
     pub responses: Moments,
@@ -44,6 +50,9 @@ pub struct ClientTally {
     pub reconnects: u64,
     /// It was logged on when the measured phase ended.
     pub connected: bool,
+    /// Its account, if there are several and the server refused its logon.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused_account: Option<String>,
 }
 
 /// Kinds of [`ErrorOutside`] per client that say their status.
@@ -161,6 +170,9 @@ impl IterationTally {
 pub struct Answered {
     /// How many.
     pub requests: u64,
+    /// Those of them that were due before the phase.
+    #[serde(default)]
+    pub due_before: u64,
     /// File data read, bytes.
     pub read_bytes: u64,
     /// File data written, bytes.
@@ -168,13 +180,15 @@ pub struct Answered {
 }
 
 impl Answered {
-    /// Counts a request that was answered in the phase.
-    pub(crate) fn count(&mut self, transaction: &Transaction) {
+    /// Counts a request that was answered in the phase, which began at `begin`.
+    pub(crate) fn count(&mut self, transaction: &Transaction, begin: i64) {
         let row = transaction.procedure.row();
         if transaction.long_lived || !row.is_asked_for() {
             return;
         }
         self.requests += 1;
+        let timeline = &transaction.timeline;
+        self.due_before += u64::from(timeline.intended.or(timeline.request_first).is_some_and(|due| due < begin));
         let bytes = transaction.moved_bytes().unwrap_or(0);
         match row.group {
             Group::Read => self.read_bytes += bytes,

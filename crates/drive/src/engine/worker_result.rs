@@ -2,7 +2,7 @@
 
 use super::generator::{Generator, WorkerCpu};
 use super::tally::{ClientTally, IterationTally};
-use crate::simulated_client::silence::Gap;
+use crate::simulated_client::silence::TargetGaps;
 
 /// The result of a worker.
 #[derive(Clone, Debug)]
@@ -13,8 +13,8 @@ pub(super) struct WorkerResult<S> {
     /// Its `workers`, `asked_rate` and `clock_granularity_ns` are not filled in.
     pub(super) generator: Generator,
     pub(super) cpu: WorkerCpu,
-    /// Between its answers of the measured phase.
-    pub(super) gaps: Vec<Gap>,
+    /// Between its answers of the measured phase, by target.
+    pub(super) gaps: Vec<TargetGaps>,
     pub(super) measured: (i64, i64),
     pub(super) stopped: bool,
 }

@@ -1,5 +1,6 @@
 //! Moves bytes and tells the time: TCP, with or without TLS, or memory under a virtual clock.
 
+mod cpu_limit;
 mod epoll_wait;
 pub mod memory;
 mod processor;
@@ -105,6 +106,10 @@ pub trait Network {
     }
     /// Steal time of this machine, summed over all processors, ns; `None` if the kernel does not report it.
     fn stolen_ns(&self) -> Option<u64> {
+        None
+    }
+    /// How long the CPU limit of this process's control group stopped its threads, summed over all processors, ns; `None` without one.
+    fn throttled_ns(&self) -> Option<u64> {
         None
     }
     /// Closes a connection.

@@ -18,7 +18,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, getpeername, 
 
 use super::epoll_wait::{AT_ONCE, EVENTS, EpollWait};
 use super::socket::Socket;
-use super::{ConnectionKey, Network, Ready, Received, RoundTrip, Take, processor, stamps, tcp_info};
+use super::{ConnectionKey, Network, Ready, Received, RoundTrip, Take, cpu_limit, processor, stamps, tcp_info};
 
 /// Kernel timestamps use the time of day; its offset to this clock is measured again after this time, ns.
 const DRIFT_EVERY_NS: i64 = 1_000_000_000;
@@ -256,6 +256,10 @@ impl Network for Tcp {
 
     fn stolen_ns(&self) -> Option<u64> {
         processor::stolen_ns()
+    }
+
+    fn throttled_ns(&self) -> Option<u64> {
+        cpu_limit::throttled_ns()
     }
 
     fn close(&mut self, key: ConnectionKey) {

@@ -297,6 +297,10 @@ impl<N: Network> Network for Transport<N> {
         self.net.stolen_ns()
     }
 
+    fn throttled_ns(&self) -> Option<u64> {
+        self.net.throttled_ns()
+    }
+
     fn close(&mut self, key: ConnectionKey) {
         if let Some(mut secured) = self.sessions.get_mut(key.0 as usize).and_then(Option::take) {
             // A courtesy: the connection ends with or without it.

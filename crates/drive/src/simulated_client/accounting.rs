@@ -7,8 +7,9 @@ use plimsoll_client::operation::{Cause, Done, Failure, Reply, Tag};
 use plimsoll_model::{Names, Outcome, Sink, Transaction};
 use plimsoll_workload::scenario::Verdict;
 
+use super::attention::Attention;
 use super::iteration_clock::IterationTallies;
-use super::silence::{Gap, Gaps};
+use super::silence::{Gap, Gaps, TargetGaps};
 use super::slot::{Slot, State};
 use crate::engine::lateness::{LatenessRecorder, beyond_waking};
 use crate::engine::partition::WorkerPartition;
@@ -33,8 +34,12 @@ pub(crate) struct Accounting<'a, S> {
     pub(crate) unanswered: Unanswered,
     /// Session requests outside of the phase.
     pub(crate) session_requests: SessionRequests,
-    /// Gaps between the answers in the phase.
-    pub(crate) gaps: Gaps,
+    /// Gaps between the answers in the phase, of each target.
+    gaps: Vec<Gaps>,
+    /// The names of the targets, if there are several. Client `i` uses target `i` modulo their number.
+    targets: Vec<String>,
+    /// When the thread looked for answers.
+    pub(crate) attention: Attention,
     /// Effect of the generator's own lateness on the measurements of the phase.
     pub(crate) lateness: LatenessRecorder,
     /// Iterations start on a schedule.
@@ -73,12 +78,8 @@ impl<S: Sink> Events for Accounting<'_, S> {
         }
         // A compound's main operation stands for the whole compound.
         if let Some(at) = timeline.response_last.filter(|&at| transaction.counted && self.measures(at)) {
-            self.answered.count(transaction);
-            // A request that waits by design is no wait for the server.
-            if let Some((from, failed)) = self.gaps.answered(self.window.0, at).filter(|_| !transaction.long_lived) {
-                let wanted = self.wanted_since(failed);
-                self.gaps.push(Gap { from, to: at, wanted });
-            }
+            self.answered.count(transaction, self.window.0);
+            self.note_gap(at, transaction.long_lived);
         }
         let due = timeline.intended.or(timeline.request_first);
         let measured = due.is_some_and(|at| self.measures(at));
@@ -115,11 +116,11 @@ impl<S: Sink> Events for Accounting<'_, S> {
 }
 
 impl<'a, S: Sink> Accounting<'a, S> {
-    /// Accounting at the start of a run.
+    /// Accounting at the start of a run. `targets` has the names of the targets, if there are several.
     pub(crate) fn new(
         (partition, worker): (WorkerPartition, u32),
         sink: S,
-        names: &'a Names,
+        (names, targets): (&'a Names, Vec<String>),
         stage: Option<u32>,
     ) -> Self {
         let tally = |client_index| ClientTally { client_index, worker, ..ClientTally::default() };
@@ -137,7 +138,9 @@ impl<'a, S: Sink> Accounting<'a, S> {
             answered: Answered::default(),
             unanswered: Unanswered::default(),
             session_requests: SessionRequests::default(),
-            gaps: Gaps::default(),
+            gaps: vec![Gaps::default(); targets.len().max(1)],
+            targets,
+            attention: Attention::default(),
             lateness: LatenessRecorder::default(),
             scheduled: false,
             counts_starts: true,
@@ -169,28 +172,58 @@ impl<'a, S: Sink> Accounting<'a, S> {
         self.window.0 <= at && at < self.window.1
     }
 
-    /// Since when a request is outstanding, or due and not sent; `failed` is the earliest one that failed without an answer.
-    fn wanted_since(&self, failed: Option<i64>) -> Option<i64> {
-        let due = |slot: &Slot| match slot.state {
-            State::Acting => Some(slot.intended),
-            State::Held(due) => Some(due),
-            State::Idle(..) | State::Thinking | State::Over => None,
-        };
-        self.slots.iter().filter_map(due).chain(failed).min()
+    /// The target of one of our connections.
+    #[inline]
+    pub(crate) fn target_of(&self, connection: u32) -> usize {
+        if self.gaps.len() == 1 { 0 } else { self.partition.owner(connection).0 as usize % self.gaps.len() }
     }
 
-    /// Ends the measured phase at `end`: adds the gap since the last answer. `due` is the due time of the schedule's first iteration that
-    /// was not begun.
-    pub(crate) fn end_gaps(&self, gaps: &mut Gaps, end: i64, due: Option<i64>) {
-        if let Some((from, failed)) = gaps.answered(self.window.0, end) {
-            let wanted = [self.wanted_since(failed), due].into_iter().flatten().min();
-            gaps.push(Gap { from, to: end, wanted });
+    /// An answer was read at `at` from the connection that was called last.
+    #[inline]
+    fn note_gap(&mut self, at: i64, long_lived: bool) {
+        let (target, came) = (self.target_of(self.caller), self.attention.came(at, self.wake_ns));
+        let gap = self.gaps.get_mut(target).and_then(|gaps| gaps.answered(self.window.0, (came, at)));
+        // A request that waits by design is no wait for the server.
+        if let Some((from, failed)) = gap.filter(|_| !long_lived) {
+            let wanted = self.wanted_since(target, failed);
+            if let Some(gaps) = self.gaps.get_mut(target) {
+                gaps.push(Gap { from, to: came, wanted });
+            }
         }
     }
 
+    /// Since when a request to a target is outstanding, or due and not sent; `failed` is the earliest one that failed without an answer.
+    fn wanted_since(&self, target: usize, failed: Option<i64>) -> Option<i64> {
+        let due = |slot: &Slot| match slot.state {
+            State::Acting => Some(slot.due_on_time()),
+            State::Held(due) => Some(due),
+            State::Idle(..) | State::Thinking | State::Over => None,
+        };
+        let slots = self.slots.iter().filter(|slot| self.target_of(slot.connection) == target);
+        slots.filter_map(due).chain(failed).min()
+    }
+
+    /// The gaps in the measured phase, by target, if the phase ends at `end`: adds the gap since the last answer. `due` returns the due
+    /// time of the first scheduled iteration for a target that was not begun.
+    pub(crate) fn gaps_until(&self, end: i64, due: impl Fn(usize) -> Option<i64>) -> Vec<TargetGaps> {
+        let mut all = self.gaps.clone();
+        let came = self.attention.end(end);
+        for (target, gaps) in all.iter_mut().enumerate() {
+            if let Some((from, failed)) = gaps.answered(self.window.0, (came, end)) {
+                let wanted = [self.wanted_since(target, failed), due(target)].into_iter().flatten().min();
+                gaps.push(Gap { from, to: came, wanted });
+            }
+        }
+        let names = self.targets.iter().cloned().chain(std::iter::repeat_with(String::new));
+        all.into_iter().zip(names).map(|(mut gaps, name)| TargetGaps { name, gaps: gaps.take() }).collect()
+    }
+
     /// An operation had no answer.
-    fn count_unanswered(&mut self, intended: i64, begun: i64, at: i64) {
-        self.gaps.failed(intended);
+    fn count_unanswered(&mut self, (connection, due_on_time): (u32, i64), (intended, begun): (i64, i64), at: i64) {
+        let target = self.target_of(connection);
+        if let Some(gaps) = self.gaps.get_mut(target) {
+            gaps.failed(due_on_time);
+        }
         if self.measures(intended) {
             let since = |from: i64| u64::try_from(at.saturating_sub(from)).unwrap_or(0);
             let longest_from_intended_ns = since(intended);
@@ -254,12 +287,13 @@ impl<'a, S: Sink> Accounting<'a, S> {
         let Some(slot) = self.slots.get_mut(slot) else { return };
         let client_index = slot.client_index as usize;
         let (intended, begun, asked_bytes) = (slot.intended, slot.begun, slot.asked_bytes);
-        let has_asked = slot.has_asked;
+        let (has_asked, waits) = (slot.has_asked, (slot.connection, slot.due_on_time()));
         let late = slot.delay.end(intended, done.at);
         if self.window.0 <= intended && intended < self.window.1 {
             self.lateness.lose(late);
         }
         let verdict = slot.scenario.as_mut().map_or(Verdict::AsAnswered, |scenario| scenario.done(done));
+        let (verified, wrong) = (slot.verifies && done.result.is_ok(), verdict == Verdict::Failed(Cause::WrongData));
         let failure = match (verdict, &done.result) {
             (Verdict::Excused, _) => return,
             (Verdict::Failed(cause), _) => Some(Failure::without_answer(cause)),
@@ -269,8 +303,12 @@ impl<'a, S: Sink> Accounting<'a, S> {
         if let (Some(_), Some(iteration)) = (&failure, &mut slot.iteration) {
             iteration.failed = true;
         }
+        if let Some(tally) = self.tallies.get_mut(client_index).filter(|_| verified) {
+            tally.verified_reads += 1;
+            tally.wrong_reads += u64::from(wrong);
+        }
         if let Err(Failure { outcome: Outcome::Unanswered, .. }) = &done.result {
-            self.count_unanswered(intended, begun, done.at);
+            self.count_unanswered(waits, (intended, begun), done.at);
         }
         if let Some(failure) = failure {
             self.error(client_index, &failure, intended);
@@ -307,6 +345,14 @@ impl<'a, S: Sink> Accounting<'a, S> {
         match tally.connection_failures.iter_mut().find(|one| ConnectionFailure { count: 1, ..**one } == this) {
             Some(known) => known.count += 1,
             None => tally.connection_failures.push(this),
+        }
+    }
+
+    /// Of several targets, one that cannot be connected to is silent, although the schedule gives its iterations to the others.
+    pub(crate) fn attempt_failed(&mut self, connection: u32, at: i64) {
+        let (target, several) = (self.target_of(connection), self.gaps.len() > 1);
+        if let Some(gaps) = self.gaps.get_mut(target).filter(|_| several) {
+            gaps.failed(at);
         }
     }
 

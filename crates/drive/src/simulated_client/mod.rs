@@ -5,6 +5,7 @@
 
 pub(crate) mod accounting;
 pub(crate) mod arrival_queue;
+pub(crate) mod attention;
 pub(crate) mod delay;
 pub(crate) mod iteration_clock;
 pub(crate) mod pacing;

@@ -1,7 +1,7 @@
 //! Silences: times without an answer although a request was outstanding or due.
 //!
-//! A worker stores the gaps between its answers. A silence of the server is the intersection of all workers' gaps, from the first instant
-//! at which one of them waited for an answer.
+//! A worker stores the gaps between its answers, for each target of the run. A silence of a target is the intersection of all workers' gaps,
+//! from the first instant at which one of them waited for an answer. A silence of the run is one of all targets.
 
 use serde::{Deserialize, Serialize};
 
@@ -39,13 +39,14 @@ impl Default for Gaps {
 }
 
 impl Gaps {
-    /// An answer came at `at`, in a phase that began at `begin`. After a long gap returns its start, and the first failed request in it.
+    /// An answer was read at `at` and had come at `came`, in a phase that began at `begin`. After a long gap returns its start, and the first
+    /// failed request in it.
     #[inline]
-    pub(crate) fn answered(&mut self, begin: i64, at: i64) -> Option<(i64, Option<i64>)> {
+    pub(crate) fn answered(&mut self, begin: i64, (came, at): (i64, i64)) -> Option<(i64, Option<i64>)> {
         let from = self.last.max(begin);
         self.last = self.last.max(at);
         let failed = self.failed.take();
-        (at.saturating_sub(from) >= self.shortest).then_some((from, failed))
+        (came.saturating_sub(from) >= self.shortest).then_some((from, failed))
     }
 
     /// Something that was due at `due` failed without an answer.
@@ -68,6 +69,32 @@ impl Gaps {
     pub(crate) fn take(&mut self) -> Vec<Gap> {
         std::mem::take(&mut self.list)
     }
+}
+
+/// The gaps of one target.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct TargetGaps {
+    /// The target in messages.
+    pub name: String,
+    /// Times without an answer of it that all workers share.
+    pub gaps: Vec<Gap>,
+}
+
+impl TargetGaps {
+    /// Its silences: from, to, ns since the Unix epoch, in their order.
+    #[must_use]
+    pub fn silences(&self) -> Vec<(i64, i64)> {
+        silences(&self.gaps)
+    }
+}
+
+/// The gaps of each target that all workers share. Every worker has all targets, in the same order.
+pub(crate) fn common_by_target(workers: Vec<Vec<TargetGaps>>) -> Vec<TargetGaps> {
+    let join = |mut all: Vec<TargetGaps>, worker: Vec<TargetGaps>| {
+        all.iter_mut().zip(worker).for_each(|(all, one)| all.gaps = both(&all.gaps, &one.gaps));
+        all
+    };
+    workers.into_iter().reduce(join).unwrap_or_default()
 }
 
 /// The gaps that all workers share, in the order of time.
@@ -128,11 +155,12 @@ mod tests {
     #[test]
     fn gaps_are_bounded_and_the_long_ones_stay() {
         let mut gaps = Gaps::default();
-        assert_eq!(gaps.answered(0, 5 * MS), None);
+        assert_eq!(gaps.answered(0, (5 * MS, 5 * MS)), None);
         gaps.failed(7 * MS);
         gaps.failed(6 * MS);
-        assert_eq!(gaps.answered(0, 15 * MS), Some((5 * MS, Some(6 * MS))));
-        assert_eq!(gaps.answered(0, 14 * MS), None, "answers out of order make no gap");
+        assert_eq!(gaps.answered(0, (15 * MS, 15 * MS)), Some((5 * MS, Some(6 * MS))));
+        assert_eq!(gaps.answered(0, (14 * MS, 14 * MS)), None, "answers out of order make no gap");
+        assert_eq!(gaps.answered(0, (16 * MS, 90 * MS)), None, "it had come long before it was read");
         for i in 0..200_000 {
             let long = if i % 1000 == 0 { 2_000 } else { 15 };
             gaps.push(gap(i * 3_000, i * 3_000 + long, None));

@@ -22,6 +22,8 @@ pub(crate) struct Slot {
     pub(crate) begun: i64,
     /// Bytes that its operation reads; `None` for other operations, and if its scenario knows the content.
     pub(crate) asked_bytes: Option<u32>,
+    /// Its operation is a read whose data are compared with the expected data.
+    pub(crate) verifies: bool,
     /// A request of its operation is known.
     pub(crate) has_asked: bool,
     /// How late the generator made it.
@@ -30,6 +32,13 @@ pub(crate) struct Slot {
     pub(crate) iteration: Option<IterationClock>,
     /// For its pauses.
     pub(crate) rng: Rng,
+}
+
+impl Slot {
+    /// When its operation would have been due, had the generator not been late.
+    pub(crate) fn due_on_time(&self) -> i64 {
+        self.intended.saturating_add(i64::try_from(self.delay.start()).unwrap_or(i64::MAX))
+    }
 }
 
 /// The state of a slot.

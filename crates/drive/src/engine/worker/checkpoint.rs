@@ -6,7 +6,6 @@ use super::super::worker_result::{Part, WorkerResult};
 use super::super::{Generator, Phase};
 use super::Worker;
 use crate::network::Network;
-use crate::simulated_client::arrival_queue::ArrivalQueue;
 
 /// The receiver of checkpoints. It gets the worker's sink too, so that both have the same time.
 pub type Checkpoint<'a, S> = &'a (dyn Fn(&mut S, Part) + Sync);
@@ -40,7 +39,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
     fn so_far(&self) -> WorkerResult<()> {
         let (begin, end) = self.accounting.window;
         let end = end.min(self.now);
-        let mut gaps = self.accounting.gaps.clone();
+        let mut gaps = None;
         let mut tallies = self.accounting.tallies.clone();
         let mut cpu = self.cpu;
         // The same function judges finished levels.
@@ -48,11 +47,18 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             (self.accounting.answered, self.accounting.unanswered, self.accounting.lateness.so_far());
         let session_requests = self.accounting.session_requests.clone();
         let wake_up_lag = self.wake_up_lag.times();
-        let mut generator =
-            Generator { answered, unanswered, lateness, session_requests, wake_up_lag, ..self.generator.clone() };
+        let longest_stall_ns = self.accounting.attention.longest_stall_ns();
+        let mut generator = Generator {
+            answered,
+            unanswered,
+            lateness,
+            session_requests,
+            wake_up_lag,
+            longest_stall_ns,
+            ..self.generator.clone()
+        };
         if self.phase == Phase::Measured {
-            let due = self.arrival_queues.iter().map(ArrivalQueue::next).filter(|due| *due < end).min();
-            self.accounting.end_gaps(&mut gaps, end, due);
+            gaps = Some(self.gaps_until(end));
             for (tally, up) in tallies.iter_mut().zip(&self.up) {
                 tally.connected = *up > 0;
             }
@@ -60,6 +66,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             cpu = self.begin.map_or_else(Default::default, |begin| until_now.since(&begin));
             cpu.wake_up_ns = self.wake_up_lag.moments().mean_ns().map(|mean| mean as u64);
             generator.stolen_ns = self.begin.and_then(|begin| until_now.stolen_since(&begin));
+            generator.throttled_ns = self.begin.and_then(|begin| until_now.throttled_since(&begin));
         }
         WorkerResult {
             measured: (begin, end),
@@ -67,7 +74,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             tallies,
             iterations: self.accounting.iterations.clone().into_vec(),
             generator,
-            gaps: gaps.take(),
+            gaps: gaps.unwrap_or_else(|| self.gaps.clone()),
             cpu,
             stopped: false,
         }

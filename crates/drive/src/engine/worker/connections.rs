@@ -205,6 +205,10 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
         let first = self.partition.clients_of(at).start as usize;
         let policy = self.job.plan.reconnect;
+        if !was_up {
+            self.accounting.attempt_failed(at, self.now);
+            self.name_account(first, cause);
+        }
         let kept = self.suspend(at);
         // Failed attempts to resume are not counted: the suspended operations succeed or fail themselves.
         if was_up || !kept {
@@ -222,6 +226,13 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         } else if self.connects() {
             let wait = i64::try_from(policy.wait_ns(failed)).unwrap_or(i64::MAX);
             self.timers.push(self.now.saturating_add(wait), Timer::Retry(at));
+        }
+    }
+
+    /// Notes the account of one of our clients whose logon was refused.
+    fn name_account(&mut self, client_index: usize, cause: Cause) {
+        if let Some(tally) = self.accounting.tallies.get_mut(client_index).filter(|_| cause == Cause::LogonRefused) {
+            tally.refused_account = self.job.setup.account_of(tally.client_index);
         }
     }
 

@@ -141,6 +141,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             slot.intended = ticket.intended.unwrap_or(self.now);
             slot.begun = self.now;
             slot.has_asked = false;
+            slot.verifies =
+                matches!(operation, Operation::Read { keep: true, .. } | Operation::ReadPlus { keep: true, .. });
             slot.asked_bytes = match operation {
                 Operation::Read { length, .. } | Operation::ReadPlus { length, .. }
                     if !slot.scenario.as_ref().is_some_and(|it| it.knows_what_comes_back()) =>

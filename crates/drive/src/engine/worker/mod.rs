@@ -42,6 +42,7 @@ use super::{Generator, Phase, Plan, Setup, Watch, WorkerCpu};
 use crate::network::{Network, Ready};
 use crate::simulated_client::accounting::Accounting;
 use crate::simulated_client::arrival_queue::ArrivalQueue;
+use crate::simulated_client::silence::TargetGaps;
 pub use checkpoint::Checkpoint;
 
 /// Bytes received at once. Shared by all connections of a worker.
@@ -126,6 +127,8 @@ pub(super) struct Worker<'a, S, N> {
     served: Vec<u32>,
     /// The next connection that is asked for overdue requests.
     swept: u32,
+    /// Gaps between the answers of the measured phase, by target, when that is over.
+    gaps: Vec<TargetGaps>,
     generator: Generator,
     /// The generator's wake-up lag, recorded with each receive.
     wake_up_lag: TimesRecorder,
@@ -147,7 +150,8 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         net: N,
         sink: S,
     ) -> Self {
-        let mut accounting = Accounting::new((partition, worker), sink, job.setup.names(), job.plan.stage);
+        let named = (job.setup.names(), job.setup.targets());
+        let mut accounting = Accounting::new((partition, worker), sink, named, job.plan.stage);
         // Slots of blocking clients wait for each other. That is as planned, unless there is a schedule.
         let alone = partition.clients().count() as u64 * u64::from(job.plan.depth) == 1;
         accounting.scheduled = !matches!(job.plan.load, Load::Closed { .. });
@@ -191,6 +195,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             dirty: Vec::new(),
             served: Vec::new(),
             swept: 0,
+            gaps: Vec::new(),
             generator: Generator::default(),
             wake_up_lag: TimesRecorder::default(),
             begin: None,
@@ -210,6 +215,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         if !std::mem::take(&mut self.received) && self.ready.is_empty() {
             self.now = self.net.now();
         }
+        self.look();
         if self.now >= self.next_tick {
             self.tick();
         }
@@ -224,6 +230,9 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         };
         if self.address.is_none() && until <= self.now {
             return Ok(());
+        }
+        if self.address.is_some() {
+            self.accounting.attention.waits(self.now, until, self.accounting.window);
         }
         let mut ready = std::mem::take(&mut self.ready);
         ready.clear();
@@ -252,6 +261,14 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         }
         self.ready = ready;
         Ok(())
+    }
+
+    /// The clock was read: the thread looks for answers. Clients that block do so while they wait for the system.
+    #[inline]
+    pub(super) fn look(&mut self) {
+        if self.address.is_some() {
+            self.accounting.attention.looks(self.now, self.accounting.window);
+        }
     }
 
     /// Waits until something happens, at most until `until`; where a start is due then, awake towards the end.
@@ -361,7 +378,11 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
 
     /// Processor time until now.
     fn reading(&self) -> Reading {
-        let delays = (self.net.run_delay_ns(), self.net.stolen_ns());
+        let delays = cpu::Delays {
+            waited: self.net.run_delay_ns(),
+            stolen: self.net.stolen_ns(),
+            throttled: self.net.throttled_ns(),
+        };
         cpu::of_this_thread(self.now, self.busy_poll.polled_ns(), delays)
     }
 

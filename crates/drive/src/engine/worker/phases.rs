@@ -15,6 +15,7 @@ use crate::network::Network;
 use crate::simulated_client::arrival_queue::{ArrivalQueue, Due};
 use crate::simulated_client::delay::Delay;
 use crate::simulated_client::pacing::{Schedule, first_pause};
+use crate::simulated_client::silence::TargetGaps;
 use crate::simulated_client::slot::{Slot, State};
 
 /// Connecting ends this long before a common start, ns: workers need a moment to see that all are ready.
@@ -55,9 +56,10 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                 lateness: self.accounting.lateness.so_far(),
                 session_requests: self.accounting.session_requests,
                 wake_up_lag: self.wake_up_lag.times(),
+                longest_stall_ns: self.accounting.attention.longest_stall_ns(),
                 ..self.generator
             },
-            gaps: self.accounting.gaps.take(),
+            gaps: self.gaps,
             cpu: self.cpu,
             stopped: self.stopped,
         })
@@ -80,6 +82,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                     intended: 0,
                     begun: 0,
                     asked_bytes: None,
+                    verifies: false,
                     has_asked: false,
                     delay: Delay::default(),
                     iteration: None,
@@ -177,10 +180,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
         self.stopped |= self.job.watch.stopped();
         let end = self.accounting.window.1;
-        let due = self.arrival_queues.iter().map(ArrivalQueue::next).filter(|due| *due < end).min();
-        let mut gaps = std::mem::take(&mut self.accounting.gaps);
-        self.accounting.end_gaps(&mut gaps, end, due);
-        self.accounting.gaps = gaps;
+        self.gaps = self.gaps_until(end);
         self.take_round_trips();
         for (tally, up) in self.accounting.tallies.iter_mut().zip(&self.up) {
             tally.connected = *up > 0;
@@ -189,7 +189,20 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         self.cpu = self.begin.map_or_else(Default::default, |begin| until_now.since(&begin));
         self.cpu.wake_up_ns = self.wake_up_lag.moments().mean_ns().map(|mean| mean as u64);
         self.generator.stolen_ns = self.begin.and_then(|begin| until_now.stolen_since(&begin));
+        self.generator.throttled_ns = self.begin.and_then(|begin| until_now.throttled_since(&begin));
         Ok(())
+    }
+
+    /// The gaps between answers in the measured phase, by target, if the phase ends at `end`.
+    pub(super) fn gaps_until(&self, end: i64) -> Vec<TargetGaps> {
+        let own = matches!(self.job.plan.load, Load::Partly { .. });
+        let depth = self.job.plan.depth as usize;
+        // An iteration of a common schedule may be meant for any target, one of a user's schedule is for the user's target.
+        let target_of = |user: usize| self.accounting.target_of(self.partition.connection(user * depth));
+        self.accounting.gaps_until(end, |target| {
+            let queues = self.arrival_queues.iter().enumerate().filter(|(user, _)| !own || target_of(*user) == target);
+            queues.map(|(_, queue)| queue.next()).filter(|due| *due < end).min()
+        })
     }
 
     /// The measured phase ends sooner than planned: nothing new is begun from then on.

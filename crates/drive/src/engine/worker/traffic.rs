@@ -174,6 +174,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             return Err(ErrorKind::UnexpectedEof.into());
         }
         self.now = self.net.now();
+        self.look();
         let now = self.now;
         // The kernel's clock may have been set: an impossible timestamp is ignored.
         let lag = received.kernel_ns.map(|kernel| now - kernel).filter(|lag| *lag >= 0);

@@ -16,7 +16,7 @@ use super::toy::{Do, HEAD, Toys, answer, head, message};
 
 const TURN: [Do; 2] = [Do::Null, Do::IterationOver];
 
-fn plan(clients: u32) -> Plan {
+pub(super) fn plan(clients: u32) -> Plan {
     let load = Load::Closed { clients, think: Pause::Constant(10 * MS as u64) };
     let reconnect = Reconnect { attempts: 3, first_ns: 10 * MS as u64, most_ns: 25 * MS as u64 };
     Plan {
@@ -450,7 +450,7 @@ fn a_run_that_is_stopped_before_it_measures_says_so() {
 }
 
 /// The tenth request of each connection is answered so late.
-fn late_by(ns: i64) -> Memory {
+pub(super) fn late_by(ns: i64) -> Memory {
     door(move |_, _, _| {
         let mut seen = 0;
         let serve = move |at: i64, bytes: &[u8], replies: &mut Vec<Reply>| {

@@ -6,5 +6,6 @@ mod memory;
 mod property;
 mod punctual;
 mod schedules;
+mod silences;
 mod tcp;
 mod toy;

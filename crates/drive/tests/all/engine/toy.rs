@@ -389,6 +389,8 @@ pub(crate) struct Toys {
     pub(crate) quiet: bool,
     pub(crate) seen: Arc<Seen>,
     pub(crate) names: Names,
+    /// The targets, if there are several.
+    pub(crate) targets: Vec<String>,
 }
 
 impl Toys {
@@ -396,13 +398,18 @@ impl Toys {
     pub(crate) fn new(lines: &[Do]) -> Self {
         let address = Some(SocketAddr::from(([10, 0, 0, 1], 445)));
         let names = Names::with_limit(0);
-        Self { address, lines: lines.into(), log_on: false, keeps: false, quiet: false, seen: Arc::default(), names }
+        let (lines, seen, targets) = (lines.into(), Arc::default(), Vec::new());
+        Self { address, lines, log_on: false, keeps: false, quiet: false, seen, names, targets }
     }
 }
 
 impl Setup for Toys {
     fn address(&self) -> Option<SocketAddr> {
         self.address
+    }
+
+    fn targets(&self) -> Vec<String> {
+        self.targets.clone()
     }
 
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {

@@ -1,0 +1,150 @@
+//! Silences of one target of several, and pauses of the load generator, which are none.
+
+use std::io::ErrorKind;
+
+use plimsoll_drive::engine::{Plan, merged};
+use plimsoll_drive::network::memory::{Accept, Delays, Delivery, Memory, Reply};
+use plimsoll_workload::{Arrivals, Load};
+
+use super::failures::{late_by, plan};
+use super::memory::{MS, Over, START, ToyServer, door, over, phases, steady};
+use super::toy::{Do, HEAD, Toys, answer, head};
+
+const TURN: [Do; 2] = [Do::Null, Do::IterationOver];
+/// When the second server dies.
+const DEATH: i64 = START + 100 * MS;
+
+fn two_targets() -> Toys {
+    Toys { targets: vec!["one".to_owned(), "other".to_owned()], ..Toys::new(&TURN) }
+}
+
+/// The first server always responds; the second one until it dies. `after` is what it does then with a request.
+fn one_dies(after: fn(i64) -> Option<Reply>) -> Memory {
+    door(move |key, attempts, _| {
+        if key.0 == 0 {
+            return Accept::Serve(Box::new(ToyServer::new(|_| MS)), 0);
+        }
+        if attempts > 0 {
+            return Accept::Refuse(ErrorKind::ConnectionRefused, 0);
+        }
+        let serve = move |at: i64, bytes: &[u8], replies: &mut Vec<Reply>| {
+            for request in bytes.chunks(HEAD) {
+                let (_, id, word) = head(request).unwrap();
+                let alive = || answer(id, word).map(|it| Reply { at: at + MS, what: Delivery::Bytes(it) });
+                replies.extend(if at < DEATH { alive() } else { after(at) });
+            }
+        };
+        Accept::Serve(Box::new(serve), 0)
+    })
+}
+
+/// Only the second target is silent, from its death to the end of the phase.
+fn assert_second_is_silent(ran: &Over) {
+    // Its clients think for 10 ms between responses.
+    assert!(
+        ran.silences.iter().all(|(from, to)| to - from <= 11 * MS),
+        "the first target always responds: {:?}",
+        ran.silences
+    );
+    let [one, other] = &ran.targets[..] else { panic!("{:?}", ran.targets) };
+    assert_eq!((one.name.as_str(), one.silences()), ("one", Vec::new()));
+    let silences = other.silences();
+    assert_eq!((other.name.as_str(), silences.len()), ("other", 1), "{silences:?}");
+    let (from, to) = silences[0];
+    assert!((DEATH - 11 * MS..DEATH + 31 * MS).contains(&from), "{} ms", (from - START) / MS);
+    assert_eq!(to, ran.measured.1);
+}
+
+#[test]
+fn one_target_of_two_that_dies_is_silent_by_itself() {
+    for after in [|_| None, |at| Some(Reply { at: at + MS, what: Delivery::Reset })] {
+        assert_second_is_silent(&over(&plan(2), &two_targets(), move |_| one_dies(after)));
+    }
+}
+
+#[test]
+fn a_schedule_that_gives_all_iterations_to_the_other_target_hides_nothing() {
+    let load = Load::Open { clients: 2, rate: 200.0, arrivals: Arrivals::Constant };
+    let reset = |at| Some(Reply { at: at + MS, what: Delivery::Reset });
+    assert_second_is_silent(&over(&Plan { load, ..plan(2) }, &two_targets(), move |_| one_dies(reset)));
+}
+
+#[test]
+fn a_user_of_a_dead_target_leaves_the_other_target_alone() {
+    let load = Load::Partly { users: 2, every_ns: 45 * MS as u64, arrivals: Arrivals::Constant };
+    let ran = over(&Plan { load, ..plan(2) }, &two_targets(), |_| one_dies(|_| None));
+    assert_eq!(ran.targets[0].silences(), [], "its user waits for the next iteration, not for the server");
+    assert_eq!(ran.targets[1].silences().len(), 1, "{:?}", ran.targets[1]);
+}
+
+#[test]
+fn parts_of_a_run_have_the_silences_of_the_whole() {
+    let ran = over(&plan(2), &two_targets(), |_| one_dies(|_| None));
+    let targets = ran.targets.clone();
+    let (_, part) = ran.split();
+    let whole = merged(&plan(2), vec![part.clone(), part]);
+    let silences = |of: &[plimsoll_drive::engine::TargetGaps]| of.iter().map(|of| of.silences()).collect::<Vec<_>>();
+    assert_eq!(silences(&whole.targets), silences(&targets));
+}
+
+#[test]
+fn a_run_with_one_target_lists_no_targets() {
+    assert!(over(&plan(2), &Toys::new(&TURN), |_| steady(MS)).targets.is_empty());
+}
+
+/// The thread does not run in a part of the phase that begins at 100 ms.
+fn paused(net: Memory, ns: i64) -> Memory {
+    net.delayed(Delays { waking_ns: 0, taken_ns: (START + 100 * MS, ns) })
+}
+
+#[test]
+fn a_pause_of_the_load_generator_is_no_silence_of_the_server() {
+    let longer = Plan { phases: phases(0, 300, 50), timeout_ns: 1_000 * MS as u64, ..plan(1) };
+    let rate = Load::Open { clients: 1, rate: 50.0, arrivals: Arrivals::Constant };
+    let users = Load::Partly { users: 1, every_ns: 20 * MS as u64, arrivals: Arrivals::Constant };
+    for load in [longer.load, rate, users] {
+        let ran = over(&Plan { load, ..longer.clone() }, &Toys::new(&TURN), |_| paused(steady(MS), 100 * MS));
+        assert_eq!(ran.silences, [], "{load:?}");
+        let stall = i64::try_from(ran.generator.longest_stall_ns).unwrap();
+        assert!((60 * MS..=100 * MS).contains(&stall), "{load:?}: {stall}");
+    }
+    let punctual = over(&longer, &Toys::new(&TURN), |_| steady(MS));
+    assert_eq!(punctual.generator.longest_stall_ns, 0);
+}
+
+#[test]
+fn a_pause_within_a_silence_leaves_the_silence_whole() {
+    let longer = Plan { phases: phases(0, 300, 50), timeout_ns: 1_000 * MS as u64, ..plan(1) };
+    let ran = over(&longer, &Toys::new(&TURN), |_| paused(late_by(150 * MS), 100 * MS));
+    assert_eq!(ran.silences, [(START + 99 * MS, START + 249 * MS)]);
+    // The response came in the pause, and the kernel says when.
+    let ran = over(&longer, &Toys::new(&TURN), |_| paused(late_by(60 * MS), 100 * MS));
+    assert_eq!(ran.silences, [(START + 99 * MS, START + 159 * MS)]);
+}
+
+#[test]
+fn a_pause_until_the_end_of_the_phase_is_no_silence() {
+    let ran = over(&plan(1), &Toys::new(&TURN), |_| paused(steady(MS), 300 * MS));
+    assert_eq!(ran.silences, []);
+}
+
+#[test]
+fn requests_that_were_due_before_the_phase_are_counted_apart() {
+    let busy = |warmup, latency| {
+        let load = Load::Closed { clients: 1, think: plimsoll_workload::Pause::None };
+        let plan = Plan { load, phases: phases(warmup, 100, 200), ..plan(1) };
+        over(&plan, &Toys::new(&TURN), move |_| steady(latency)).generator.answered
+    };
+    let (long, short) = (busy(30, 70 * MS), busy(30, MS));
+    assert_eq!((long.requests, long.due_before), (1, 1), "sent before the phase, answered in it");
+    assert!(short.requests > 90 && short.due_before <= 1, "{short:?}");
+}
+
+#[test]
+fn reads_whose_data_are_compared_are_counted() {
+    let toys = Toys::new(&[Do::ReadData(100), Do::Read(100), Do::IterationOver]);
+    let ran = over(&plan(1), &toys, |_| steady(MS));
+    let client = &ran.clients[0];
+    assert!(client.verified_reads > 4 && client.verified_reads.abs_diff(client.actions / 2) <= 1, "{client:?}");
+    assert_eq!(client.wrong_reads, 0);
+}
