@@ -116,7 +116,8 @@ fn together(stages: &[Stage], own: Validity) -> Validity {
     };
     let mut reasons: Vec<Reason> = stages.iter().flat_map(of_level).collect();
     if !own.valid {
-        reasons.push(Reason::invalid("No operation was measured."));
+        let stopped = "The run was stopped before its first load level began, for example while its files were prepared. No operation was measured.";
+        reasons.push(Reason::invalid(if stages.is_empty() { stopped } else { "No operation was measured." }));
     }
     Validity::of(reasons)
 }

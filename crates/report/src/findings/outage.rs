@@ -29,6 +29,9 @@ pub struct ShortReads {
     pub short: u64,
     /// Those that returned nothing: they began at or beyond the end of the file.
     pub empty: u64,
+    /// Answered reads whose data were compared with the expected data, from connecting to logging off. Null in older recordings.
+    #[serde(default)]
+    pub verified: Option<u64>,
 }
 
 /// A level that was stopped before its end.

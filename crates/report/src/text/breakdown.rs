@@ -26,10 +26,15 @@ pub(super) fn draw_rows(page: &mut Page<'_>, findings: &Findings, rows: usize) -
     page.heading(&format!("By {}, longest waiting first, times {}:", breakdown.by, scale.words()))?;
     page.blank()?;
     let rates = has_rates(breakdown);
-    let mut table = Table::new().left(9 + usize::from(rates));
+    // In a capture, many requests at its end have no response.
+    let unanswered = findings.run.is_some() && breakdown.rows.iter().any(|entry| entry.row.unanswered > 0);
+    let mut table = Table::new().left(9 + usize::from(rates) + usize::from(unanswered));
     let mut head = vec!["Key", "Count", "Errors", "p50", "p95", "p99", "Max", "Waited", "% Wait", "Over time"];
     if rates {
         head.insert(3, "MB/s");
+    }
+    if unanswered {
+        head.insert(3, "Unansw.");
     }
     table.head(&head);
     let parts: Vec<f64> = breakdown.rows.iter().map(|entry| entry.waited_share.unwrap_or(0.0)).collect();
@@ -52,6 +57,9 @@ pub(super) fn draw_rows(page: &mut Page<'_>, findings: &Findings, rows: usize) -
         ];
         if rates {
             cells.insert(3, data_rate(entry));
+        }
+        if unanswered {
+            cells.insert(3, row.unanswered.to_string());
         }
         table.row(cells);
     }
