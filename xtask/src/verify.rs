@@ -237,8 +237,19 @@ const fn program(name: &'static str) -> [&'static str; 10] {
 }
 
 /// Two modules of them.
-const CAPTURES: [&str; 11] =
-    ["test", "--profile", "quick", "--workspace", "--test", "all", "--", "anonymize::", "threads::", "--include-ignored", "--nocapture"];
+const CAPTURES: [&str; 11] = [
+    "test",
+    "--profile",
+    "quick",
+    "--workspace",
+    "--test",
+    "all",
+    "--",
+    "anonymize::",
+    "threads::",
+    "--include-ignored",
+    "--nocapture",
+];
 
 /// The result of a proof.
 struct Found {

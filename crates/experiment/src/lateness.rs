@@ -58,6 +58,8 @@ const SHOWN: usize = 3;
 const THROUGHPUT: &str = "throughput";
 /// Waiting for a processor is the cause of the lateness where it is at least this share of all lags.
 const CAUSE: f64 = 0.5;
+/// A longer delay has other causes than CPU idle states and timers, s.
+const LONGEST_WAKING_S: f64 = 0.05;
 /// Behind the name of a number under a schedule.
 pub const FROM_INTENDED: &str = " from the intended start";
 
@@ -336,8 +338,21 @@ fn advice(level: &Level<'_>) -> String {
     let elapsed = elapsed_s(level);
     // One wait makes every request late that is due or answered meanwhile: where there are many, the lags exceed their cause by far.
     let is_cause = |waited: f64| waited > 0.0 && (waited >= CAUSE * lags_s(level) || waited > TOLERANCE * elapsed);
+    let throttled = level.generator.throttled_ns.map_or(0.0, |ns| ns as f64 / 1e9);
+    let stalled = level.generator.longest_stall_ns as f64 / 1e9;
+    if is_cause(throttled) {
+        return format!(
+            "; the CPU limit of the control group stopped this process for {throttled:.2} s (all CPUs together) in a phase of {length:.2} s: \
+            raise the limit (cpu.max; in a container its CPU limit)",
+            length = level.seconds
+        );
+    }
     match run_delay_s(level) {
         Some(waited) if is_cause(waited) => contention(level, waited, elapsed),
+        // Leaving an idle state takes a CPU less than a millisecond.
+        _ if stalled >= LONGEST_WAKING_S => format!(
+            "; a load thread stood still for {stalled:.2} s: the process or the machine was paused, or the thread waited for memory or a disk"
+        ),
         // Where no start was planned no timer woke a processor that slept: the kernel did, when an answer came.
         _ if level.generator.no_cpu_idle || level.generator.schedule_lag.moments().count() == 0 => String::new(),
         _ => "; try --no-cpu-idle, which prevents CPU idle states".to_owned(),

@@ -16,7 +16,7 @@
 //! | workloads at the same time (`--with`) | `beside/` |
 //! | one part of a load, and the merge (`--part`) | `parts/` |
 //! | one operation after the other | `breakdown/` |
-//! | numbers that may not be used | `validity.rs`, `lateness.rs`, `level/disruption.rs` |
+//! | numbers that may not be used | `validity.rs`, `lateness.rs`, `level/disruption.rs`, `level/outages.rs` |
 //! | the recording of a run | `run_spec.rs`, `run_recording.rs`, `recording_channel.rs` |
 //! | the server's side | `server_side/`, `server_counters/`, `profile/` |
 
@@ -55,6 +55,7 @@ mod sink;
 mod tests;
 mod two_sides;
 mod validity;
+mod wrong_data;
 
 pub use beside::companion::CompanionSpec;
 pub use beside::{Companion, ROUNDS_BESIDE, add_companions, measure_beside};

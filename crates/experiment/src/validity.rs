@@ -1,11 +1,12 @@
 //! Whether a load level's numbers may be used: the gates, each with its threshold. MEASUREMENT.md tells them.
 
 use plimsoll_client::operation::Cause;
-use plimsoll_drive::engine::{ClientTally, ConnectionFailure, Generator};
+use plimsoll_drive::engine::{Answered, ClientTally, ConnectionFailure, Generator};
 use plimsoll_model::Reason;
 use plimsoll_report::findings::{MovedNumber, Times};
 
 use super::lateness::{judge, late, stolen, unknown};
+use super::wrong_data::wrong;
 
 /// A worker thread busier than this share of its core is the bottleneck itself.
 const CPU: f64 = 0.90;
@@ -13,8 +14,13 @@ const CPU: f64 = 0.90;
 const ACHIEVED: f64 = 0.95;
 /// Actions that may fail.
 const ERRORS: f64 = 0.01;
+/// Maximum fraction of the requests answered in the phase that were due before it.
+const MOST_DUE_BEFORE: f64 = 0.5;
 /// The clock's step may be this share of the median response time.
 const GRANULARITY: f64 = 0.10;
+
+/// Maximum number of accounts in a reason.
+const SHOWN_ACCOUNTS: usize = 5;
 
 /// The input of the checks.
 pub(super) struct Level<'a> {
@@ -24,6 +30,8 @@ pub(super) struct Level<'a> {
     pub(super) users: bool,
     /// Response times of all operations together.
     pub(super) response: Option<Times>,
+    /// The most frequent error status in words.
+    pub(super) status: Option<String>,
     /// Length of the measured phase, s.
     pub(super) seconds: f64,
     /// Requests that may be outstanding.
@@ -48,7 +56,8 @@ pub(super) fn on_time(level: &Level<'_>) -> Option<Vec<MovedNumber>> {
 pub(super) fn reasons(level: &Level<'_>) -> Vec<Reason> {
     let gates = [nothing, busy, behind, failing, disconnected, wrong, starving, coarse];
     let of_the_generator = [late, stolen, unknown].into_iter().filter_map(|gate| gate(level));
-    gates.iter().filter_map(|gate| gate(level)).map(Reason::invalid).chain(of_the_generator).collect()
+    let invalid = gates.iter().filter_map(|gate| gate(level)).map(Reason::invalid);
+    invalid.chain(of_the_generator).chain(due_before(level)).collect()
 }
 
 /// Reasons against the load generator alone, which show the faulty one of several.
@@ -126,8 +135,11 @@ fn failing(level: &Level<'_>) -> Option<String> {
     let limit = if level.users { 0.0 } else { ERRORS };
     (errors as f64 > limit * all as f64).then(|| {
         let share = 100.0 * errors as f64 / all as f64;
-        let most =
-            most_frequent(level).map_or_else(String::new, |cause| format!(", most frequent cause: {}", cause.label()));
+        let most = most_frequent(level).map_or_else(String::new, |cause| {
+            let status = level.status.as_ref().filter(|_| cause == Cause::Status);
+            let status = status.map_or_else(String::new, |status| format!(" {status}"));
+            format!(", most frequent cause: {}{status}", cause.label())
+        });
         format!("{errors} of {all} actions of the workload failed, {share:.2} % (limit {:.0} %){most}", limit * 100.0)
     })
 }
@@ -157,9 +169,20 @@ fn disconnected(level: &Level<'_>) -> Option<String> {
     })
 }
 
-fn wrong(level: &Level<'_>) -> Option<String> {
-    let count: u64 = level.clients.iter().map(|client| client.count_of(Cause::WrongData)).sum();
-    (count > 0).then(|| format!("the server returned wrong data {count} time{}", if count == 1 { "" } else { "s" }))
+/// That op/s and response times describe different requests: op/s counts the requests that were answered in the phase, the tables those that
+/// were due in it.
+fn due_before(level: &Level<'_>) -> Option<Reason> {
+    let Answered { requests, due_before, .. } = level.generator.answered;
+    // A schedule that was not kept says more.
+    let most = due_before as f64 > MOST_DUE_BEFORE * requests as f64 && behind(level).is_none();
+    most.then(|| {
+        Reason::partial(format!(
+            "op/s and response times describe different requests: {due_before} of the {requests} requests answered in the measured phase \
+            were due before it (limit {limit:.0} %), so the response times of the others include requests answered after it; use a longer \
+            --duration, a longer --warmup, or a smaller --depth",
+            limit = MOST_DUE_BEFORE * 100.0
+        ))
+    })
 }
 
 fn starving(level: &Level<'_>) -> Option<String> {
@@ -177,8 +200,10 @@ fn starving(level: &Level<'_>) -> Option<String> {
 /// attempt in the measured phase.
 fn unconnected<'a>(idle: impl Iterator<Item = &'a ClientTally>) -> String {
     let mut causes: Vec<(Cause, u64)> = Vec::new();
+    let mut accounts: Vec<&str> = Vec::new();
     let mut clients = 0_u64;
     for client in idle {
+        accounts.extend(client.refused_account.as_deref());
         let failed = client.connection_failures.iter().filter(|one| !one.was_up);
         let mut any = false;
         for &ConnectionFailure { cause, count, .. } in failed {
@@ -190,13 +215,24 @@ fn unconnected<'a>(idle: impl Iterator<Item = &'a ClientTally>) -> String {
     let attempts: u64 = causes.iter().map(|(_, count)| count).sum();
     causes.into_iter().max_by_key(|&(_, count)| count).map_or_else(String::new, |(cause, _)| {
         format!(
-            "; {clients} of the clients without an action failed to connect ({attempts} attempts, most frequent cause: {})",
-            cause.label()
+            "; {clients} of the clients without an action failed to connect ({attempts} attempts, most frequent cause: {}{})",
+            cause.label(),
+            named(accounts)
         )
     })
 }
 
-fn add(causes: &mut Vec<(Cause, u64)>, cause: Cause, count: u64) {
+/// The accounts whose logons were refused; empty if there are none.
+fn named(mut accounts: Vec<&str>) -> String {
+    accounts.sort_unstable();
+    accounts.dedup();
+    let (shown, more) = accounts.split_at(accounts.len().min(SHOWN_ACCOUNTS));
+    let s = if accounts.len() == 1 { "" } else { "s" };
+    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    if accounts.is_empty() { String::new() } else { format!("; account{s} {}{more}", shown.join(", ")) }
+}
+
+pub(super) fn add(causes: &mut Vec<(Cause, u64)>, cause: Cause, count: u64) {
     match causes.iter_mut().find(|(known, _)| *known == cause) {
         Some((_, sum)) => *sum += count,
         None => causes.push((cause, count)),

@@ -17,7 +17,7 @@ fn lateness(requests: u64, late: u64) -> Lateness {
 
 /// A phase of a second, on one lane.
 fn level(generator: &Generator) -> Level<'_> {
-    Level { generator, clients: &[], users: false, response: None, seconds: 1.0, lanes: 1, processors: 2 }
+    Level { generator, clients: &[], users: false, response: None, status: None, seconds: 1.0, lanes: 1, processors: 2 }
 }
 
 fn verdict(generator: &Generator) -> Vec<Reason> {
@@ -239,4 +239,30 @@ fn nobody_else_is_blamed_for_threads_that_wait_for_each_other() {
 fn a_hypervisor_that_takes_much_spoils_all() {
     let with = |stolen_ns| verdict(&Generator { stolen_ns, ..generator(lateness(1_000, 0)) }).len();
     assert_eq!([None, Some(50_000_000), Some(60_000_000)].map(with), [0, 0, 1]);
+}
+
+#[test]
+fn the_advice_names_a_cpu_limit_or_a_pause_if_that_is_the_cause() {
+    let said = |change: fn(&mut Generator)| {
+        let mut generator = generator(lateness(4_000, 40));
+        generator.workers[0].run_delay_ns = Some(0);
+        // Planned starts were late, too.
+        generator.schedule_lag.record(300_000_000);
+        change(&mut generator);
+        late(&level(&generator)).unwrap().text
+    };
+    let idle = said(|generator| {
+        generator.schedule_lag = Times::default();
+        generator.schedule_lag.record(1_000_000);
+    });
+    assert!(idle.ends_with("try --no-cpu-idle, which prevents CPU idle states"), "{idle}");
+    let limited = said(|generator| generator.throttled_ns = Some(290_000_000));
+    assert!(limited.contains("stopped this process for 0.29 s") && limited.contains("raise the limit"), "{limited}");
+    let limited = said(|generator| {
+        generator.throttled_ns = Some(290_000_000);
+        generator.workers[0].run_delay_ns = Some(290_000_000);
+    });
+    assert!(limited.contains("raise the limit") && !limited.contains("reserve CPUs"), "{limited}");
+    let paused = said(|generator| generator.longest_stall_ns = 300_000_000);
+    assert!(paused.contains("a load thread stood still for 0.30 s") && !paused.contains("no-cpu-idle"), "{paused}");
 }

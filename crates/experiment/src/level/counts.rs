@@ -90,7 +90,7 @@ pub(crate) fn keeping_up(level: &Level<'_>) -> Generator {
 
 /// The server's work in the measured phase.
 pub(crate) fn answered_in_it(generator: &engine::Generator) -> Answered {
-    let engine::Answered { requests, read_bytes, written_bytes } = generator.answered;
+    let engine::Answered { requests, read_bytes, written_bytes, .. } = generator.answered;
     Answered { requests, read_bytes, written_bytes }
 }
 
@@ -211,8 +211,16 @@ mod tests {
         let mut take = |generator: &mut engine::Generator, ms: i64| {
             generator.schedule_lag.record(ms * 1_000_000);
             client.responses.record(ms.unsigned_abs() * 1_000_000);
-            let level =
-                Level { generator, clients: &[], users: false, response: None, seconds: 1.0, lanes: 1, processors: 1 };
+            let level = Level {
+                generator,
+                clients: &[],
+                users: false,
+                response: None,
+                status: None,
+                seconds: 1.0,
+                lanes: 1,
+                processors: 1,
+            };
             (keeping_up(&level), share(&client))
         };
         let (one, alone) = take(&mut generator, 1);

@@ -8,11 +8,13 @@ use plimsoll_stats::{Headline, Statistics};
 /// A shorter silence is no outage, s: a lost packet at the end of a burst is sent again after 0.2 to 1 s.
 const SHORTEST_OUTAGE_S: f64 = 1.0;
 /// Minimum outage, as a multiple of the usual response time of the slowest procedure: a single client's answers are that far apart.
-const USUAL: f64 = 10.0;
+pub(super) const USUAL: f64 = 10.0;
 /// Minimum number of response times of a usual procedure: those of a stall are fewer.
 const FEWEST: u64 = 10;
-/// Maximum fraction of the phase in outages; beyond it its rates and response times do not describe the answering server.
-const MOST_SILENT: f64 = 0.5;
+/// A shorter wait of an action without a response says nothing, s: its connection was lost at once.
+const SHORTEST_WAIT_S: f64 = 0.010;
+/// An interrupted level with fewer requests says nothing of the load.
+const FEWEST_INTERRUPTED: u64 = 10;
 
 /// Silences of a phase, ns since the Unix epoch, and requests without an answer.
 pub(super) fn silence(silences: &[(i64, i64)], unanswered: &Unanswered, statistics: &Statistics) -> Silence {
@@ -51,37 +53,27 @@ pub(super) fn short_reads(clients: &[ClientTally]) -> ShortReads {
         reads: sum(|client| client.reads),
         short: sum(|client| client.short_reads),
         empty: sum(|client| client.empty_reads),
+        verified: Some(sum(|client| client.verified_reads)),
     }
 }
 
-/// Reasons against the numbers; empty if there are none.
+/// Reasons against the numbers besides outages; empty if there are none. `answered` requests were answered in the phase.
 pub(super) fn reasons(
     silence: &Silence,
     reads: ShortReads,
     unanswered: u64,
     interruption: Option<Interruption>,
-    seconds: f64,
+    answered: u64,
 ) -> Vec<Reason> {
     let mut reasons = Vec::new();
-    if silence.outages > 0 {
-        let times = if silence.outages == 1 { "once".to_owned() } else { format!("{} times", silence.outages) };
-        let text = format!(
-            "the server sent no response for {without:.2} s of {seconds:.2} s ({times}; longest {longest:.2} s; silences shorter than \
-            {limit:.2} s do not count), although requests were outstanding or due",
-            without = silence.without_answer_s,
-            longest = silence.longest_s.unwrap_or(0.0),
-            limit = silence.outage_limit_s,
-        );
-        let most = silence.without_answer_s > MOST_SILENT * seconds;
-        reasons.push(if most { Reason::invalid(text) } else { Reason::partial(text) });
-    }
     if let Some(waited_s) = silence.unanswered_wait_s {
+        let longest = plimsoll_report::duration(waited_s);
         reasons.push(Reason::partial(format!(
             "{actions} no response before the timeout (--timeout) or the loss of the connection, and {are} missing from the \
-            percentiles; the longest wait was {longest}",
+            percentiles{longest}",
             actions = if unanswered == 1 { "1 action had".to_owned() } else { format!("{unanswered} actions had") },
             are = if unanswered == 1 { "is" } else { "are" },
-            longest = plimsoll_report::duration(waited_s)
+            longest = if waited_s < SHORTEST_WAIT_S { String::new() } else { format!("; the longest wait was {longest}") },
         )));
     }
     if reads.empty > 0 {
@@ -93,7 +85,14 @@ pub(super) fn reasons(
     }
     if let Some(Interruption { after_s, planned_s }) = interruption {
         let of = planned_s.map_or_else(String::new, |planned_s| format!(" of {planned_s:.1} s"));
-        reasons.push(Reason::partial(format!("interrupted after {after_s:.1} s{of}")));
+        let text = format!("interrupted after {after_s:.1} s{of}");
+        reasons.push(match answered {
+            FEWEST_INTERRUPTED.. => Reason::partial(text),
+            1 => Reason::invalid(format!("{text}, with 1 request (at least {FEWEST_INTERRUPTED} are necessary)")),
+            few => {
+                Reason::invalid(format!("{text}, with {few} requests (at least {FEWEST_INTERRUPTED} are necessary)"))
+            }
+        });
     }
     reasons
 }
@@ -125,16 +124,16 @@ mod tests {
         statistics
     }
 
-    fn judged(silences: &[(i64, i64)], statistics: &Statistics, seconds: f64) -> (Silence, Vec<Reason>) {
+    fn judged(silences: &[(i64, i64)], statistics: &Statistics, seconds: i64) -> (Silence, Vec<Reason>) {
         let silence = silence(silences, &Unanswered::default(), statistics);
-        let reasons = reasons(&silence, ShortReads::default(), 0, None, seconds);
+        let reasons = super::super::outages::reasons(&silence, (silences, &[]), &[], (0, seconds * S));
         (silence, reasons)
     }
 
     #[test]
     fn an_outage_makes_a_level_partial_and_most_of_it_invalid() {
         let quick = served(1_000, 100_000);
-        let (silence, reasons) = judged(&[(S, 4 * S), (5 * S, 5 * S + S / 2)], &quick, 8.0);
+        let (silence, reasons) = judged(&[(S, 4 * S), (5 * S, 5 * S + S / 2)], &quick, 8);
         assert_eq!((silence.longest_s, silence.outages, silence.without_answer_s), (Some(3.0), 1, 3.0));
         assert_eq!(reasons.iter().map(|reason| reason.verdict).collect::<Vec<_>>(), [Verdict::Partial]);
         assert!(
@@ -142,19 +141,19 @@ mod tests {
             "{}",
             reasons[0].text
         );
-        let (_, reasons) = judged(&[(S, 6 * S)], &quick, 8.0);
+        let (_, reasons) = judged(&[(S, 6 * S)], &quick, 8);
         assert_eq!(reasons.iter().map(|reason| reason.verdict).collect::<Vec<_>>(), [Verdict::Invalid]);
     }
 
     #[test]
     fn a_slow_server_is_not_silent() {
         let gaps: Vec<(i64, i64)> = (0..20).map(|i| (i * S, i * S + S)).collect();
-        let (silence, reasons) = judged(&gaps, &served(20, S), 20.0);
+        let (silence, reasons) = judged(&gaps, &served(20, S), 20);
         assert_eq!((silence.longest_s, silence.outages, reasons.len()), (Some(1.0), 0, 0));
         // The few of a stall do not make it usual.
         let mut stalled = served(1_000, 100_000);
         (0..9).for_each(|i| stalled.record(&transaction(Procedure::of(Protocol::Nfs3, 7), i + 3 * S, 3 * S)));
-        assert_eq!(judged(&[(0, 3 * S)], &stalled, 20.0).0.outages, 1);
+        assert_eq!(judged(&[(0, 3 * S)], &stalled, 20).0.outages, 1);
     }
 
     #[test]
@@ -163,9 +162,9 @@ mod tests {
         let none = Unanswered { count: 2, longest_ns: 3_000_000_000, longest_from_intended_ns: 4_000_000_000 };
         let silence = silence(&[], &none, &quick);
         assert_eq!(silence.unanswered_wait_s, Some(3.0));
-        let reads = ShortReads { reads: 6_792, short: 3, empty: 5_943 };
+        let reads = ShortReads { reads: 6_792, short: 3, empty: 5_943, verified: None };
         let interruption = Some(Interruption { after_s: 2.5, planned_s: Some(20.0) });
-        let reasons = reasons(&silence, reads, 2, interruption, 2.5);
+        let reasons = reasons(&silence, reads, 2, interruption, 10);
         assert!(reasons.iter().all(|reason| reason.verdict == Verdict::Partial));
         let said: Vec<&str> = reasons.iter().map(|reason| reason.text.as_str()).collect();
         assert!(
@@ -174,8 +173,11 @@ mod tests {
         );
         assert!(said[1].starts_with("5943 of 6792 reads started at or beyond"), "{said:?}");
         let brief = Silence { unanswered_wait_s: Some(480e-6), ..silence };
-        let one = &super::reasons(&brief, ShortReads::default(), 1, None, 2.5)[0].text;
-        assert!(one.starts_with("1 action had") && one.ends_with("the longest wait was 480 µs"), "{one}");
+        let one = &super::reasons(&brief, ShortReads::default(), 1, None, 10)[0].text;
+        assert!(one.starts_with("1 action had") && one.ends_with("missing from the percentiles"), "{one}");
+        let few = &super::reasons(&Silence::default(), ShortReads::default(), 0, interruption, 1)[0];
+        assert_eq!(few.verdict, Verdict::Invalid);
+        assert_eq!(few.text, "interrupted after 2.5 s of 20.0 s, with 1 request (at least 10 are necessary)");
         assert_eq!(said[2], "interrupted after 2.5 s of 20.0 s");
     }
 }

@@ -12,6 +12,8 @@ use plimsoll_workload::Load;
 use super::confidence::ConfidenceIntervals;
 use super::counts::{alike, answered_in_it, failures, fairness, keeping_up, session_requests, share, turn_kind};
 use super::disruption;
+use super::frequent_status::most_frequent;
+use super::outages;
 use super::pace::pace;
 use super::result::{Judgement, LevelResult};
 use crate::parts::part_result::PartResult;
@@ -61,6 +63,7 @@ pub(crate) fn judged_of<'a>(
         clients,
         users: users_of(plan).is_some(),
         response,
+        status: None,
         seconds: (measured.1 - measured.0) as f64 / 1e9,
         lanes: plan.outstanding(),
         processors: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
@@ -75,11 +78,12 @@ fn judged(
     words: &str,
     end: End,
 ) -> LevelResult {
-    let EngineResult { clients, iterations: kinds, generator, measured, silences, .. } = ran;
+    let EngineResult { clients, iterations: kinds, generator, measured, silences, targets, .. } = ran;
     let response = response(&statistics);
     let users = users_of(plan);
     let scheduled = users.is_some();
-    let seen = judged_of(plan, (&generator, &clients), measured, response);
+    let status = most_frequent(&statistics);
+    let seen = validity::Level { status, ..judged_of(plan, (&generator, &clients), measured, response) };
     let seconds = seen.seconds;
     let (mut reasons, generators_fault) = (validity::reasons(&seen), validity::generators_fault(&seen));
     let (busy, behind) = (validity::busy(&seen), validity::behind(&seen));
@@ -97,7 +101,9 @@ fn judged(
         End::Stopped => (format!("{words} (stopped early)"), interruption, None),
         End::Unknown => (format!("{words} (not finished)"), None, interruption),
     };
-    reasons.extend(disruption::reasons(&silence, short_reads, generator.unanswered.count, stopped, seconds));
+    reasons.extend(outages::reasons(&silence, (&silences, &outages::targets(&targets)), &clients, measured));
+    let (unanswered, answered) = (generator.unanswered.count, generator.answered.requests);
+    reasons.extend(disruption::reasons(&silence, short_reads, unanswered, stopped, answered));
     reasons.extend(ends.map(|at| disruption::not_finished(at, measured.1)));
     let confidence =
         intervals.as_ref().map_or_else(ConfidenceIntervals::default, |whole| ConfidenceIntervals::of(whole, measured));

@@ -162,6 +162,7 @@ fn alone<'a>(found: &'a Measured, plan: &Plan) -> validity::Level<'a> {
         clients: &found.result.ran.clients,
         users: matches!(plan.load, Load::Partly { .. }),
         response: level::response(&found.statistics),
+        status: None,
         seconds: (found.result.ran.measured.1 - found.result.ran.measured.0) as f64 / 1e9,
         lanes: found.result.ran.clients.len() as u64 * u64::from(plan.depth),
         processors: found.result.processors,

@@ -15,7 +15,7 @@ fn client(actions: u64, errors: &[(Cause, u64)]) -> ClientTally {
 
 fn level<'a>(generator: &'a Generator, clients: &'a [ClientTally], users: bool) -> Level<'a> {
     let response = times(1e-3, 2e-3);
-    Level { generator, clients, users, response, seconds: 1.0, lanes: 1, processors: 2 }
+    Level { generator, clients, users, response, status: None, seconds: 1.0, lanes: 1, processors: 2 }
 }
 
 fn said(generator: Generator, clients: &[ClientTally]) -> String {
@@ -77,9 +77,55 @@ fn each_gate_closes_by_itself() {
         said(none(), &[client(98, &[(Cause::TimedOut, 2)])])
             .contains("2 of 100 actions of the workload failed, 2.00 %")
     );
-    assert!(said(none(), &[client(1000, &[(Cause::WrongData, 1)])]).contains("wrong data"));
+    assert!(said(none(), &[client(1000, &[(Cause::WrongData, 1)])]).ends_with("wrong data 1 time"));
     assert!(said(none(), &[client(9, &[]), client(0, &[])]).contains("1 of 2 clients"));
     assert!(said(none(), &[client(0, &[])]).contains("no action succeeded"));
+}
+
+#[test]
+fn wrong_reads_are_said_with_the_number_of_verified_reads() {
+    let wrong =
+        |verified_reads| ClientTally { verified_reads, wrong_reads: 1, ..client(1000, &[(Cause::WrongData, 1)]) };
+    let text = said(Generator::default(), &[wrong(1)]);
+    assert!(text.starts_with("the server returned wrong data 1 time; 1 of 1 verified read was wrong ("), "{text}");
+    let text = said(Generator::default(), &[wrong(9), ClientTally { verified_reads: 3, ..client(7, &[]) }]);
+    assert!(text.starts_with("the server returned wrong data 1 time; 1 of 12 verified reads were wrong ("), "{text}");
+}
+
+#[test]
+fn a_failed_level_names_the_most_frequent_status() {
+    let failing = [client(1162, &[(Cause::Status, 133)])];
+    let generator = Generator::default();
+    let status = Some("STATUS_DISK_FULL, WRITE (133): free space".to_owned());
+    let reasons = reasons(&Level { status: status.clone(), ..level(&generator, &failing, false) });
+    assert!(
+        reasons[0]
+            .text
+            .ends_with("(limit 1 %), most frequent cause: error status STATUS_DISK_FULL, WRITE (133): free space"),
+        "{reasons:?}"
+    );
+    let timeouts = [client(10, &[(Cause::TimedOut, 9), (Cause::Status, 1)])];
+    let reasons = super::reasons(&Level { status, ..level(&generator, &timeouts, false) });
+    assert!(reasons[0].text.ends_with("most frequent cause: timed out"), "{reasons:?}");
+}
+
+#[test]
+fn rates_and_times_of_different_requests_are_partial() {
+    let reason = |due_before| {
+        let answered = Answered { requests: 100, due_before, ..Answered::default() };
+        due_before_reason(&Generator { answered, ..Generator::default() })
+    };
+    assert_eq!(reason(50), None);
+    let reason = reason(51).unwrap();
+    assert_eq!(reason.verdict, plimsoll_model::Verdict::Partial);
+    assert!(
+        reason.text.contains("51 of the 100 requests answered in the measured phase were due before it"),
+        "{reason:?}"
+    );
+}
+
+fn due_before_reason(generator: &Generator) -> Option<plimsoll_model::Reason> {
+    due_before(&level(generator, &[], false))
 }
 
 #[test]
@@ -92,6 +138,7 @@ fn users_of_whom_nothing_was_due_have_not_failed() {
             clients: &clients,
             users: true,
             response: None,
+            status: None,
             seconds: 3.0,
             lanes: 1,
             processors: 2,
@@ -107,6 +154,11 @@ fn users_of_whom_nothing_was_due_have_not_failed() {
 fn clients_that_could_not_connect_are_said_to() {
     let mut away = client(0, &[]);
     let failure = |cause, count| ConnectionFailure { cause, was_up: false, measured: false, kept: false, count };
+    let mut refused = client(0, &[]);
+    refused.connection_failures = vec![failure(Cause::LogonRefused, 2)];
+    refused.refused_account = Some("user2".to_owned());
+    let text = said(Generator::default(), &[client(9, &[]), refused]);
+    assert!(text.ends_with("(2 attempts, most frequent cause: logon refused; account user2)"), "{text}");
     away.connection_failures = vec![failure(Cause::ConnectionReset, 5), failure(Cause::ConnectionRefused, 6)];
     let text = said(Generator::default(), &[client(9, &[]), client(0, &[]), away]);
     assert_eq!(
