@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn an_address_as_a_name_names_no_stranger() {
         let mut addresses = Addresses::default();
-        let (mut same, mut names) = (0, HashSet::new());
+        let mut names = HashSet::new();
         for last in 0..=255 {
             let address = Ipv4Addr::new(10, 77, 0, last);
             let expected = Ipv4Addr::from(addresses.v4(&key(), address.octets()));
@@ -220,10 +220,9 @@ mod tests {
                 Ok(found) => assert_eq!(found, expected),
                 Err(_) => assert!(found.bytes().all(|byte| byte == b'.' || byte.is_ascii_lowercase()), "{found}"),
             }
-            same += usize::from(found == expected.to_string());
             names.insert(found);
         }
-        assert!(same > 0 && same < 256 && names.len() == 256, "{same}");
+        assert_eq!(names.len(), 256);
     }
 
     #[test]
