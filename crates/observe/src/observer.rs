@@ -311,8 +311,7 @@ impl<S: Sink> Observer<S> {
         account.unseen.add(&unseen);
         let asynchronous = unseen.requests_after_gap + unseen.requests_after_cut;
         account.unseen.missing.add(&Missing { operations: asynchronous, low: 0, high: asynchronous, unknown: 0 });
-        let seen = (account.unseen.paired, account.unseen.missing.operations);
-        account.unseen.missing.add(&between_connections(&account.ends, account.bursts.finish(), self.span, seen));
+        account.unseen.missing.add(&between_connections(&account.ends, account.bursts.finish(), self.span));
         let unfinished =
             std::mem::take(&mut output.unfinished).finish(self.span.1.max(self.until_ns.unwrap_or(i64::MIN)));
         let (slots, slots_left_out) = std::mem::take(&mut output.slots).finish();

@@ -72,14 +72,8 @@ const QUIET: f64 = 30.0;
 const BUSIER: f64 = 4.0;
 
 /// Estimates the operations that no connection's own bytes show: those of connections that began or ended during a loss, and of
-/// connections so short that a burst can hide them completely, at the observed rate. `span` is the capture's; `seen` are the operations of
-/// all connections, and those that their own bytes show to be missing.
-pub(crate) fn between_connections(
-    ends: &[End],
-    mut bursts: Vec<(i64, i64)>,
-    span: (i64, i64),
-    seen: (u64, u64),
-) -> Missing {
+/// connections so short that a burst can hide them completely, at the observed rate. `span` is the capture's.
+pub(crate) fn between_connections(ends: &[End], mut bursts: Vec<(i64, i64)>, span: (i64, i64)) -> Missing {
     bursts.sort_by_key(|&(from, to)| from.saturating_sub(to));
     bursts.truncate(LOOKED_AT_MAX);
     bursts.sort_unstable();
@@ -95,29 +89,13 @@ pub(crate) fn between_connections(
             likely += ended / 2.0;
         }
     }
-    let in_bursts: f64 = bursts.iter().map(|&(from, to)| to.saturating_sub(from) as f64).sum();
-    let (paired, missing) = (seen.0 as f64, seen.1 as f64);
-    let lost_share = missing / (missing + paired * (in_bursts / elapsed).min(1.0)).max(1.0);
     for burst in bursts {
-        most += hidden_whole(ends, burst, elapsed, lost_share);
+        let length = burst.1.saturating_sub(burst.0);
+        let is_short = |end: &&End| end.opened && end.closed && end.life() < length;
+        let in_short: u64 = ends.iter().filter(is_short).map(|end| end.operations).sum();
+        most += in_short as f64 / elapsed * length as f64;
     }
     Missing { operations: likely.round() as u64, low: 0, high: most.max(likely).ceil() as u64, unknown: 0 }
-}
-
-/// Expected operations of connections that a burst hides whole, at the rate of such short connections in the capture. The capture may have
-/// dropped only some packets of the time of a burst: short connections that it has from this time were not hidden, and besides them a
-/// burst hides at most a few times the share of operations that it takes from connections that are seen.
-fn hidden_whole(ends: &[End], (from, to): (i64, i64), elapsed: f64, lost_share: f64) -> f64 {
-    let length = to.saturating_sub(from);
-    let (mut expected, mut captured) = (0.0, 0.0);
-    for end in ends.iter().filter(|end| end.opened && end.closed && end.life() < length) {
-        // It is hidden only if it begins and ends in the burst.
-        expected += end.operations as f64 * (length - end.life()) as f64 / elapsed;
-        if end.first_ns >= from && end.last_ns <= to {
-            captured += end.operations as f64;
-        }
-    }
-    (expected - captured).max(0.0) + expected.min(BUSIER * lost_share * captured)
 }
 
 impl End {
@@ -190,37 +168,12 @@ mod tests {
             before: 0,
         };
         let first = (ms(990), ms(1_400));
-        let one = between_connections(&[end], vec![first], (0, ms(2_000)), (100, 0));
+        let one = between_connections(&[end], vec![first], (0, ms(2_000)));
         assert_eq!((one.operations, one.low, one.high), (20, 0, 160));
         let later = [(ms(1_500), ms(1_501)), (ms(1_600), ms(1_602)), (ms(1_700), ms(1_800))];
-        let all = between_connections(&[end], later.into_iter().chain([first]).collect(), (0, ms(2_000)), (100, 0));
+        let all = between_connections(&[end], later.into_iter().chain([first]).collect(), (0, ms(2_000)));
         assert_eq!(all, one);
-        let quiet = between_connections(&[End { waits: false, ..end }], vec![first], (0, ms(2_000)), (100, 0));
+        let quiet = between_connections(&[End { waits: false, ..end }], vec![first], (0, ms(2_000)));
         assert_eq!((quiet.operations, quiet.high), (0, 160));
-    }
-
-    /// The packet of one connection was lost, which had the packet before it long ago. Meanwhile others were captured.
-    #[test]
-    fn a_time_in_which_connections_were_captured_hides_few_of_them() {
-        let ms = |at: i64| at * 1_000_000;
-        let short = |at: i64| End {
-            first_ns: ms(at),
-            last_ns: ms(at + 2),
-            opened: true,
-            closed: true,
-            waits: false,
-            operations: 4,
-            before: 0,
-        };
-        let ends: Vec<End> = (0..1_000).map(|number| short(number * 10)).collect();
-        let (burst, span) = ((ms(2_000), ms(7_000)), (0, ms(10_000)));
-        let captured = between_connections(&ends, vec![burst], span, (4_000, 20));
-        assert!(captured.high < 200, "{captured:?}");
-        let is_outside = |end: &&End| end.last_ns < burst.0 || end.first_ns > burst.1;
-        let outside: Vec<End> = ends.iter().filter(is_outside).copied().collect();
-        let blind = between_connections(&outside, vec![burst], span, (2_000, 20));
-        assert!((950..=1_000).contains(&blind.high), "half of the time, at the mean rate: {blind:?}");
-        let thinned = between_connections(&ends, vec![burst], span, (4_000, 2_000));
-        assert!(thinned.high > 1_900, "the burst took half of what is seen: {thinned:?}");
     }
 }
