@@ -80,11 +80,11 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         steps,
     };
     watching.follow(&mut captures)?;
-    let Watching { observer, checkpoints, view, pace, .. } = watching;
+    let Watching { observer, checkpoints, view, .. } = watching;
     // Restores the terminal before anything is printed.
     drop(view);
     anyhow::ensure!(
-        pace.now_ns().is_some(),
+        observer.frames() > 0,
         "no packets of a file server: check the input; for a network interface, also check the ports (--port)"
     );
     checkpoints.into_iter().for_each(Checkpoints::end);
