@@ -146,6 +146,12 @@ impl Search {
         }
     }
 
+    /// Whether the next run confirms an end of the interval.
+    #[must_use]
+    pub fn is_confirming(&self) -> bool {
+        self.confirming
+    }
+
     /// The run that was asked for met the objective, or did not.
     pub fn saw(&mut self, held: bool) {
         self.runs += 1;

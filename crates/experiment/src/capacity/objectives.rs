@@ -3,7 +3,7 @@
 use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::{MovedNumber, Times};
 use plimsoll_stats::Accumulator;
-use plimsoll_stats::comparison::{Metric, Scope};
+use plimsoll_stats::comparison::{Metric, Scope, fewest_of_percentile};
 
 use crate::lateness::FROM_INTENDED;
 use crate::level::LevelResult;
@@ -23,6 +23,8 @@ pub(super) enum Outcome {
     Met,
     /// Which were missed, and by how much.
     Missed(Vec<String>),
+    /// Nothing was missed, but the run has too few requests for a percentile.
+    TooFew(Vec<String>),
 }
 
 /// Parses an objective: a condition on a number itself.
@@ -88,7 +90,12 @@ impl Objectives {
         }
         missed.extend(ran.behind().map(str::to_owned));
         missed.extend(self.given.iter().filter_map(|condition| missed_by(condition, ran, scheduled)));
-        if missed.is_empty() { Outcome::Met } else { Outcome::Missed(missed) }
+        if !missed.is_empty() {
+            return Outcome::Missed(missed);
+        }
+        let unknown: Vec<String> =
+            self.given.iter().filter_map(|condition| too_few_of(condition, ran, scheduled)).collect();
+        if unknown.is_empty() { Outcome::Met } else { Outcome::TooFew(unknown) }
     }
 }
 
@@ -100,6 +107,20 @@ fn missed_by(condition: &Condition, ran: &LevelResult, scheduled: bool) -> Optio
     };
     let held = if condition.more { value > limit } else { value < limit };
     (!held).then(|| format!("{}: it was {}", condition.text, shown(condition.metric, value)))
+}
+
+/// Why a run says nothing of a condition that it does not miss. The slowest of few requests is below a high percentile by chance; if even
+/// that one is too slow, more requests would not make it faster.
+fn too_few_of(condition: &Condition, ran: &LevelResult, scheduled: bool) -> Option<String> {
+    too_few(condition, leading(&row(condition, ran), scheduled)?.count)
+}
+
+fn too_few(condition: &Condition, requests: u64) -> Option<String> {
+    let fewest = fewest_of_percentile(condition.metric.percentile()?);
+    (requests < fewest).then(|| {
+        let word = if requests == 1 { "request is" } else { "requests are" };
+        format!("{}: not judged, because {requests} {word} too few for it (at least {fewest})", condition.text)
+    })
 }
 
 /// Whether numbers as they would be without the generator's lateness, which are of all operations together, miss a condition.
@@ -125,6 +146,28 @@ fn missed_on_time(condition: &Condition, numbers: &[MovedNumber], scheduled: boo
 /// The number that it limits; with a schedule, response times from the intended start. (A client's pause is not a schedule: if it is
 /// longer than planned, no request waits.)
 fn value(condition: &Condition, ran: &LevelResult, scheduled: bool) -> Option<f64> {
+    let row = row(condition, ran);
+    let of_all = ProcedureSet::named(&condition.name).is_err();
+    let times = || leading(&row, scheduled);
+    let rate = |amount: u64| (ran.seconds() > 0.0).then(|| amount as f64 / ran.seconds());
+    match condition.metric {
+        Metric::Throughput if of_all => rate(ran.answered().requests),
+        Metric::Bytes if of_all => rate(ran.answered().read_bytes + ran.answered().written_bytes),
+        Metric::Throughput => rate(row.answered()),
+        Metric::Bytes => row.payload().exact().and_then(rate),
+        Metric::Errors => (row.count() > 0).then(|| row.errors() as f64 / row.count() as f64),
+        Metric::Mean => times().map(|times| times.mean_s),
+        metric => times().map(|times| percentile(&times, metric)),
+    }
+}
+
+/// The times of a row that a condition limits.
+fn leading(row: &Accumulator, scheduled: bool) -> Option<Times> {
+    times_of(row.from_intended().filter(|_| scheduled).unwrap_or(&row.response()))
+}
+
+/// The operations of a condition together.
+fn row(condition: &Condition, ran: &LevelResult) -> Accumulator {
     let mut row = Accumulator::default();
     let wanted = ProcedureSet::named(&condition.name).ok();
     for (procedure, part) in ran.statistics().operations() {
@@ -136,17 +179,7 @@ fn value(condition: &Condition, ran: &LevelResult, scheduled: bool) -> Option<f6
             row.merge(part);
         }
     }
-    let times = || times_of(row.from_intended().filter(|_| scheduled).unwrap_or(&row.response()));
-    let rate = |amount: u64| (ran.seconds() > 0.0).then(|| amount as f64 / ran.seconds());
-    match condition.metric {
-        Metric::Throughput if wanted.is_none() => rate(ran.answered().requests),
-        Metric::Bytes if wanted.is_none() => rate(ran.answered().read_bytes + ran.answered().written_bytes),
-        Metric::Throughput => rate(row.answered()),
-        Metric::Bytes => row.payload().exact().and_then(rate),
-        Metric::Errors => (row.count() > 0).then(|| row.errors() as f64 / row.count() as f64),
-        Metric::Mean => times().map(|times| times.mean_s),
-        metric => times().map(|times| percentile(&times, metric)),
-    }
+    row
 }
 
 fn percentile(times: &Times, metric: Metric) -> f64 {
@@ -182,6 +215,18 @@ mod tests {
         // The number of an operation that did not occur, or of another metric, is unknown.
         assert!(!broken("getattr.p99 < 1us", false) && !broken("p50 < 1us", false) && !broken("errors < 1%", false));
         assert_eq!(shown(Metric::P99, 107e-6), "107 µs");
+    }
+
+    #[test]
+    fn a_high_percentile_needs_requests_beyond_it() {
+        let said = |text: &str, requests| too_few(&parse(text).unwrap(), requests);
+        assert_eq!(
+            said("p99.9 < 1s", 27).unwrap(),
+            "p99.9 < 1s: not judged, because 27 requests are too few for it (at least 10000)"
+        );
+        assert!(said("p99 < 1s", 999).is_some() && said("p99 < 1s", 1_000).is_none());
+        assert!(said("read.p90 < 1s", 99).is_some() && said("p50 < 1s", 1).is_none());
+        assert!(said("mean < 1s", 1).is_none() && said("throughput > 1/s", 0).is_none());
     }
 
     #[test]

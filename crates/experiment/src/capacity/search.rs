@@ -56,6 +56,9 @@ impl<'a> CapacitySearch<'a> {
         if let Some(last) = ran.last().filter(|last| last.complete()) {
             self.judge(last);
         }
+        if self.ended.is_some() {
+            return Ok(None);
+        }
         if self.invalid_trials >= MAX_INVALID_TRIALS {
             // This machine cannot generate more. The loads that held below are still useful.
             if self.caps >= MAX_CAPS || !self.search.could_not() {
@@ -95,6 +98,16 @@ impl<'a> CapacitySearch<'a> {
             Outcome::Met => {
                 self.search.saw(true);
                 self.trials.end(last, Some(true), Vec::new());
+                self.invalid_trials = 0;
+            }
+            Outcome::TooFew(why) => {
+                // Higher loads have more requests. Only a load that is to be confirmed must be judged.
+                if self.search.is_confirming() {
+                    self.end(format!("{}; use a longer --duration, or a lower percentile", why.join("; ")));
+                } else {
+                    self.search.saw(true);
+                }
+                self.trials.end_unjudged(last, why);
                 self.invalid_trials = 0;
             }
             // The cause is not the server, or unknown.

@@ -12,11 +12,13 @@ use crate::level::LevelResult;
 pub(super) struct Trials {
     load: Load,
     trials: Vec<Trial>,
+    /// The stages of runs with too few requests for a percentile.
+    too_few: Vec<u64>,
 }
 
 impl Trials {
     pub(super) fn new(load: Load) -> Self {
-        Self { load, trials: Vec::new() }
+        Self { load, trials: Vec::new(), too_few: Vec::new() }
     }
 
     /// Whether starts follow a schedule.
@@ -35,6 +37,12 @@ impl Trials {
         if let Some(last) = self.trials.last_mut() {
             (last.seconds, last.met, last.because) = (ran.seconds(), held, because);
         }
+    }
+
+    /// It is over, and has too few requests to be judged.
+    pub(super) fn end_unjudged(&mut self, ran: &LevelResult, because: Vec<String>) {
+        self.too_few.extend(self.trials.last().map(|last| last.stage));
+        self.end(ran, None, because);
     }
 
     /// The result after `ran` runs.
@@ -67,7 +75,8 @@ impl Trials {
 
     /// The last run, of those that are `meant`, in which the load generator was the bottleneck, in words.
     fn bottleneck(&self, unit: &str, meant: impl Fn(&Trial) -> bool) -> Option<String> {
-        let invalid = |one: &&Trial| one.met.is_none() && !one.because.is_empty() && meant(one);
+        let is_judged = |one: &Trial| one.met.is_some() || self.too_few.contains(&one.stage);
+        let invalid = |one: &&Trial| !is_judged(one) && !one.because.is_empty() && meant(one);
         let Trial { load, because, .. } = self.trials.iter().rev().find(invalid)?;
         Some(format!(
             "at {} the load generator may be the cause of the missed objective: {}",

@@ -10,7 +10,7 @@ mod run;
 
 use crate::findings::{Diagnosis, Findings};
 pub(super) use measured::measured;
-use measured::rate;
+use measured::{percentiles, rate};
 
 /// The diagnosis of any kind of run. `waiting` is the diagnosis of its requests, as for a capture.
 pub(super) fn of_run(findings: &Findings, waiting: Diagnosis) -> Diagnosis {

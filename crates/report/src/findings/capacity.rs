@@ -42,9 +42,10 @@ pub struct Trial {
     pub brief: bool,
     /// Length of its measured phase, s.
     pub seconds: f64,
-    /// Whether the run met the objective; null where the run does not count, the load generator being to blame.
+    /// Whether the run met the objective; null where the run does not count, the load generator being to blame, or where it has too few
+    /// requests for a percentile.
     pub met: Option<bool>,
-    /// The objectives that the run missed, with the values.
+    /// The objectives that the run missed, with the values, or for which it has too few requests.
     pub because: Vec<String>,
 }
 

@@ -30,6 +30,7 @@ pub use difference::{Difference, Interval, Side, Verdict};
 pub use estimate::{Basis, Estimate, Known, estimate};
 pub use metric::{Metric, Unit};
 pub use missing::Missing;
+pub use quantile::fewest as fewest_of_percentile;
 pub use ranking::{arithmetic_mean, geometric_mean, places, rate};
 pub use scope::Scope;
 pub use sequential::{confidence_sequence, fewest as fewest_of_a_sequence};

@@ -12,6 +12,15 @@ use crate::{FineCell, FineHistogram};
 /// Operations, counted as if they were independent, that must lie beyond a percentile before its place is known.
 const BEYOND: f64 = 10.0;
 
+/// Operations without which nothing can be said of a percentile: enough of them must lie beyond it, even if they are independent. With
+/// fewer, the slowest ones stand for it, which are too fast for it by chance. The median has as many on each side.
+#[must_use]
+pub fn fewest(percentile: f64) -> u64 {
+    let beyond = 1.0 - percentile.max(50.0) / 100.0;
+    // Never below the exact number because of rounding, and never one above it.
+    if percentile <= 50.0 { 1 } else { (BEYOND / beyond).round() as u64 }
+}
+
 /// A percentile of the response times (Woodruff 1952): an interval of the *share* of operations below the percentile,
 /// read off the distribution at its two ends, to whole cells of the histogram (0.1 %).
 pub(super) fn estimate(metric: Metric, runs: &[Course], whole: &Slot) -> Option<Estimate> {
@@ -107,6 +116,15 @@ mod tests {
         assert_eq!(of(Metric::P999, slots(200)).known, Err(Missing::TooFew));
         assert!(of(Metric::P99, slots(200)).known.is_ok());
         assert_eq!(of(Metric::P50, slots(200).split_off(35)).known, Err(Missing::TooShort));
+    }
+
+    #[test]
+    fn ten_lie_beyond_the_fewest() {
+        assert_eq!([50.0, 90.0, 95.0, 99.0, 99.9].map(fewest), [1, 100, 200, 1_000, 10_000]);
+        // As for an interval, of operations that are independent.
+        let slots = |each: u64| (0..40).map(|_| slot(1..=each)).collect::<Vec<_>>();
+        assert!(of(Metric::P99, slots(fewest(99.0) / 40)).known.is_ok());
+        assert_eq!(of(Metric::P99, slots(fewest(99.0) / 40 - 1)).known, Err(Missing::TooFew));
     }
 
     #[test]

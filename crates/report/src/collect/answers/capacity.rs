@@ -1,10 +1,10 @@
 //! The diagnosis of a search for a capacity: how much was carried, and which objective the next load missed.
 
-use super::{measured, rate};
+use super::{measured, percentiles, rate};
 use crate::collect::percent;
 use crate::findings::capacity::{Capacity, Trial};
 use crate::findings::{Diagnosis, Findings, Rule, Stage, Statement};
-use crate::text::{duration, exact_load, load_words};
+use crate::text::{exact_load, load_words};
 
 /// An operation that is named beside a missed objective has this part of all time waited there.
 const NAMED_FROM: f64 = 0.3;
@@ -60,9 +60,8 @@ fn first_miss(findings: &Findings, trial: &Trial, unit: &str) -> Option<Statemen
     let because = trial.because.first()?;
     let load = load_words(trial.load, unit);
     let times = stage(findings, trial).and_then(Stage::headline_time);
-    let times = times.map_or_else(String::new, |times| {
-        format!(" Response times of all operations: p50 {}, p99 {}.", duration(times.p50_s), duration(times.p99_s))
-    });
+    let times = times
+        .map_or_else(String::new, |times| format!(" Response times of all operations: {}.", percentiles(&times, ", ")));
     Some(measured(Rule::Capacity, format!("The lowest load that missed the objective is {load} ({because}).{times}")))
 }
 
@@ -89,10 +88,10 @@ fn operation(stage: &Stage) -> Option<Statement> {
 fn carried(stage: &Stage) -> Option<Statement> {
     let times = stage.headline_time()?;
     let text = format!(
-        "At {load}, the server answered {rate} operations/s; the p99 response time was {p99}.",
+        "At {load}, the server answered {rate} operations/s; response times: {times}.",
         load = stage.words(),
         rate = rate(stage.operations_per_s),
-        p99 = duration(times.p99_s),
+        times = percentiles(&times, ", "),
     );
     Some(measured(Rule::Throughput, text))
 }

@@ -1,6 +1,6 @@
 //! The diagnosis of a run: its maximum load, its knee, its bottleneck, and its schedule.
 
-use super::{interference, measured, rate};
+use super::{interference, measured, percentiles, rate};
 use crate::collect::{percent, plural};
 use crate::findings::{Confidence, Diagnosis, Findings, LoadCurve, Rule, Stage, Statement, Verdict};
 use crate::text::duration;
@@ -53,9 +53,8 @@ fn of_curve(findings: &Findings, curve: &LoadCurve) -> Vec<Statement> {
     let Some(peak) = &curve.maximum else { return Vec::new() };
     let stage = |number: u32| findings.stages.iter().find(|stage| stage.number == number);
     let Some(at) = stage(peak.stage) else { return Vec::new() };
-    let response = at.headline_time().map_or_else(String::new, |times| {
-        format!(", with p50 {} and p99 {}", duration(times.p50_s), duration(times.p99_s))
-    });
+    let response =
+        at.headline_time().map_or_else(String::new, |times| format!(", with {}", percentiles(&times, " and ")));
     let rivals: Vec<String> = peak.not_shown_lower.iter().filter_map(|number| Some(stage(*number)?.words())).collect();
     let rivals = match rivals.as_slice() {
         [] => String::new(),
@@ -98,12 +97,11 @@ fn one_level(stage: &Stage) -> Option<Statement> {
     let data = (stage.read_bytes_per_s + stage.write_bytes_per_s) / 1e6;
     let data = if data > 0.0 { format!(" and {} MB/s", rate(data)) } else { String::new() };
     let text = format!(
-        "{rate} operations/s{data} at {level}: response time{from} p50 {p50}, p99 {p99}, max {max}.",
+        "{rate} operations/s{data} at {level}: response time{from} {percentiles}, max {max}.",
         rate = rate(stage.operations_per_s),
         level = stage.words(),
         from = stage.headline.words(),
-        p50 = duration(times.p50_s),
-        p99 = duration(times.p99_s),
+        percentiles = percentiles(&times, ", "),
         max = duration(times.max_s),
     );
     Some(measured(Rule::Throughput, text))

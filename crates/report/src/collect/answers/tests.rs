@@ -102,6 +102,17 @@ fn a_curve_has_its_highest_throughput_and_its_knee() {
 }
 
 #[test]
+fn a_p99_of_few_requests_is_in_no_sentence() {
+    let sentence = |count: u64| {
+        let mut one = stage(0, 1, 70.0);
+        one.response_time = Some(Times { count, ..times(0.001) });
+        said(&run(vec![one]), Rule::Throughput).unwrap()
+    };
+    assert_eq!(sentence(999), "70.0 operations/s at 1 clients: response time p50 1.00 ms, max 10.0 ms.");
+    assert_eq!(sentence(1_000), "70.0 operations/s at 1 clients: response time p50 1.00 ms, p99 4.00 ms, max 10.0 ms.");
+}
+
+#[test]
 fn the_bottleneck_is_named_where_it_is_proven() {
     let with = |cpu_share: f64, trip: Option<(f64, f64)>| {
         let mut one = stage(0, 4, 1000.0);
