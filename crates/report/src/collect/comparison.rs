@@ -87,6 +87,9 @@ pub enum Unlike {
 
 impl Report {
     /// Compares the levels that all have. The first contestant is the baseline.
+/// A difference below this fraction of its interval is an error of rounding.
+const ROUNDING: f64 = 1e-12;
+
     pub fn compare(contestants: Vec<Contestant>, order: Order, warnings: Vec<String>) -> Report {
         Self::compare_as(contestants, order, warnings, Unlike::Refused)
     }
@@ -287,7 +290,7 @@ pub(super) fn shown(estimate: &stats::Estimate) -> Estimate {
 
 fn shown_difference(found: stats::Difference) -> Difference {
     Difference {
-        value: found.value,
+        value: settled(found.value, (found.interval.low, found.interval.high)),
         low: found.interval.low,
         high: found.interval.high,
         relative: found.relative,
@@ -314,6 +317,11 @@ fn mark(levels: &mut [ComparedLevel]) -> u64 {
     let p_values: Vec<Option<f64>> = all.iter().map(|difference| Some(difference.p_value)).collect();
     for (difference, remains) in all.iter_mut().zip(holm(&p_values, 1.0 - CONFIDENCE)) {
         difference.holm_significant = remains && difference.verdict != Verdict::NotShown.label();
+/// Rounding makes the difference of equal numbers a little more or less than 0.
+fn settled(value: f64, (low, high): (f64, f64)) -> f64 {
+    if value.abs() <= ROUNDING * low.abs().max(high.abs()) { 0.0 } else { value }
+}
+
     }
     all.len() as u64
 }
@@ -342,4 +350,16 @@ fn method(levels: &[ComparedLevel], tested: u64) -> Method {
         );
     }
     Method { confidence: CONFIDENCE, tested, by_chance: tested as f64 * (1.0 - CONFIDENCE), notes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::settled;
+
+    #[test]
+    fn only_rounding_is_settled() {
+        assert_eq!(settled(-8.9e-16, (-9.5, 9.5)).to_bits(), 0.0_f64.to_bits());
+        assert_eq!(settled(-8.9e-16, (-1e-15, 1e-15)).to_bits(), (-8.9e-16_f64).to_bits());
+        assert_eq!(settled(1e-6, (-9.5, 9.5)).to_bits(), 1e-6_f64.to_bits());
+    }
 }

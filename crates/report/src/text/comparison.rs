@@ -253,11 +253,10 @@ pub(crate) fn change_of(unit: &str, found: &Difference) -> String {
         }
         _ if shares => format!("{} pt ({} … {})", signed(found.value), signed(found.low), signed(found.high)),
         // Of a baseline that may be nought there is no percentage.
-        _ if unit == "1/h" => {
-            let [value, low, high] = [found.value, found.low, found.high].map(significant);
+        _ => {
+            let [value, low, high] = [found.value, found.low, found.high].map(|value| number(unit, value));
             format!("{value} ({low} … {high})")
         }
-        _ => number(unit, found.value),
     }
 }
 
