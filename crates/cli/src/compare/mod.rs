@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_analysis::SideReader;
 use plimsoll_observe::status_name;
-use plimsoll_report::collect::comparison::{Contestant, Order, Unlike};
+use plimsoll_report::collect::comparison::{Contestant, Ignore, Order};
 use plimsoll_report::findings::letter;
 use plimsoll_results::comparison::points;
 use plimsoll_results::comparison::{ComparedSide, Condition, Judgement, compare, invalid_sides, read_recording};
@@ -105,6 +105,10 @@ pub(crate) struct Conditions {
     /// leases [default: if they differ, no ranking and exit code 4]
     #[arg(long)]
     ignore_guarantees: bool,
+    /// Call differences better or worse, rank the servers and check --fail-if even if the loads differ, for example in --clients,
+    /// --depth, --rate or --think [default: if they differ, changes from the baseline are not judged]
+    #[arg(long)]
+    ignore_load: bool,
 }
 
 impl Conditions {
@@ -113,9 +117,9 @@ impl Conditions {
         &self.wanted
     }
 
-    /// Whether sides that guarantee different things are ranked.
-    pub(crate) fn unlike(&self) -> Unlike {
-        if self.ignore_guarantees { Unlike::Ranked } else { Unlike::Refused }
+    /// Differences between the sides that are ignored.
+    pub(crate) fn ignore(&self) -> Ignore {
+        Ignore { guarantees: self.ignore_guarantees, load: self.ignore_load }
     }
 
     /// Exit status for these judgements.
@@ -127,7 +131,7 @@ impl Conditions {
         match (failed.as_slice(), undecided.as_slice()) {
             ([], []) => Done::Normally,
             ([], _) => {
-                let why = format!("{}; longer or repeated runs give narrower intervals", undecided.join("; "));
+                let why = undecided.join("; ");
                 Done::Undecided { code: self.exit_undecided.unwrap_or(NO_VERDICT), why }
             }
             _ => Done::Failed(failed.join("; ")),
@@ -143,7 +147,7 @@ pub(crate) fn finish(
     conditions: &Conditions,
     output: OpenOutput,
 ) -> anyhow::Result<Done> {
-    let (report, judgement) = compare(contestants, (order, more), &conditions.wanted, conditions.unlike())?;
+    let (report, judgement) = compare(contestants, (order, more), &conditions.wanted, conditions.ignore())?;
     let refused = report.comparison.as_ref().and_then(|comparison| comparison.refused.clone());
     let judged = conditions.done(&judgement, refused.as_deref());
     let printed = output.prints();

@@ -16,7 +16,8 @@ mod summary;
 use std::time::{Duration, Instant};
 
 use plimsoll_model::Names;
-use plimsoll_report::collect::comparison::{Contestant, Order, Unlike};
+use plimsoll_report::collect::comparison::{Contestant, Ignore, Order};
+use plimsoll_report::findings::Report;
 use plimsoll_stats::comparison::CONFIDENCE;
 
 pub use apart::Unit;
@@ -30,7 +31,7 @@ pub use summary::{GateSummary, line, why_ended};
 
 use crate::two_sides::rounds::{RUNS, TURNS};
 use crate::{Arm, LevelResult};
-use observation::{Observation, RunNumber};
+use observation::{Observation, RunNumber, reliable};
 use plimsoll_results::comparison::{Condition, compare};
 use question::{MAX_UNCOUNTED, Nothing};
 
@@ -43,8 +44,8 @@ pub struct GateSpec {
     pub budget: Duration,
     /// Rounds at most.
     pub most_rounds: u32,
-    /// Handling of sides with different guarantees.
-    pub unlike: Unlike,
+    /// Differences between the sides that are ignored.
+    pub ignore: Ignore,
 }
 
 /// A gate while it runs.
@@ -75,7 +76,9 @@ impl Gate {
         let [baseline, candidate] = arms else { anyhow::bail!("a gate has two sides") };
         if self.counted.is_empty() {
             self.ask(baseline);
-            if let Some(refused) = refused(&self.spec, arms, names)? {
+            let report = first_comparison(&self.spec, arms, names)?;
+            question::refuse_other_loads(&mut self.questions, &report);
+            if let Some(refused) = report.comparison.and_then(|comparison| comparison.refused) {
                 self.counted.push(true);
                 self.ended = self.begun.elapsed();
                 return Ok(self.end(&refused));
@@ -193,11 +196,10 @@ fn invalid_rounds_are_too_many(counted: &[bool]) -> bool {
     uncounted > MAX_UNCOUNTED.max(counted.len() - uncounted)
 }
 
-/// Why the sides are not ranked, if they are not.
-fn refused(spec: &GateSpec, arms: &[Arm<'_>], names: &Names) -> anyhow::Result<Option<String>> {
+/// The comparison of the first round, which tells whether the sides are comparable.
+fn first_comparison(spec: &GateSpec, arms: &[Arm<'_>], names: &Names) -> anyhow::Result<Report> {
     let contestants = arms.iter().map(|arm| arm.contestant_of(names, |_| true)).collect();
-    let (report, _) = compare(contestants, (Order::InPairs, Vec::new()), &[], spec.unlike)?;
-    Ok(report.comparison.and_then(|comparison| comparison.refused))
+    Ok(compare(contestants, (Order::InPairs, Vec::new()), &[], spec.ignore)?.0)
 }
 
 /// Why the numbers of a level must not be used, if the load generator is to blame for it (`fault`), or if it is not.
@@ -210,6 +212,7 @@ fn invalid(level: &LevelResult, fault: bool) -> Option<String> {
 /// The number of a condition in a level of a run.
 fn number(level: &LevelResult, condition: &Condition) -> Result<RunNumber, String> {
     let run = level.measured().ok_or_else(|| format!("{} was not run", level.words()))?;
+    reliable(condition, &level.moved_metrics())?;
     RunNumber::of(&run, condition)
 }
 
@@ -235,7 +238,7 @@ mod tests {
     fn gate(most_rounds: u32, budget: u64) -> Gate {
         let conditions = vec![Condition::parse("mean > +3%").unwrap()];
         let budget = Duration::from_secs(budget);
-        let mut gate = Gate::new(GateSpec { conditions, budget, most_rounds, unlike: Unlike::Refused });
+        let mut gate = Gate::new(GateSpec { conditions, budget, most_rounds, ignore: Ignore::default() });
         gate.questions = vec![Question::new(gate.spec.conditions[0].clone(), "1 client".to_owned(), 0.05)];
         gate
     }

@@ -33,6 +33,15 @@ impl RunNumber {
     }
 }
 
+/// That a number is not reliable, if the load generator's lateness moved it in a run.
+pub(super) fn reliable(condition: &Condition, moved: &[String]) -> Result<(), String> {
+    let metric = condition.metric.label();
+    match moved.iter().any(|one| one == metric) {
+        true => Err(format!("the load generator was late, so {metric} is not reliable")),
+        false => Ok(()),
+    }
+}
+
 /// An error about a run without the condition's operation, with the operations that it has.
 fn missing(name: &str, run: &MeasuredRun) -> String {
     let is_operation = |scope: &Scope| matches!(scope, Scope::Operation(_));
@@ -111,6 +120,14 @@ mod tests {
         assert_eq!(observed("mean > +1ms", &[1.0, 4.0], &[2.0, 8.0]), Ok(2.5));
         assert_eq!(observed("mean > 1ms", &[1.0, 4.0], &[2.0, 8.0]), Ok(5.0));
         assert!(observed("mean > +3%", &[0.0, 4.0], &[2.0, 8.0]).unwrap_err().contains("is zero"));
+    }
+
+    #[test]
+    fn a_late_generator_is_said_of_the_numbers_that_it_moved() {
+        let moved = ["mean".to_owned(), "p95".to_owned()];
+        let of = |text: &str| reliable(&Condition::parse(text).unwrap(), &moved);
+        assert!(of("read.p95 > +3%").unwrap_err().contains("so p95 is not reliable"));
+        assert!(of("mean > 3ms").is_err() && of("p99 > +3%").is_ok() && of("throughput < -3%").is_ok());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A condition at a load level: its state after each round.
 
+use plimsoll_report::findings::Report;
 use plimsoll_stats::comparison::{Interval, confidence_sequence};
 
 use super::apart::{Apart, Unit};
@@ -71,6 +72,13 @@ impl Question {
         Self { condition, level, outcome, seen, known, confidence, unanswerable, observations, without, lacks }
     }
 
+    /// The sides had different loads at this level: a change against the baseline may come from the loads alone.
+    fn refuse(&mut self, loads: &str) {
+        if !matches!(self.condition.threshold, Threshold::Value(_)) {
+            self.unanswerable = Some(format!("{loads}; --ignore-load judges the difference in spite of that"));
+        }
+    }
+
     /// Whether another round could change anything.
     pub(super) fn is_open(&self) -> bool {
         self.outcome == Outcome::Undecided && self.unanswerable.is_none()
@@ -113,6 +121,9 @@ impl Question {
 
     /// All there is, of sides that were not measured alternately: it is judged once.
     pub(super) fn judge_apart(&mut self, apart: Result<Apart, String>) {
+        if !self.is_open() {
+            return;
+        }
         match apart {
             Ok(apart) => {
                 self.seen = Seen::Apart(apart.counts(), apart.unit);
@@ -135,8 +146,21 @@ impl Question {
     }
 }
 
+/// Closes the questions about changes at the levels at which the comparison found different loads.
+pub(super) fn refuse_other_loads(questions: &mut [Question], report: &Report) {
+    for level in report.comparison.iter().flat_map(|comparison| &comparison.levels) {
+        let Some(loads) = level.other_loads.iter().flatten().next() else { continue };
+        questions
+            .iter_mut()
+            .filter(|question| question.level == level.level)
+            .for_each(|question| question.refuse(loads));
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use plimsoll_report::findings::comparison::{ComparedLevel, Comparison};
+
     use super::super::observation::RunNumber;
     use super::*;
 
@@ -162,6 +186,25 @@ mod tests {
         let near = after("mean > +3%", &[3.3, 2.6, 3.1, 2.9, 3.4, 2.7]);
         assert_eq!((near.outcome, near.seen, near.is_open()), (Outcome::Undecided, Seen::Rounds(6), true), "{near:?}");
         assert_eq!(after("mean < -3%", &[-5.0, -5.1, -4.9, -5.0, -5.1]).outcome, Outcome::Failed);
+    }
+
+    #[test]
+    fn changes_between_different_loads_are_not_judged() {
+        let level = ComparedLevel {
+            level: "4 clients".to_owned(),
+            other_loads: vec![Some("A had 4 clients, B had 8 clients: the loads differ".to_owned())],
+            ..ComparedLevel::default()
+        };
+        let comparison = Some(Comparison { levels: vec![level], ..Comparison::default() });
+        let report = Report { schema: String::new(), tool: String::new(), sides: Vec::new(), comparison };
+        let mut questions = [after("mean > +3%", &[]), after("mean > +1ms", &[]), after("mean > 1ms", &[])];
+        refuse_other_loads(&mut questions, &report);
+        assert_eq!(questions.each_ref().map(Question::is_open), [false, false, true], "the number itself is judged");
+        assert!(questions[0].why_unknown().unwrap().contains("the loads differ; --ignore-load"));
+        let mut same = [after("mean > +3%", &[])];
+        same[0].level = "8 clients".to_owned();
+        refuse_other_loads(&mut same, &report);
+        assert!(same[0].is_open(), "another level");
     }
 
     #[test]

@@ -4,14 +4,15 @@
 use std::time::Duration;
 
 use anyhow::bail;
+use plimsoll_report::findings::Report;
 use plimsoll_stats::comparison::CONFIDENCE;
 
 use plimsoll_results::comparison::{Condition, RecordedRun};
 
 use super::apart::Apart;
 use super::apart::Unit;
-use super::observation::{Observation, RunNumber};
-use super::question::{Nothing, Question, Seen};
+use super::observation::{Observation, RunNumber, reliable};
+use super::question::{Nothing, Question, Seen, refuse_other_loads};
 use super::result::{Basis, GateResult, GateRun};
 use super::{invalid_rounds_are_too_many, observed, uncounted};
 use crate::two_sides::rounds::TURNS;
@@ -27,14 +28,21 @@ struct Placed<'r> {
     run: &'r RecordedRun,
 }
 
-/// Judges the conditions. `refused` is why the sides are not judged at all, if they are not.
+impl Placed<'_> {
+    fn number(&self, condition: &Condition) -> Result<RunNumber, String> {
+        reliable(condition, &self.run.moved)?;
+        RunNumber::of(&self.run.run, condition)
+    }
+}
+
+/// Judges the conditions. `report` is the comparison of the sides, which tells whether they are comparable.
 ///
 /// # Errors
 /// They have no load level in common.
 pub fn judge_recordings(
     sides: &[RecordedSide; 2],
     conditions: &[Condition],
-    refused: Option<String>,
+    report: &Report,
 ) -> anyhow::Result<GateResult> {
     let levels = levels(sides)?;
     let alpha = (1.0 - CONFIDENCE) / (levels.len() * conditions.len()).max(1) as f64;
@@ -43,6 +51,8 @@ pub fn judge_recordings(
         conditions.iter().map(ask).collect::<Vec<_>>()
     };
     let mut questions: Vec<Question> = levels.iter().flat_map(ask).collect();
+    refuse_other_loads(&mut questions, report);
+    let refused = report.comparison.as_ref().and_then(|comparison| comparison.refused.clone());
     let rounds = rounds(&levels);
     if rounds.is_none() {
         questions.iter_mut().for_each(|question| question.seen = Seen::Apart([0, 0], Unit::Run));
@@ -161,7 +171,7 @@ fn in_turns(
 
 fn observe(condition: &Condition, runs: &[Placed<'_>; 4]) -> Result<Observation, Nothing> {
     let of = |side: usize| -> Result<Vec<RunNumber>, String> {
-        runs.iter().filter(|run| run.side == side).map(|placed| RunNumber::of(&placed.run.run, condition)).collect()
+        runs.iter().filter(|run| run.side == side).map(|placed| placed.number(condition)).collect()
     };
     observed(condition, [of(0), of(1)])
 }
@@ -201,10 +211,16 @@ fn usable<'r>(level: &Level<'r>) -> Result<Vec<Placed<'r>>, String> {
     }
 }
 
-/// The numbers of each recording of each side.
+/// The numbers of each recording of each side, without those that the load generator's lateness moved.
 fn numbers(condition: &Condition, runs: &[Placed<'_>]) -> Result<[Vec<Vec<RunNumber>>; 2], String> {
+    let (kept, left_out): (Vec<&Placed<'_>>, Vec<&Placed<'_>>) =
+        runs.iter().partition(|placed| reliable(condition, &placed.run.moved).is_ok());
+    match left_out.first().map(|placed| reliable(condition, &placed.run.moved)) {
+        Some(Err(why)) if left_out.len() > kept.len() => return Err(format!("{why} in {} runs", left_out.len())),
+        _ => {}
+    }
     let mut sides = [Vec::new(), Vec::new()];
-    for placed in runs {
+    for placed in kept {
         let Some(recordings) = sides.get_mut(placed.side) else { continue };
         if recordings.len() <= placed.recording {
             recordings.resize_with(placed.recording + 1, Vec::new);
@@ -239,13 +255,9 @@ fn runs_apart(levels: &[Level<'_>], conditions: &[Condition]) -> Vec<GateRun> {
     levels.iter().flat_map(of_level).collect()
 }
 
-fn shown(
-    Placed { side, run, .. }: Placed<'_>,
-    (round, turn): (Option<u32>, u32),
-    counted: bool,
-    conditions: &[Condition],
-) -> GateRun {
-    let numbers = conditions.iter().map(|condition| Some(RunNumber::of(&run.run, condition).ok()?.value)).collect();
+fn shown(placed: Placed<'_>, (round, turn): (Option<u32>, u32), counted: bool, conditions: &[Condition]) -> GateRun {
+    let numbers = conditions.iter().map(|condition| Some(placed.number(condition).ok()?.value)).collect();
+    let Placed { side, run, .. } = placed;
     let (level, first_ns, seconds) = (run.level.clone(), run.run.span_ns.0, run.run.seconds());
     GateRun { round, turn, side, level, first_ns, seconds, counted, numbers }
 }

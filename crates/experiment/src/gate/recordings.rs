@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use plimsoll_report::collect::StatusName;
-use plimsoll_report::collect::comparison::{Contestant, Order, Unlike};
+use plimsoll_report::collect::comparison::{Contestant, Ignore, Order};
 use plimsoll_report::findings::{Report, letter};
 use plimsoll_results::Usage;
 use plimsoll_results::comparison::{ComparedSide, Condition, compare, read_recording, read_runs};
@@ -88,7 +88,7 @@ impl Recordings {
     pub fn judge(
         &self,
         conditions: &[Condition],
-        unlike: Unlike,
+        ignore: Ignore,
         status_name: StatusName,
     ) -> anyhow::Result<(GateResult, Report)> {
         let read = |path: &PathBuf| read_recording(path, status_name);
@@ -97,13 +97,12 @@ impl Recordings {
             |(place, side): (usize, &ComparedSide)| Some(format!("{} {}", letter(place), side.unfinished.as_ref()?));
         let unfinished: Vec<String> = sides.iter().enumerate().filter_map(said).collect();
         let contestants: Vec<Contestant> = sides.into_iter().map(|side| side.contestant).collect();
-        let compared = |order| compare(contestants.clone(), (order, unfinished.clone()), &[], unlike);
+        let compared = |order| compare(contestants.clone(), (order, unfinished.clone()), &[], ignore);
         let (mut report, _) = compared(Order::Apart)?;
-        let refused = report.comparison.as_ref().and_then(|comparison| comparison.refused.clone());
         let runs =
             |side: &Vec<PathBuf>| side.iter().map(|path| read_runs(path)).collect::<anyhow::Result<RecordedSide>>();
         let [baseline, candidate] = &self.0;
-        let result = judge_recordings(&[runs(baseline)?, runs(candidate)?], conditions, refused)?;
+        let result = judge_recordings(&[runs(baseline)?, runs(candidate)?], conditions, &report)?;
         let single = baseline.len() + candidate.len() == 2;
         match result.basis {
             Basis::Rounds { .. } if single => report = compared(Order::InPairs)?.0,

@@ -237,6 +237,11 @@ impl LevelResult {
         self.recorded.generators_fault.as_deref()
     }
 
+    /// The metrics of comparisons and conditions that the load generator's lateness moved.
+    pub(crate) fn moved_metrics(&self) -> Vec<String> {
+        self.recorded.moved_metrics()
+    }
+
     /// Its numbers if the generator had been on time, provided that lateness is the only reason against them.
     pub fn on_time(&self) -> Option<&[MovedNumber]> {
         self.judgement.on_time.as_deref()

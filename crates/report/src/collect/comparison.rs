@@ -1,7 +1,9 @@
 //! A report of several sides, from the intervals of its runs.
 
 mod guarantees;
+mod loads;
 mod missing;
+mod moved;
 mod ranking;
 
 use plimsoll_model::Procedure;
@@ -10,6 +12,7 @@ use plimsoll_stats::comparison::{
     self as stats, Basis, CONFIDENCE, Course, Metric, Scope, Verdict, estimate, holm, repeats,
 };
 
+pub use loads::{differing_loads, time_out};
 pub use ranking::{IterationCost, protocols};
 
 use super::answers;
@@ -75,34 +78,35 @@ pub enum Order {
     InPairs,
 }
 
-/// Handling of sides with different guarantees.
+/// Differences between the conditions of the sides that are ignored: the sides are ranked and judged in spite of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unlike {
-    /// They are not ranked.
-    #[default]
-    Refused,
-    /// They are ranked like all others.
-    Ranked,
+pub struct Ignore {
+    /// The servers guarantee different things.
+    pub guarantees: bool,
+    /// The loads differ.
+    pub load: bool,
 }
 
-impl Report {
-    /// Compares the levels that all have. The first contestant is the baseline.
 /// A difference below this fraction of its interval is an error of rounding.
 const ROUNDING: f64 = 1e-12;
 
+impl Report {
+    /// Compares the levels that all have. The first contestant is the baseline.
     pub fn compare(contestants: Vec<Contestant>, order: Order, warnings: Vec<String>) -> Report {
-        Self::compare_as(contestants, order, warnings, Unlike::Refused)
+        Self::compare_as(contestants, order, warnings, Ignore::default())
     }
 
-    /// The same; `unlike` is the handling of sides with different guarantees.
-    pub fn compare_as(contestants: Vec<Contestant>, order: Order, warnings: Vec<String>, unlike: Unlike) -> Report {
+    /// The same in spite of these differences.
+    pub fn compare_as(contestants: Vec<Contestant>, order: Order, warnings: Vec<String>, ignore: Ignore) -> Report {
         let mut levels: Vec<ComparedLevel> =
-            common(&contestants).iter().map(|level| compared(&contestants, level, order)).collect();
+            common(&contestants).iter().map(|level| compared(&contestants, level, (order, ignore))).collect();
         let tested = mark(&mut levels);
         let (method, ranking) = (method(&levels, tested), ranking::ranking(&contestants, order));
+        // A server is not ahead because more was asked of it.
+        let ranking = ranking.filter(|_| levels.iter().flat_map(|level| &level.other_loads).all(Option::is_none));
         let sides: Vec<Findings> = contestants.into_iter().map(|one| one.findings).collect();
         let guarantees = guarantees::compared(&sides);
-        let refused = guarantees::refusal(&guarantees).filter(|_| unlike == Unlike::Refused);
+        let refused = guarantees::refusal(&guarantees).filter(|_| !ignore.guarantees);
         let ranking = ranking.filter(|_| refused.is_none());
         let mut diagnosis = answers::comparison::diagnose(&sides, &levels, ranking.as_ref());
         if let Some(why) = &refused {
@@ -127,7 +131,7 @@ fn common(contestants: &[Contestant]) -> Vec<Vec<&LevelRuns>> {
     baseline.levels.iter().filter_map(with).collect()
 }
 
-fn compared(contestants: &[Contestant], level: &[&LevelRuns], order: Order) -> ComparedLevel {
+fn compared(contestants: &[Contestant], level: &[&LevelRuns], (order, ignore): (Order, Ignore)) -> ComparedLevel {
     let intervals: Vec<&Intervals> = level.iter().flat_map(|one| &one.runs).map(|run| &run.intervals).collect();
     let from = from(level, order);
     let usable = |(one, its): (&Contestant, &&LevelRuns)| {
@@ -135,7 +139,12 @@ fn compared(contestants: &[Contestant], level: &[&LevelRuns], order: Order) -> C
     };
     let usable: Vec<bool> = contestants.iter().zip(level).map(usable).collect();
     let unusable = (0..).zip(&usable).filter(|(_, usable)| !**usable).map(|(place, _)| letter(place));
-    let rows = Scope::of(&intervals).into_iter().map(|scope| judged(row(scope, level, from), &usable));
+    let other_loads = loads::others(level, ignore);
+    let comparable: Vec<bool> = (0..level.len())
+        .map(|place| usable.get(place).copied().unwrap_or(true) && loads::is_same(&other_loads, place))
+        .collect();
+    let moved = contestants.iter().zip(level).map(|(one, its)| moved::metrics(one, its)).collect::<Vec<_>>();
+    let rows = Scope::of(&intervals).into_iter().map(|scope| judged(row(scope, level, from), &comparable, &moved));
     let rows = missing::judged(rows.collect(), contestants).into_iter();
     ComparedLevel {
         level: level.first().map(|first| first.level.clone()).unwrap_or_default(),
@@ -143,14 +152,19 @@ fn compared(contestants: &[Contestant], level: &[&LevelRuns], order: Order) -> C
         seconds: level.iter().map(|one| one.runs.iter().map(MeasuredRun::seconds).sum()).collect(),
         from: from.label().to_owned(),
         invalid: unusable.collect(),
+        moved,
+        other_loads,
         rows: rows.filter(|row| !row.metrics.is_empty()).collect(),
     }
 }
 
-/// The row with verdicts only on usable numbers, because other numbers cannot be judged.
-fn judged(mut row: ComparedRow, usable: &[bool]) -> ComparedRow {
-    let is_usable = |place: usize| usable.get(place).copied().unwrap_or(true);
+/// The row with verdicts only on usable numbers of the same load, because other numbers cannot be judged.
+fn judged(mut row: ComparedRow, comparable: &[bool], moved: &[Vec<String>]) -> ComparedRow {
     for metric in &mut row.metrics {
+        let is_usable = |place: usize| {
+            comparable.get(place).copied().unwrap_or(true)
+                && moved.get(place).is_none_or(|moved| !moved.contains(&metric.metric))
+        };
         for (place, difference) in (1..).zip(&mut metric.differences) {
             let Some(difference) = difference.as_mut().filter(|_| !(is_usable(0) && is_usable(place))) else {
                 continue;
@@ -303,6 +317,11 @@ fn shown_difference(found: stats::Difference) -> Difference {
     }
 }
 
+/// Rounding makes the difference of equal numbers a little more or less than 0.
+fn settled(value: f64, (low, high): (f64, f64)) -> f64 {
+    if value.abs() <= ROUNDING * low.abs().max(high.abs()) { 0.0 } else { value }
+}
+
 /// Marks what remains of all differences together that have a verdict; tells how many there are. Rows that repeat another (an operation of
 /// one procedure, a group of one operation) count again, which is on the safe side.
 fn mark(levels: &mut [ComparedLevel]) -> u64 {
@@ -317,11 +336,6 @@ fn mark(levels: &mut [ComparedLevel]) -> u64 {
     let p_values: Vec<Option<f64>> = all.iter().map(|difference| Some(difference.p_value)).collect();
     for (difference, remains) in all.iter_mut().zip(holm(&p_values, 1.0 - CONFIDENCE)) {
         difference.holm_significant = remains && difference.verdict != Verdict::NotShown.label();
-/// Rounding makes the difference of equal numbers a little more or less than 0.
-fn settled(value: f64, (low, high): (f64, f64)) -> f64 {
-    if value.abs() <= ROUNDING * low.abs().max(high.abs()) { 0.0 } else { value }
-}
-
     }
     all.len() as u64
 }

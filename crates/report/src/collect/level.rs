@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::comparison::{IterationCost, LoadPoint};
 use crate::findings::{
-    ClientSpread, Fairness, Generator, Interruption, Interval, IterationKind, Parameter, ServerCounters, ServerSide,
-    SessionRequests, ShortReads, Silence, Validity, WorkloadShare, besides_repeat, load,
+    ClientSpread, Fairness, Generator, Headline, Interruption, Interval, IterationKind, Parameter, ServerCounters,
+    ServerSide, SessionRequests, ShortReads, Silence, Validity, WorkloadShare, besides_repeat, load,
 };
 
 /// A measured load level. A recording stores it in the manifest, and its statistics and intervals in separate files.
@@ -137,6 +137,14 @@ impl MeasuredLevel {
             valid: validity.valid,
             iteration: self.iteration(),
         }
+    }
+
+    /// The metrics of comparisons and conditions that the load generator's lateness moved.
+    #[must_use]
+    pub fn moved_metrics(&self) -> Vec<String> {
+        let has_schedule = self.about.users.is_some() || self.about.asked_per_s.is_some();
+        let headline = if has_schedule { Headline::ResponseTimeFromIntended } else { Headline::ResponseTime };
+        self.about.generator.moved_metrics(headline)
     }
 
     /// The cost of an iteration; `None` if none ended in the phase.

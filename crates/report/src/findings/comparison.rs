@@ -11,7 +11,7 @@ use super::ranking::Ranking;
 pub const CANNOT_TELL: &str = "cannot tell";
 
 /// How the sides of a report differ.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// Warnings to read first.
     #[serde(default)]
@@ -60,7 +60,7 @@ pub struct Method {
 }
 
 /// A load level of all sides.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ComparedLevel {
     /// The load in words; "whole capture" for captures.
     pub level: String,
@@ -73,8 +73,48 @@ pub struct ComparedLevel {
     /// Letters of the sides whose numbers at this level must not be used: no difference from or to them has a verdict.
     #[serde(default)]
     pub invalid: Vec<String>,
+    /// The metrics of each side that the load generator's lateness moved: no difference of these has a verdict.
+    #[serde(default)]
+    pub moved: Vec<Vec<String>>,
+    /// How the load of each side after the baseline differs from the baseline's, a sentence: then no difference has a verdict. Null if
+    /// the loads are equal or unknown, or were compared regardless.
+    #[serde(default)]
+    pub other_loads: Vec<Option<String>>,
     /// All together, groups, operations, procedures.
     pub rows: Vec<ComparedRow>,
+}
+
+impl Comparison {
+    /// Whether a warning is about different loads of the sides.
+    #[must_use]
+    pub fn is_of_loads(&self, warning: &str) -> bool {
+        let mut sentences = self.levels.iter().flat_map(|level| &level.other_loads).flatten();
+        sentences.any(|sentence| warning.starts_with(sentence.as_str()))
+    }
+}
+
+impl ComparedLevel {
+    /// How the load of the side at `place` (from 1) differs from the baseline's.
+    #[must_use]
+    pub fn other_load(&self, place: usize) -> Option<&str> {
+        self.other_loads.get(place.checked_sub(1)?)?.as_deref()
+    }
+
+    /// The moved metrics that the side at `place` has, in words; `None` if there are none.
+    #[must_use]
+    pub fn moved_words(&self, place: usize) -> Option<String> {
+        let all = self.rows.iter().find(|row| row.scope == "all")?;
+        let moved = all.metrics.iter().map(|metric| metric.metric.as_str()).filter(|name| self.is_moved(place, name));
+        let names: Vec<&str> = moved.collect();
+        let (last, others) = names.split_last()?;
+        Some(if others.is_empty() { (*last).to_owned() } else { format!("{} and {last}", others.join(", ")) })
+    }
+
+    /// Whether the load generator's lateness moved this metric of the side at `place`; the baseline has place 0.
+    #[must_use]
+    pub fn is_moved(&self, place: usize, metric: &str) -> bool {
+        self.moved.get(place).is_some_and(|moved| moved.iter().any(|one| one == metric))
+    }
 }
 
 /// A row: the operations that it sums up, and its numbers.
@@ -135,8 +175,8 @@ pub struct Difference {
     pub relative_low: Option<f64>,
     /// Upper end.
     pub relative_high: Option<f64>,
-    /// better, worse, no difference shown, or [`CANNOT_TELL`] where one of the two must not be used, or where operations that a capture
-    /// lacks may be the difference of two rates.
+    /// better, worse, no difference shown, or [`CANNOT_TELL`] where one of the two must not be used, where the loads differ, or where
+    /// operations that a capture lacks may be the difference of two rates.
     pub verdict: String,
     /// Approximate probability of a difference this large if there is none.
     pub p_value: f64,

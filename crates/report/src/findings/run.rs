@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::calls::Calls;
 use super::capacity::Capacity;
+use super::headline::Headline;
 use super::times::Times;
 
 /// How the load was made.
@@ -101,6 +102,19 @@ pub struct Generator {
     /// Numbers that this lateness moved by more than their stated uncertainty.
     #[serde(default)]
     pub moved: Vec<MovedNumber>,
+}
+
+impl Generator {
+    /// The metrics of comparisons and conditions that the lateness moved, if `headline` leads. A moved throughput moves the data rate too.
+    #[must_use]
+    pub fn moved_metrics(&self, headline: Headline) -> Vec<String> {
+        let since = headline.words();
+        let of_number = |moved: &MovedNumber| match moved.number.as_str() {
+            "throughput" => vec!["throughput".to_owned(), "bytes".to_owned()],
+            number => number.strip_suffix(since).map(str::to_owned).into_iter().collect(),
+        };
+        self.moved.iter().flat_map(of_number).collect()
+    }
 }
 
 /// A number that the generator's lateness moved.

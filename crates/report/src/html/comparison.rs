@@ -62,7 +62,7 @@ fn summary(sides: &[Findings], comparison: &Comparison) -> Markup {
                 " show no difference. Even without a real difference, about " (format!("{:.0}", comparison.method.by_chance))
                 " would appear better or worse by chance. "
             }
-            @if unknown > 0 { "Numbers that cannot be compared, because those of one side are INVALID or lack operations: " (unknown) "." }
+            @if unknown > 0 { "Numbers that cannot be compared, because those of one side are INVALID, lack operations or come from a late load generator, or because the loads differ: " (unknown) "." }
         }
         (before(comparison))
     }

@@ -13,6 +13,8 @@ use crate::findings::{Findings, Verdict};
 pub(super) use compact::draw as compact;
 use std::fmt;
 
+/// What follows from different loads.
+const OTHER_LOAD: &str = "The differences may come from the loads alone; --ignore-load judges them in spite of that.";
 /// Metrics of rows other than the total; the JSON has all metrics.
 const BRIEF: [&str; 4] = ["throughput", "mean", "p50", "p99"];
 
@@ -57,12 +59,14 @@ pub(super) fn draw(
 /// The compared sides, warnings, and the conditions.
 pub(super) fn before(page: &mut Page<'_>, sides: &[Findings], comparison: &Comparison) -> fmt::Result {
     subjects(page, sides)?;
+    // Different loads explain every other difference.
+    let (loads, others): (Vec<&String>, Vec<&String>) =
+        comparison.warnings.iter().partition(|warning| comparison.is_of_loads(warning));
+    loads.iter().try_for_each(|warning| page.paragraph(Role::Bad, "! ", warning))?;
     for side in sides {
         verdicts(page, side)?;
     }
-    for warning in &comparison.warnings {
-        page.paragraph(Role::Bad, "! ", warning)?;
-    }
+    others.iter().try_for_each(|warning| page.paragraph(Role::Bad, "! ", warning))?;
     conditions(page, &comparison.conditions)
 }
 
@@ -166,6 +170,18 @@ fn pair(
     if !invalid.is_empty() {
         let why = format!("Cannot tell: the numbers of {} at this level must not be used.", invalid.join(" and "));
         return page.paragraph(Role::Bad, "", &why);
+    }
+    if let Some(loads) = level.other_load(place + 1) {
+        return page.paragraph(Role::Bad, "", &format!("Cannot tell: {loads}. {OTHER_LOAD}"));
+    }
+    for (at, side) in [(0, baseline), (place + 1, other)] {
+        if let Some(moved) = level.moved_words(at) {
+            page.paragraph(
+                Role::Bad,
+                "",
+                &format!("Cannot tell {moved}: the load generator of {} was late.", side.letter),
+            )?;
+        }
     }
     if let Some(sentence) = detectable(&level.rows, place) {
         page.paragraph(Role::Quiet, "", &sentence)?;

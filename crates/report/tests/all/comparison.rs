@@ -1,7 +1,9 @@
 //! A comparison: its numbers, its text and its JSON, held to its schema.
 
 use plimsoll_model::{Procedure, Protocol, Validity};
-use plimsoll_report::collect::comparison::{Contestant, IterationCost, LevelRuns, LoadPoint, MeasuredRun, Order};
+use plimsoll_report::collect::comparison::{
+    Contestant, Ignore, IterationCost, LevelRuns, LoadPoint, MeasuredRun, Order,
+};
 use plimsoll_report::findings::comparison::{ComparedMetric, Comparison};
 use plimsoll_report::findings::{Fairness, Findings, MovedNumber, Report, Run, Stage};
 use plimsoll_report::html;
@@ -177,6 +179,81 @@ fn of_numbers_that_must_not_be_used_nobody_can_tell_whether_they_are_worse() {
     both[0].levels[0].point = point(false);
     let found = Report::compare(both.to_vec(), Order::Apart, Vec::new());
     assert_eq!(verdict(&found, "mean"), "cannot tell");
+}
+
+/// A contestant of one level with this load, and with these numbers moved by the load generator's lateness.
+fn loaded(clients: u64, mean_us: u64, moved: &[&str]) -> Contestant {
+    let words = format!("{clients} clients");
+    let (curve, pace, load) = (None, vec!["no think time".to_owned()], clients as f64);
+    let mut one = contestant(&words, vec![run(mean_us, 0)]);
+    one.levels[0].level = words.clone();
+    one.levels[0].point =
+        Some(LoadPoint { curve, level: words.clone(), load, pace, outstanding: clients, valid: true, iteration: None });
+    let mut stage = Stage { level: words, clients, ..Stage::default() };
+    let number = |name: &&str| MovedNumber { number: (*name).to_owned(), reported: 1.5e-3, on_time: 0.7e-3 };
+    stage.generator.moved = moved.iter().map(number).collect();
+    one.findings.stages = vec![stage];
+    one
+}
+
+/// One server twice; the load generator was late on one side.
+#[test]
+fn numbers_that_the_load_generator_moved_have_no_verdict() {
+    let found = |moved: &[&str]| {
+        let both = vec![loaded(4, 1500, moved), loaded(4, 1000, &[])];
+        Report::compare(both, Order::Apart, Vec::new())
+    };
+    assert_eq!(["mean", "p50"].map(|name| verdict(&found(&[]), name)), ["better", "better"]);
+    let late = found(&["mean", "p90", "max", "p95 from the intended start"]);
+    assert_eq!(
+        ["mean", "p90", "p50", "p95"].map(|name| verdict(&late, name)),
+        ["cannot tell", "cannot tell", "better", "better"]
+    );
+    let group = metric(&late, "group", "mean").differences[0].as_ref().unwrap();
+    assert_eq!((group.verdict.as_str(), group.holm_significant), ("cannot tell", false), "the thread is the same");
+    assert_eq!(of(&late).levels[0].moved[1], Vec::<String>::new());
+    let text = to_string(&late, &Style::default());
+    assert!(text.contains("Cannot tell mean and p90: the load generator of A was late."), "{text}");
+    assert!(!text.contains("mean response time -33 %"), "{text}");
+}
+
+/// A server that is asked for twice as much does twice as much.
+#[test]
+fn different_loads_have_no_verdict_unless_that_is_ignored() {
+    let both = vec![loaded(4, 1000, &[]), loaded(8, 1500, &[])];
+    let found = |ignore: Ignore| {
+        let loads = "A had 4 clients, B had 8 clients: the loads differ, so a difference may come from the load";
+        let warnings = vec!["The facts differ.".to_owned(), loads.to_owned()];
+        Report::compare_as(both.clone(), Order::Apart, warnings, ignore)
+    };
+    let unlike = found(Ignore::default());
+    assert_eq!(["mean", "throughput"].map(|name| verdict(&unlike, name)), ["cannot tell"; 2]);
+    assert!(metric(&unlike, "all", "mean").differences[0].as_ref().unwrap().relative_low.unwrap() > 0.4);
+    let text = to_string(&unlike, &Style::default());
+    assert!(!text.contains("B is worse") && text.contains("--ignore-load"), "{text}");
+    let first = screen(&unlike, &Style::plain(80));
+    let at = |words: &str| first.find(words).unwrap_or_else(|| panic!("{words} is not in {first}"));
+    assert!(at("the loads differ") < at("The facts differ."), "{first}");
+    let page = html::page(&unlike).unwrap();
+    assert!(!page.contains("class=\"worse\"") && page.contains("the loads differ"), "{page}");
+    let judged = found(Ignore { load: true, ..Ignore::default() });
+    assert_eq!(verdict(&judged, "mean"), "worse");
+    assert_eq!(of(&judged).levels[0].other_loads, [None]);
+}
+
+/// Rounding is no difference, and a difference of a baseline that may be zero has an interval.
+#[test]
+fn a_difference_of_rounding_is_zero() {
+    let mut found = compared(vec![run(1000, 0)], vec![run(1000, 0)], Order::Apart);
+    let throughput = metric(&found, "all", "throughput").differences[0].as_ref().unwrap();
+    assert_eq!(throughput.value.to_bits(), 0.0_f64.to_bits(), "{throughput:?}");
+    let levels = &mut found.comparison.as_mut().unwrap().levels;
+    let all = levels[0].rows.iter_mut().find(|row| row.scope == "all").unwrap();
+    let difference = all.metrics[0].differences[0].as_mut().unwrap();
+    (difference.value, difference.low, difference.high) = (0.0, -9.5, 9.25);
+    (difference.relative, difference.relative_low, difference.relative_high) = (None, None, None);
+    let text = to_string(&found, &Style::default());
+    assert!(text.contains("0 (-9.50 … 9.25)"), "{text}");
 }
 
 /// A sweep of 1 and 2 clients, 100 and 200 reads per second, with `requests` requests per iteration at each load.

@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use plimsoll_model::Protocol;
-use plimsoll_report::collect::comparison::{Contestant, protocols};
+use plimsoll_report::collect::comparison::{Contestant, LevelRuns, differing_loads, protocols, time_out};
 use plimsoll_report::findings::{Findings, Headline, letter};
 
 /// Warnings about the differences.
@@ -14,10 +14,11 @@ pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>
     let mut warnings = Vec::new();
     for (place, other) in others.iter().enumerate() {
         let name = letter(place + 1);
+        warnings.extend(other_loads(baseline, other, place + 1));
         warnings.extend(differences(&baseline.findings, &other.findings).map(|what| format!("A and {name} {what}")));
         warnings.extend(other_protocols(baseline, other).map(|what| format!("A and {name} {what}")));
         warnings.extend(other_depths(baseline, other, &name));
-        warnings.extend(other_paces(baseline, other, &name));
+        warnings.extend(other_time_outs(baseline, other, &name));
         warnings.extend(other_levels(baseline, other, &name));
     }
     let alone = contestants.iter().all(|one| one.levels.len() == 1);
@@ -95,47 +96,52 @@ fn other_protocols(a: &Contestant, b: &Contestant) -> Option<String> {
     })
 }
 
-/// A longer think time means less load on the same server.
-fn other_paces(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
-    let of = |one: &Contestant, level: &str| {
-        let level = one.levels.iter().find(|its| its.level == level)?;
-        Some(level.point.as_ref()?.pace.clone()).filter(|pace| !pace.is_empty())
-    };
-    let alone = a.levels.len() == 1 && b.levels.len() == 1;
-    let (level, ours, theirs) = a.levels.iter().find_map(|its| {
-        let other = if alone { b.levels.first().map(|level| level.level.as_str()) } else { Some(its.level.as_str()) };
-        let (ours, theirs) = of(a, &its.level).zip(of(b, other?))?;
-        (ours != theirs).then_some((&its.level, ours, theirs))
-    })?;
-    let own = |one: &[String], other: &[String]| {
-        let own: Vec<&str> = one.iter().filter(|words| !other.contains(words)).map(String::as_str).collect();
-        if own.is_empty() { "no other setting".to_owned() } else { own.join(", ") }
-    };
-    Some(format!(
-        "A had {} at {level}, {name} had {}: the loads differ, so a difference may come from the load",
-        own(&ours, &theirs),
-        own(&theirs, &ours)
-    ))
+/// The load levels of two sides that are compared: those of the same words, and any two if neither side has another.
+fn pairs<'c>(a: &'c Contestant, b: &'c Contestant) -> Vec<(&'c LevelRuns, &'c LevelRuns)> {
+    match (a.levels.as_slice(), b.levels.as_slice()) {
+        ([ours], [theirs]) => vec![(ours, theirs)],
+        (ours, theirs) => {
+            let same = |level: &'c LevelRuns| Some((level, theirs.iter().find(|its| its.level == level.level)?));
+            ours.iter().filter_map(same).collect()
+        }
+    }
 }
 
-/// More outstanding is more throughput and longer response times on the same server.
+/// More is asked of one server, which then does more, and answers later.
+fn other_loads(a: &Contestant, b: &Contestant, place: usize) -> Option<String> {
+    let sentence = pairs(a, b).into_iter().find_map(|(ours, theirs)| differing_loads(ours, theirs, place))?;
+    Some(format!("{sentence}, so a difference may come from the load"))
+}
+
+/// A longer time-out means fewer errors, and longer times.
+fn other_time_outs(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
+    pairs(a, b).into_iter().find_map(|(ours, theirs)| {
+        let (a, b) = time_out(ours.point.as_ref()?).zip(time_out(theirs.point.as_ref()?))?;
+        let level = &ours.level;
+        (a != b).then(|| format!("A had {a} at {level}, {name} had {b}, so errors and the longest times may differ"))
+    })
+}
+
+/// Under the same schedule, more actions may be outstanding, if the server is slow.
 fn other_depths(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
-    let of = |one: &Contestant, level: &str| {
-        let level = one.levels.iter().find(|its| its.level == level)?;
-        Some(level.point.as_ref()?.outstanding)
-    };
-    let differ = |level: &str| of(a, level).zip(of(b, level)).filter(|(a, b)| a != b);
-    let (level, (ours, theirs)) = a.levels.iter().find_map(|its| Some((&its.level, differ(&its.level)?)))?;
-    Some(format!(
-        "A had at most {ours} action{} outstanding at {level}, {name} {theirs}: the loads differ, so a difference may come \
-        from the load; give both the same --clients and --depth",
-        if ours == 1 { "" } else { "s" }
-    ))
+    pairs(a, b).into_iter().filter(|(ours, theirs)| differing_loads(ours, theirs, 1).is_none()).find_map(
+        |(ours, theirs)| {
+            let [a, b] = [ours.point.as_ref()?.outstanding, theirs.point.as_ref()?.outstanding];
+            let (level, actions) = (&ours.level, if a == 1 { "action" } else { "actions" });
+            (a != b).then(|| {
+                format!(
+                    "A had at most {a} {actions} outstanding at {level}, {name} {b}, so a difference may come from waits for a free \
+                     client; give both the same --clients and --depth"
+                )
+            })
+        },
+    )
 }
 
 fn other_levels(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
     if let ([a], [b]) = (a.levels.as_slice(), b.levels.as_slice()) {
-        let differ = a.level != b.level;
+        let known = a.point.is_some() && b.point.is_some();
+        let differ = a.level != b.level && !known;
         return differ.then(|| format!("A was measured at {}, {name} at {}: the loads differ", a.level, b.level));
     }
     let missing = |from: &Contestant, of: &Contestant| {
@@ -149,7 +155,7 @@ fn other_levels(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_report::collect::comparison::{LevelRuns, LoadPoint};
+    use plimsoll_report::collect::comparison::LoadPoint;
     use plimsoll_report::findings::{Headline, Run};
 
     use super::*;
@@ -168,7 +174,7 @@ mod tests {
             level.point = Some(LoadPoint {
                 curve,
                 level: words,
-                load: 1.0,
+                load: outstanding as f64,
                 pace: Vec::new(),
                 outstanding,
                 valid: true,
@@ -202,7 +208,7 @@ mod tests {
         );
         assert!(said(plain(), one(&["2 clients"], |_| {})).contains("the loads differ"));
         let depths = said(deep(plain(), 1), deep(plain(), 4));
-        assert!(depths.starts_with("A had at most 1 action outstanding at 1 client, B 4"), "{depths}");
+        assert!(depths.starts_with("A had at most 1 action outstanding at 1 client, B had at most 4"), "{depths}");
         assert_eq!(said(deep(plain(), 4), deep(plain(), 4)), "");
         let paced = |words: &str| {
             let mut one = deep(plain(), 4);
@@ -215,6 +221,17 @@ mod tests {
         assert_eq!(
             said(paced("no think time"), paced("think time 20.0 ms")),
             "A had no think time at 1 client, B had think time 20.0 ms: the loads differ, so a difference may come from the load"
+        );
+        let scheduled = |outstanding| {
+            let mut one = deep(paced("time-out 1.00 s"), outstanding);
+            one.levels.iter_mut().flat_map(|level| &mut level.point).for_each(|point| point.load = 40.0);
+            one
+        };
+        let pool = said(scheduled(1), scheduled(4));
+        assert!(pool.contains("waits for a free client") && !pool.contains("the loads differ"), "{pool}");
+        assert_eq!(
+            said(paced("time-out 1.00 s"), paced("time-out 2.00 s")),
+            "A had time-out 1.00 s at 1 client, B had time-out 2.00 s, so errors and the longest times may differ"
         );
         let more = one(&["1 client", "2 clients"], |_| {});
         assert!(said(plain(), more).contains("left out: 2 clients"));

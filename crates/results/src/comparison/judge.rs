@@ -17,58 +17,79 @@ pub struct Judgement {
     pub undecided: Vec<String>,
 }
 
+/// Advice for an interval that contains the limit.
+const LONGER: &str = "; longer or repeated runs give narrower intervals";
+
+/// A condition at a level, against a side.
+struct Judged {
+    outcome: Outcome,
+    why: String,
+    /// If it is undecided, more data may decide it.
+    longer_helps: bool,
+}
+
+impl Judged {
+    fn unknown(why: String) -> Self {
+        Self { outcome: Outcome::Undecided, why, longer_helps: false }
+    }
+}
+
 /// Judges every condition at every level against every side, and notes the outcomes in the comparison.
 pub(super) fn judge(report: &mut Report, conditions: &[Condition]) -> Judgement {
     let mut judgement = Judgement::default();
     let Report { sides, comparison: Some(comparison), .. } = report else { return judgement };
     for condition in conditions {
         let outcomes = match &comparison.refused {
-            Some(why) => vec![(Outcome::Undecided, why.clone())],
+            Some(why) => vec![Judged::unknown(why.clone())],
             None => judge_one(sides, comparison, condition),
         };
-        let worst = outcomes.iter().map(|(outcome, _)| *outcome).max().unwrap_or(Outcome::Undecided);
-        let reasons: Vec<String> =
-            outcomes.iter().filter(|(outcome, _)| *outcome == worst).map(|(_, why)| why.clone()).collect();
+        let worst = outcomes.iter().map(|judged| judged.outcome).max().unwrap_or(Outcome::Undecided);
+        let decisive = || outcomes.iter().filter(|judged| judged.outcome == worst);
+        let reasons: Vec<String> = decisive().map(|judged| judged.why.clone()).collect();
+        let advice = if decisive().any(|judged| judged.longer_helps) { LONGER } else { "" };
         let (text, reason) = (&condition.text, first_reason(&reasons));
         match worst {
             Outcome::Passed => {}
             Outcome::Undecided => {
-                judgement.undecided.push(format!("--fail-if {text:?} could not be judged: {reason}"));
+                judgement.undecided.push(format!("--fail-if {text:?} could not be judged: {reason}{advice}"));
             }
             Outcome::Failed => judgement.failed.push(format!("--fail-if {text:?} failed: {reason}")),
         }
         comparison.conditions.push(JudgedCondition {
             text: text.clone(),
             outcome: worst.label().to_owned(),
-            because: outcomes.into_iter().map(|(_, why)| why).collect(),
+            because: outcomes.into_iter().map(|judged| judged.why).collect(),
         });
     }
     judgement
 }
 
-fn judge_one(sides: &[Findings], comparison: &Comparison, wanted: &Condition) -> Vec<(Outcome, String)> {
+fn judge_one(sides: &[Findings], comparison: &Comparison, wanted: &Condition) -> Vec<Judged> {
     let Some((baseline, others)) = sides.split_first() else { return Vec::new() };
     let mut said = Vec::new();
     for level in &comparison.levels {
         for (place, other) in others.iter().enumerate() {
-            let (outcome, why) = at(level, wanted, place, [baseline, other]);
-            said.push((outcome, format!("{}, {}: {why}", other.letter, level.level)));
+            let judged = at(level, wanted, place, [baseline, other]);
+            said.push(Judged { why: format!("{}, {}: {}", other.letter, level.level, judged.why), ..judged });
         }
     }
     said
 }
 
-fn at(level: &ComparedLevel, wanted: &Condition, place: usize, both: [&Findings; 2]) -> (Outcome, String) {
-    let unknown = |why: String| (Outcome::Undecided, why);
+fn at(level: &ComparedLevel, wanted: &Condition, place: usize, both: [&Findings; 2]) -> Judged {
+    let unknown = Judged::unknown;
     if let Some(invalid) = both.into_iter().find(|side| !side.validity.valid) {
         return unknown(format!("{} is INVALID (its numbers must not be used)", invalid.letter));
+    }
+    if let Some(why) = not_comparable(level, wanted, place, both) {
+        return unknown(why);
     }
     let Some(row) = row(level, &wanted.name) else { return unknown(format!("no numbers for {}", wanted.name)) };
     let Some(metric) = row.metrics.iter().find(|metric| metric.metric == wanted.metric.label()) else {
         return unknown(format!("{} has no {}", wanted.name, wanted.metric.label()));
     };
     let Some((low, high)) = interval(metric, wanted.threshold, place) else {
-        return unknown(why_no_interval(metric, place));
+        return Judged { longer_helps: true, ..unknown(why_no_interval(metric, place)) };
     };
     let found = metric.differences.get(place).and_then(Option::as_ref);
     let is_open = level.invalid.is_empty() && found.is_some_and(|found| found.verdict == CANNOT_TELL);
@@ -78,7 +99,26 @@ fn at(level: &ComparedLevel, wanted: &Condition, place: usize, both: [&Findings;
             shown(low, high, wanted)
         ));
     }
-    (wanted.outcome((low, high)), format!("the 95 % interval is {}", shown(low, high, wanted)))
+    let why = format!("the 95 % interval is {}", shown(low, high, wanted));
+    Judged { outcome: wanted.outcome((low, high)), why, longer_helps: true }
+}
+
+/// Why this number of the sides cannot be judged, or not against the baseline.
+fn not_comparable(
+    level: &ComparedLevel,
+    wanted: &Condition,
+    place: usize,
+    [baseline, other]: [&Findings; 2],
+) -> Option<String> {
+    let is_value = matches!(wanted.threshold, Threshold::Value(_));
+    if let Some(loads) = level.other_load(place + 1).filter(|_| !is_value) {
+        return Some(format!("{loads}; --ignore-load judges the difference in spite of that"));
+    }
+    let metric = wanted.metric.label();
+    // A number itself has nothing to do with the baseline.
+    let sides = [(0, baseline), (place + 1, other)].into_iter().skip(usize::from(is_value));
+    let (_, late) = sides.into_iter().find(|(at, _)| level.is_moved(*at, metric))?;
+    Some(format!("the load generator of {} was late, so {metric} is not reliable", late.letter))
 }
 
 /// An operation before a group before a procedure of the same name (their numbers are the same where it matters).
@@ -151,8 +191,16 @@ mod tests {
         let (scope, name) = ("operation".to_owned(), "read".to_owned());
         let rows = vec![ComparedRow { scope, name, protocol: String::new(), metrics: vec![metric] }];
         let (runs, seconds, from) = (vec![1, 1], vec![30.0, 30.0], "batches".to_owned());
-        let levels =
-            vec![ComparedLevel { level: "4 clients".to_owned(), runs, seconds, from, invalid: Vec::new(), rows }];
+        let levels = vec![ComparedLevel {
+            level: "4 clients".to_owned(),
+            runs,
+            seconds,
+            from,
+            invalid: Vec::new(),
+            moved: Vec::new(),
+            other_loads: vec![None],
+            rows,
+        }];
         let late = Validity::of((!valid).then(|| Reason::invalid("It was late.")));
         let side = |letter: &str, validity| Findings { letter: letter.to_owned(), validity, ..Findings::default() };
         let (warnings, method, conditions) = (Vec::new(), Method::default(), Vec::new());
@@ -204,6 +252,35 @@ mod tests {
             assert_eq!((failed.len(), undecided.len()), counts, "{condition}");
             assert!([failed, undecided].concat().iter().all(|why| why.contains(condition)), "{condition}");
         }
+    }
+
+    #[test]
+    fn a_number_that_the_load_generator_moved_decides_nothing() {
+        let late = |moved: [&[&str]; 2]| {
+            let mut found = comparison(Some((0.06, 0.14)), true);
+            let names = moved.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
+            found.comparison.as_mut().unwrap().levels[0].moved = names.to_vec();
+            found
+        };
+        let baseline = late([&["p99"], &[]]);
+        let (judgement, word) = outcome(&baseline, "read.p99 > +5%");
+        assert_eq!(word, "undecided");
+        assert!(judgement.undecided[0].contains("the load generator of A was late, so p99"), "{judgement:?}");
+        assert_eq!(outcome(&baseline, "read.p99 > 10ms").1, "failed", "the number itself has no baseline");
+        assert_eq!(outcome(&late([&[], &["p99"]]), "read.p99 > 10ms").1, "undecided");
+        assert_eq!(outcome(&late([&["mean"], &["mean", "p95"]]), "read.p99 > +5%").1, "failed", "others stand");
+    }
+
+    #[test]
+    fn other_loads_decide_nothing_about_a_difference() {
+        let mut found = comparison(Some((0.06, 0.14)), true);
+        let loads = "A had 40 iterations/s, B had 80 iterations/s: the loads differ";
+        found.comparison.as_mut().unwrap().levels[0].other_loads = vec![Some(loads.to_owned())];
+        let (judgement, word) = outcome(&found, "read.p99 > +5%");
+        assert_eq!(word, "undecided");
+        assert!(judgement.undecided[0].contains(loads), "{judgement:?}");
+        assert_eq!(outcome(&found, "read.p99 > +400us").1, "undecided");
+        assert_eq!(outcome(&found, "read.p99 > 10ms").1, "failed", "the number itself has no baseline");
     }
 
     #[test]

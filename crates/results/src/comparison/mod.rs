@@ -7,7 +7,7 @@ mod judge;
 pub mod points;
 mod recording;
 
-use plimsoll_report::collect::comparison::{Contestant, Order, Unlike};
+use plimsoll_report::collect::comparison::{Contestant, Ignore, Order};
 use plimsoll_report::findings::Report;
 
 pub use condition::{Condition, Outcome, Threshold};
@@ -34,10 +34,10 @@ pub fn compare(
     contestants: Vec<Contestant>,
     (order, warnings): (Order, Vec<String>),
     conditions: &[Condition],
-    unlike: Unlike,
+    ignore: Ignore,
 ) -> anyhow::Result<(Report, Judgement)> {
     let warnings = [comparable::warnings(&contestants)?, warnings].concat();
-    let mut report = Report::compare_as(contestants, order, warnings, unlike);
+    let mut report = Report::compare_as(contestants, order, warnings, ignore);
     let judgement = judge::judge(&mut report, conditions);
     Ok((report, judgement))
 }

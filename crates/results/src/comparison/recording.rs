@@ -25,6 +25,8 @@ pub struct RecordedRun {
     pub invalid: Option<String>,
     /// Whether that is the load generator's fault, not the server's.
     pub generators_fault: bool,
+    /// The metrics that the load generator's lateness moved.
+    pub moved: Vec<String>,
 }
 
 /// Reads the runs of a recording, in the order in which they were made.
@@ -46,6 +48,7 @@ pub fn runs(folder: &Path) -> anyhow::Result<Vec<RecordedRun>> {
         };
         Ok(RecordedRun {
             invalid: reason.map(|reason| format!("{level} is INVALID: {reason}")),
+            moved: recorded.as_ref().map(MeasuredLevel::moved_metrics).unwrap_or_default(),
             generators_fault: recorded.is_some_and(|recorded| recorded.generators_fault.is_some()),
             run: MeasuredRun { span_ns: (first, last), intervals: recording.intervals(stage)? },
             level,

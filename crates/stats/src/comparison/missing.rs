@@ -9,6 +9,8 @@ pub enum Missing {
     TooFew,
     /// Iterations need different numbers of requests, so what requests vary by is not what iterations vary by.
     Uneven,
+    /// The load generator's lateness moved the number.
+    Late,
 }
 
 impl Missing {
@@ -18,6 +20,7 @@ impl Missing {
             Missing::TooShort => "too short",
             Missing::TooFew => "too few",
             Missing::Uneven => "uneven iterations",
+            Missing::Late => "generator late",
         }
     }
 }

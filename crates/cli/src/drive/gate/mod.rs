@@ -142,8 +142,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let output = output.open(&mut drive.files(&sides, &name))?;
     let workload = drive.workload(&name)?;
     let mut both = drive.ready(&sides, (&name, &workload), &terminal, most_rounds)?;
-    let (wanted, unlike) = (conditions.wanted(), conditions.unlike());
-    let mut gate = Gate::new(GateSpec { conditions: wanted.to_vec(), budget, most_rounds, unlike });
+    let (wanted, ignore) = (conditions.wanted(), conditions.ignore());
+    let mut gate = Gate::new(GateSpec { conditions: wanted.to_vec(), budget, most_rounds, ignore });
     let (whole, came) = both.drive(|_, arms, names| gate.over(arms, names));
     if whole == 0 {
         both.keep(came)?;
@@ -152,7 +152,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let contestants = gate.contestants(&both.arms, &both.names);
     let result = gate.finish(&both.arms);
     let kept = both.keep(came);
-    let (mut report, _) = compare(contestants, (Order::InPairs, Vec::new()), &[], unlike)?;
+    let (mut report, _) = compare(contestants, (Order::InPairs, Vec::new()), &[], ignore)?;
     let warnings = note_decisions(&mut report, &result, wanted);
     let names = [0, 1].map(|side| report.sides.get(side).map(|side| side.name.clone()).unwrap_or_default());
     let sides = [names[0].as_str(), names[1].as_str()];
@@ -190,7 +190,7 @@ fn run_against(
 
 fn judge(recordings: &Recordings, conditions: &Conditions, output: OpenGateOutput) -> anyhow::Result<Done> {
     let (result, mut report) =
-        recordings.judge(conditions.wanted(), conditions.unlike(), plimsoll_observe::status_name)?;
+        recordings.judge(conditions.wanted(), conditions.ignore(), plimsoll_observe::status_name)?;
     let warnings = note_decisions(&mut report, &result, conditions.wanted());
     let names = recordings.names();
     let workload = report.sides.first().and_then(|side| Some(side.run.as_ref()?.workload.clone()));

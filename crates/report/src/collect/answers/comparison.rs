@@ -19,7 +19,12 @@ pub(in super::super) fn diagnose(sides: &[Findings], levels: &[ComparedLevel], r
     }
     let mut statements: Vec<Statement> = ranking.into_iter().flat_map(overall).collect();
     for place in 1..sides.len() {
-        let of: Vec<&ComparedLevel> = levels.iter().filter(usable).collect();
+        let (of, unlike): (Vec<&ComparedLevel>, Vec<&ComparedLevel>) =
+            levels.iter().filter(usable).partition(|level| level.other_load(place).is_none());
+        statements.extend(unlike.iter().take(1).filter_map(|level| loads(level, place)));
+        if of.is_empty() {
+            continue;
+        }
         let shown: Vec<Statement> = of.iter().filter_map(|level| all_operations(level, place, of.len())).collect();
         let left_out = shown.len().saturating_sub(LEVELS);
         let none = shown.is_empty();
@@ -33,6 +38,7 @@ pub(in super::super) fn diagnose(sides: &[Findings], levels: &[ComparedLevel], r
         if none && statements.is_empty() {
             statements.push(nothing(&of, place));
         }
+        statements.extend(of.iter().find_map(|level| late(level, place, of.len())));
     }
     let partial = sides.iter().any(|side| side.validity.verdict != Verdict::Valid);
     let usable_levels = levels.iter().filter(usable).count();
@@ -95,6 +101,21 @@ fn all_operations(level: &ComparedLevel, place: usize, levels: usize) -> Option<
     let text = format!("{} is {word} than {}{at}: {}.", letter(place), letter(0), numbers.join(", "));
     let text = if word == "different" { text.replace("different than", "different from") } else { text };
     Some(measured(Rule::Difference, text))
+}
+
+/// Why different loads say nothing of the servers.
+fn loads(level: &ComparedLevel, place: usize) -> Option<Statement> {
+    let text = format!("{}, so no difference is called better or worse.", level.other_load(place)?);
+    Some(measured(Rule::Difference, text))
+}
+
+/// Numbers without a verdict because of the load generator.
+fn late(level: &ComparedLevel, place: usize, levels: usize) -> Option<Statement> {
+    let of = |at: usize| Some(format!("{} of {}", level.moved_words(at)?, letter(at)));
+    let sides: Vec<String> = [0, place].into_iter().filter_map(of).collect();
+    let at = if levels > 1 { format!(" at {}", level.level) } else { String::new() };
+    let text = format!("Not compared, because the load generator was late{at}: {}.", sides.join("; "));
+    (!sides.is_empty()).then(|| measured(Rule::Difference, text))
 }
 
 /// The procedure whose mean differs most, where that is more than chance among all differences.

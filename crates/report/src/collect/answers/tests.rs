@@ -326,6 +326,8 @@ fn level(verdict: &str) -> ComparedLevel {
         seconds: vec![10.0, 10.0],
         from: "batches".into(),
         invalid: Vec::new(),
+        moved: Vec::new(),
+        other_loads: vec![None],
         rows: vec![of("all", "All", all), of("procedure", "GETATTR", vec![metric("mean", 0.45, verdict)])],
     }
 }
@@ -348,6 +350,16 @@ fn a_comparison_says_what_differs_or_that_nothing_was_shown() {
     );
     let invalid = ComparedLevel { invalid: vec!["B".into()], ..level("worse") };
     assert!(text(invalid).is_empty());
+    let loads = Some("A had 4 clients, B had 8 clients: the loads differ".to_owned());
+    let unlike = ComparedLevel { other_loads: vec![loads], ..level("cannot tell") };
+    assert_eq!(
+        text(unlike),
+        ["A had 4 clients, B had 8 clients: the loads differ, so no difference is called better or worse."]
+    );
+    let late = ComparedLevel { moved: vec![vec!["mean".into()], Vec::new()], ..level("cannot tell") };
+    let late = text(late);
+    assert!(late[0].starts_with("No difference was shown"), "of the throughput: {late:?}");
+    assert_eq!(late[1..], ["Not compared, because the load generator was late: mean of A."]);
     let with_bytes = |verdict: &str, bytes: &str, holm_significant: bool| {
         let mut level = level(verdict);
         level.rows[0].metrics.push(ComparedMetric {

@@ -8,7 +8,7 @@ use plimsoll_stats::comparison::{
     CONFIDENCE, Course, Difference as Differs, Metric, Missing, Scope, Side, geometric_mean, holm, places,
 };
 
-use super::{Contestant, LevelRuns, LoadPoint, Numbers, Order, common, difference, from, numbers};
+use super::{Contestant, LevelRuns, LoadPoint, Numbers, Order, common, difference, from, moved, numbers};
 use super::{shown, shown_difference};
 use crate::findings::comparison::Estimate;
 use crate::findings::ranking::{ITERATIONS, OPERATIONS, Ranked, RankedCurve, RankedPair, RankedPoint, Ranking};
@@ -21,7 +21,8 @@ use stability::{StabilityPoint, stability};
 /// they speak different protocols, and did not run the same workload.
 pub(super) fn ranking(contestants: &[Contestant], order: Order) -> Option<Ranking> {
     let (levels, by) = (common(contestants), by_what(contestants)?);
-    let mut points: Vec<Point> = levels.iter().filter_map(|level| Point::of(level, order, by)).collect();
+    let of_level = |level: &Vec<&LevelRuns>| Some(Point::of(level, order, by)?.without_moved(contestants, level));
+    let mut points: Vec<Point> = levels.iter().filter_map(of_level).collect();
     if points.len() < 2 || contestants.len() < 2 {
         return None;
     }
@@ -148,6 +149,17 @@ impl Point {
         })
     }
 
+    /// Without the intervals of means that the load generator's lateness moved. (If it moved a throughput, the point is not used at all.)
+    fn without_moved(mut self, contestants: &[Contestant], level: &[&LevelRuns]) -> Point {
+        for ((one, its), mean) in contestants.iter().zip(level).zip(&mut self.mean) {
+            let is_moved = moved::metrics(one, its).iter().any(|metric| metric == Metric::Mean.label());
+            if let Some(mean) = mean.as_mut().filter(|_| is_moved) {
+                mean.estimate.known = Err(Missing::Late);
+            }
+        }
+        self
+    }
+
     fn numbers(&self, metric: Metric) -> &[Option<Numbers>] {
         match metric {
             Metric::Mean => &self.mean,
@@ -158,8 +170,10 @@ impl Point {
 
     fn ranked(&self, metric: Metric) -> Ranked {
         let all = self.numbers(metric);
+        let is_late = |one: &Numbers| matches!(one.estimate.known, Err(Missing::Late));
         let pair = |a: usize, b: usize| {
-            difference(metric, all.get(a)?.as_ref()?, all.get(b)?.as_ref()?, self.from).filter(|_| self.used)
+            let (a, b) = (all.get(a)?.as_ref()?, all.get(b)?.as_ref()?);
+            difference(metric, a, b, self.from).filter(|_| self.used && !is_late(a) && !is_late(b))
         };
         let estimates = all.iter().map(|one| one.as_ref().map(|one| shown(&one.estimate))).collect();
         unplaced(metric, self.by, estimates, pair)
@@ -209,7 +223,7 @@ fn stable(contestants: &[Contestant], levels: &[Vec<&LevelRuns>]) -> Vec<Ranked>
 }
 
 /// The runs of a contestant at a load.
-fn stages<'a>(of: &'a Contestant, at: &LoadPoint) -> Vec<&'a Stage> {
+pub(super) fn stages<'a>(of: &'a Contestant, at: &LoadPoint) -> Vec<&'a Stage> {
     let is_there = |stage: &&Stage| {
         stage.level == at.level && stage.curve.as_deref().and_then(besides_repeat) == at.curve.as_deref()
     };

@@ -105,6 +105,8 @@ fn level(clients: f64) -> ComparedLevel {
         seconds: vec![60.0, 60.0],
         from: "batches".into(),
         invalid: Vec::new(),
+        moved: Vec::new(),
+        other_loads: vec![None],
         rows: vec![row("all", "All", 0.05), row("group", "Read", 0.1), row("group", NASTY[0], 0.001)],
     }
 }
