@@ -1,7 +1,9 @@
 //! Whether a workload can be done on a target at all: said before anything is sent.
 
 use plimsoll_client::reserved;
+use plimsoll_client::smb2::Dialect;
 use plimsoll_client::target::{NfsTarget, NfsVersion, Target};
+use plimsoll_drive::connect::ConnectOptions;
 use plimsoll_workload::Workload;
 
 use super::level_spec::LevelSpec;
@@ -10,7 +12,12 @@ use plimsoll_results::Usage;
 /// # Errors
 /// The workload has steps that the target's protocol lacks, or its connections would have to serve several at a time that
 /// must have them alone, or they are more than there are source ports to have.
-pub(super) fn check(workload: &Workload, target: &Target, level_specs: &[LevelSpec]) -> Result<(), Usage> {
+pub(super) fn check(
+    workload: &Workload,
+    target: &Target,
+    connect_options: &ConnectOptions,
+    level_specs: &[LevelSpec],
+) -> Result<(), Usage> {
     let smb = matches!(target, Target::Smb(_));
     if let (Some(step), false) = (workload.smb_alone(), smb) {
         let name = workload.name();
@@ -25,11 +32,19 @@ pub(super) fn check(workload: &Workload, target: &Target, level_specs: &[LevelSp
             "workload {name} logs on within its iterations: use one connection per client (--clients-per-connection 1) and --depth 1"
         )));
     }
-    if !smb && let Some(level_spec) = level_specs.iter().find(|level_spec| level_spec.plan.channels > 1) {
-        let channels = level_spec.plan.channels;
-        return Err(Usage(format!(
-            "--channels {channels}: only smb:// targets have channels (SMB multichannel); remove --channels, or use --connections"
-        )));
+    if let Some(level_spec) = level_specs.iter().find(|level_spec| level_spec.plan.channels > 1) {
+        let (channels, newest) = (level_spec.plan.channels, *connect_options.dialects.end());
+        if !smb {
+            return Err(Usage(format!(
+                "--channels {channels}: only smb:// targets have channels (SMB multichannel); remove --channels, or use --connections"
+            )));
+        }
+        if newest < Dialect::V300 {
+            return Err(Usage(format!(
+                "--channels {channels}: SMB {} has no multichannel, which SMB 3.0 introduced; remove --channels or --dialect",
+                newest.name()
+            )));
+        }
     }
     let shared = level_specs.iter().find(|level_spec| level_spec.plan.connections > 1);
     if let (Target::Nfs(NfsTarget { delegations: true, .. }), Some(level_spec)) = (target, shared) {
@@ -71,5 +86,25 @@ fn check_version(workload: &Workload, target: &Target) -> Result<(), Usage> {
             version.name()
         ))),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load_options::LoadOptions;
+
+    #[test]
+    fn channels_need_a_dialect_that_has_them() {
+        let workload = Workload::find("getattr").unwrap();
+        let level_specs = LoadOptions { channels: 2, ..LoadOptions::default() }.levels(workload.defaults()).unwrap();
+        let said = |target: &str, dialects| {
+            let connect_options = ConnectOptions { dialects, ..ConnectOptions::default() };
+            let checked = check(&workload, &Target::parse(target).unwrap(), &connect_options, &level_specs);
+            checked.err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        assert!(said("smb://h/s", Dialect::V202..=Dialect::V210).contains("SMB 2.1 has no multichannel"));
+        assert!(said("nfs://h/e", Dialect::V202..=Dialect::V311).contains("only smb:// targets"));
+        assert_eq!(said("smb://h/s", Dialect::V202..=Dialect::V311), "");
     }
 }

@@ -110,18 +110,38 @@ impl LoadOptions {
             (None, Load::Partly { every_ns, .. }) => Some(every_ns),
             (None, _) => None,
         };
-        match (self.users, self.rate, *default) {
+        let load = match (self.users, self.rate, *default) {
             (Some(users), _, _) => {
                 let missing = || Usage("--users requires --every, e.g. --every 11s".to_owned());
-                Ok(Load::Partly { users, every_ns: every.ok_or_else(missing)?, arrivals })
+                Load::Partly { users, every_ns: every.ok_or_else(missing)?, arrivals }
             }
-            (None, Some(rate), _) => Ok(Load::Open { clients, rate, arrivals }),
-            (None, None, Load::Open { rate, .. }) if self.think.is_none() => Ok(Load::Open { clients, rate, arrivals }),
+            (None, Some(rate), _) => Load::Open { clients, rate, arrivals },
+            (None, None, Load::Open { rate, .. }) if self.think.is_none() => Load::Open { clients, rate, arrivals },
             (None, None, Load::Partly { every_ns, .. }) if self.think.is_none() && self.clients.is_none() => {
-                Ok(Load::Partly { users: default.clients(), every_ns: every.unwrap_or(every_ns), arrivals })
+                Load::Partly { users: default.clients(), every_ns: every.unwrap_or(every_ns), arrivals }
             }
-            _ => Ok(Load::Closed { clients, think: self.think.unwrap_or(default_think) }),
+            _ => Load::Closed { clients, think: self.think.unwrap_or(default_think) },
+        };
+        self.check_schedule(&load)?;
+        Ok(load)
+    }
+
+    /// Refuses options of a schedule that this load does not have: they would have no effect.
+    fn check_schedule(&self, load: &Load) -> Result<(), Usage> {
+        if self.every.is_some() && !matches!(load, Load::Partly { .. }) {
+            return Err(Usage(
+                "--every: only users start iterations at intervals; give --users, or remove --every (the pause of a client is --think)"
+                    .to_owned(),
+            ));
         }
+        if self.arrivals.is_some() && matches!(load, Load::Closed { .. }) {
+            return Err(Usage(
+                "--arrivals: clients without a schedule start an iteration when the previous one ends; give --rate or --users, or remove \
+                --arrivals"
+                    .to_owned(),
+            ));
+        }
+        Ok(())
     }
 
     /// The stage with this number, at this level; `flag` names the option that gave the level.
@@ -141,6 +161,9 @@ impl LoadOptions {
             --depth {connections}, also to any run that you compare with this one"
             ))
             .into());
+        }
+        if self.duration.is_some_and(|duration| duration.is_zero()) {
+            return Err(Usage("--duration 0s: expected a time above 0, e.g. 30s".to_owned()).into());
         }
         let plan = Plan {
             depth: lanes,
@@ -260,5 +283,18 @@ mod tests {
         assert!((LoadOptions { levels: Some(LevelList(vec![1.5])), ..options() }).levels(&DEFAULTS).is_err());
         assert!((LoadOptions { users: Some(3), ..options() }).levels(&DEFAULTS).is_err());
         assert!((LoadOptions { clients: Some(0), ..options() }).levels(&DEFAULTS).is_err());
+        assert!((LoadOptions { duration: Some(Duration::ZERO), ..options() }).levels(&DEFAULTS).is_err());
+    }
+
+    #[test]
+    fn options_of_a_schedule_need_one() {
+        let (every, arrivals) = (Some(Duration::from_secs(1)), Some(Arrivals::Poisson));
+        let said =
+            |options: LoadOptions| options.load(&DEFAULTS).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(said(LoadOptions { every, ..options() }).starts_with("--every: only users"));
+        assert!(said(LoadOptions { every, rate: Some(1.0), ..options() }).starts_with("--every: only users"));
+        assert!(said(LoadOptions { arrivals, ..options() }).starts_with("--arrivals: clients without a schedule"));
+        assert_eq!(said(LoadOptions { arrivals, rate: Some(1.0), ..options() }), "");
+        assert_eq!(said(LoadOptions { arrivals, every, users: Some(1), ..options() }), "");
     }
 }

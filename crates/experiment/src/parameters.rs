@@ -6,7 +6,7 @@ use plimsoll_report::findings;
 use plimsoll_results::Usage;
 use plimsoll_workload::{Parameter, Workload, size};
 
-use crate::ranges::{Item, items};
+use crate::ranges::{Item, items, twice};
 
 /// A workload with one value of the varied parameter.
 pub struct Variant {
@@ -120,6 +120,10 @@ pub fn workload(name: &str, settings: &[Parameter]) -> Result<Workload, Usage> {
 }
 
 fn with(name: &str, settings: &[Parameter], one_more: Option<&Parameter>) -> Result<Workload, Usage> {
+    let names = settings.iter().map(|setting| &setting.name);
+    if let Some(twice) = twice(names) {
+        return Err(Usage(format!("--set {twice}: this parameter is given twice; give it once")));
+    }
     let settings: Vec<Parameter> = settings.iter().chain(one_more).cloned().collect();
     Workload::find_with(name, &settings).map_err(|error| Usage(error.to_string()))
 }
@@ -164,7 +168,12 @@ impl std::str::FromStr for Vary {
                 });
             }
         }
-        Ok(Self { name, values })
+        match twice(&values) {
+            Some(value) => {
+                Err(format!("{value} is given twice; give each value once (to repeat the levels, use --repeat)"))
+            }
+            None => Ok(Self { name, values }),
+        }
     }
 }
 
@@ -200,5 +209,13 @@ mod tests {
         assert!(variants("blocks-read", &set, Some(&vary)).is_err());
         assert_eq!(workload("blocks-read", &set).unwrap().parameters()[0].value, "1B");
         assert!(workload("mixed", &set).is_err());
+    }
+
+    #[test]
+    fn what_is_given_twice_is_refused() {
+        let block = |value: &str| Parameter { name: "block".into(), value: value.into() };
+        let error = workload("blocks-read", &[block("1B"), block("2B")]).unwrap_err().to_string();
+        assert!(error.contains("--set block: this parameter is given twice"), "{error}");
+        assert!("block=4KiB,4KiB".parse::<Vary>().unwrap_err().contains("4KiB is given twice"));
     }
 }

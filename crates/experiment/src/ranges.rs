@@ -55,6 +55,18 @@ pub(crate) fn items<'a>(text: &'a str, read: impl Fn(&str) -> Option<f64>) -> Re
     Ok(all)
 }
 
+/// The first value that an earlier one equals: two levels of one name could not be told apart.
+pub(crate) fn twice<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Option<T> {
+    let mut seen = Vec::new();
+    for value in values {
+        if seen.contains(&value) {
+            return Some(value);
+        }
+        seen.push(value);
+    }
+    None
+}
+
 fn range(part: &str, from: f64, to: f64, step: Step) -> Result<Vec<f64>, String> {
     let grows = match step {
         Step::Plus(step) => step > 0.0,
@@ -85,7 +97,13 @@ impl std::str::FromStr for LevelList {
             Item::Number(number) => Ok(number),
             Item::Written(text) => read(text).ok_or_else(|| format!("{text:?}: expected a number")),
         };
-        items(text, read)?.into_iter().map(number).collect::<Result<_, _>>().map(Self)
+        let levels: Vec<f64> = items(text, read)?.into_iter().map(number).collect::<Result<_, _>>()?;
+        match twice(&levels) {
+            Some(level) => {
+                Err(format!("{level} is given twice; give each level once (to repeat the levels, use --repeat)"))
+            }
+            None => Ok(Self(levels)),
+        }
     }
 }
 
@@ -109,9 +127,10 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_said() {
-        for text in
-            ["", "x", "1,", "5..1", "1..5/0", "1..5*1", "0..5*2", "1..inf", "1..x", "1..5*x", "1..1e9", "1..2000"]
-        {
+        for text in [
+            "1,1", "1..4,2", "", "x", "1,", "5..1", "1..5/0", "1..5*1", "0..5*2", "1..inf", "1..x", "1..5*x", "1..1e9",
+            "1..2000",
+        ] {
             assert!(levels(text).is_err(), "{text}: {:?}", levels(text));
         }
     }

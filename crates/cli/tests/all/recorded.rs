@@ -180,8 +180,20 @@ fn what_is_there_is_not_overwritten_unless_told() {
 fn a_killed_run_leaves_its_finished_stages() {
     let scratch = Scratch::new("recorded-killed");
     let folder = scratch.path();
-    let levels = vec!["1"; 40].join(",");
-    let run = ["run", "getattr", "--levels", &levels, "--duration", "60ms", "--warmup", "10ms", "-q", "--overwrite"];
+    let run = [
+        "run",
+        "getattr",
+        "--clients",
+        "1",
+        "--repeat",
+        "40",
+        "--duration",
+        "60ms",
+        "--warmup",
+        "10ms",
+        "-q",
+        "--overwrite",
+    ];
     let mut random = 0x2545_F491_4F6C_DD1D_u64 ^ u64::from(std::process::id());
     let mut held = Vec::new();
     for _ in 0..20 {

@@ -51,7 +51,7 @@ impl Runner<'_> {
         let clients = level_specs.iter().map(|level_spec| level_spec.plan.load.clients()).max().unwrap_or(1);
         let mut places = Vec::new();
         for resolved in resolved.all() {
-            crate::compatibility::check(self.workload, &resolved.target, level_specs)?;
+            crate::compatibility::check(self.workload, &resolved.target, &connect_options, level_specs)?;
             let shown = resolved.target.to_string();
             let server: Arc<dyn Connector> = Arc::from(connect::open(&resolved.target, &connect_options, names)?);
             let set = FileSet::called(self.file_set, self.workload, base(&resolved.target), clients, names)?;

@@ -271,6 +271,11 @@ fn chosen(
     for one in resolved.all() {
         check_slots(variants, &one.target)?;
     }
+    if arguments.tap.is_some() && !resolved.is_connected() {
+        let why = "--tap: with a file:// target, the operating system sends the requests, so Plimsoll has no data to write; remove --tap, \
+            and capture the connection of the mount, e.g. with tcpdump";
+        return Err(Usage(why.to_owned()).into());
+    }
     arguments.part.options().check(&resolved)?;
     let server = ServerSpec { targets: resolved.targets(), ..spec.server };
     let target = resolved.shown.clone();

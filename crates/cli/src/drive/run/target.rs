@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use plimsoll_client::smb2::{Dialect, Wish};
-use plimsoll_client::target::{PASSWORD_VARIABLE, Target};
+use plimsoll_client::target::{Embedded, PASSWORD_VARIABLE, Target};
 use plimsoll_client::tls::{Trust, authorities};
 use plimsoll_drive::connect::{ConnectOptions, find_version};
 use plimsoll_experiment::{ResolvedTarget, RunSpec, ServerSpec};
@@ -75,13 +75,15 @@ impl TargetFlags {
     /// The target with its password, and with the highest version where it names none. Starts the server of an embedded target.
     pub(crate) fn choose(&self, timeout: Duration) -> anyhow::Result<ResolvedTarget> {
         let options = ConnectOptions { timeout, ..self.connect_options(0) };
-        let mut resolved = self.target.iter().map(|target| self.resolve(target, &options));
+        let parse = |target: &String| Target::parse(target).map_err(|error| Usage(error.to_string()));
+        let targets = self.target.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+        self.connect_options.check(&targets)?;
+        let mut resolved = targets.into_iter().map(|target| self.resolve(target, &options));
         let first = resolved.next().ok_or_else(|| Usage("--target: expected a URL".to_owned()))??;
         Ok(first.with_others(resolved.collect::<anyhow::Result<_>>()?)?)
     }
 
-    fn resolve(&self, target: &str, options: &ConnectOptions) -> anyhow::Result<ResolvedTarget> {
-        let mut target = Target::parse(target).map_err(|error| Usage(error.to_string()))?;
+    fn resolve(&self, mut target: Target, options: &ConnectOptions) -> anyhow::Result<ResolvedTarget> {
         self.auth.check(&target)?;
         let variable = std::env::var_os(PASSWORD_VARIABLE);
         target.find_password(self.password_file.as_deref(), variable).map_err(|error| Usage(error.to_string()))?;
@@ -125,6 +127,42 @@ impl TargetFlags {
 }
 
 impl WishFlags {
+    /// Whether each flag has an effect on a target, and none excludes another. A flag without effect would let the user believe in a
+    /// protection that is not there.
+    fn check(&self, targets: &[Target]) -> Result<(), Usage> {
+        let of_smb = |target: &Target| matches!(target, Target::Smb(_) | Target::Embedded(Embedded::Smb));
+        let over_tls = |target: &Target| matches!(target, Target::Nfs(target) if target.tls);
+        let path = targets.iter().all(|target| matches!(target, Target::Path(_)));
+        if !targets.iter().any(of_smb) {
+            let dialect = self.dialect.map(|dialect| format!("--dialect {}", dialect.name()));
+            let flags = [
+                (self.signing.then(|| "--signing".to_owned()), "sec=krb5i"),
+                (self.encryption.then(|| "--encryption".to_owned()), "xprtsec=tls or sec=krb5p"),
+                (dialect, "version="),
+            ];
+            if let Some((flag, nfs)) = flags.into_iter().find_map(|(flag, nfs)| flag.map(|flag| (flag, nfs))) {
+                let instead = match path {
+                    true => "for a mounted directory, the options of the mount decide this".to_owned(),
+                    false => format!("for NFS, use {nfs} in the target"),
+                };
+                return Err(Usage(format!("{flag}: only smb:// targets have this option; remove it ({instead})")));
+            }
+        }
+        let tls = [("--tls-ca", self.tls_ca.is_some()), ("--tls-insecure", self.tls_insecure)];
+        if let Some((flag, _)) = tls.iter().find(|(_, given)| *given && !targets.iter().any(over_tls)) {
+            return Err(Usage(format!(
+                "{flag}: only nfs:// targets with xprtsec=tls use certificates; add xprtsec=tls to the target, or remove {flag}"
+            )));
+        }
+        match self.dialect.filter(|dialect| self.encryption && *dialect < Dialect::V300) {
+            Some(dialect) => Err(Usage(format!(
+                "--encryption: SMB {} has no encryption, which SMB 3.0 introduced; remove --encryption or --dialect",
+                dialect.name()
+            ))),
+            None => Ok(()),
+        }
+    }
+
     fn with_seed(&self, seed: u64) -> ConnectOptions {
         let wish = |demanded| if demanded { Wish::Demanded } else { Wish::AsServerSays };
         let dialects = self.dialect.map_or(Dialect::V202..=Dialect::V311, |dialect| dialect..=dialect);
@@ -139,4 +177,56 @@ fn parse_dialect(text: &str) -> Result<Dialect, String> {
         let known: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
         format!("expected one of {}", known.join(", "))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(flags: &WishFlags, target: &str) -> Option<String> {
+        flags.check(&[Target::parse(target).unwrap()]).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_flag_without_effect_is_refused_with_what_has_it() {
+        let (none, ca) = (WishFlags::default, || Some(PathBuf::from("ca.pem")));
+        let signing = WishFlags { signing: true, ..none() };
+        let encryption = WishFlags { encryption: true, ..none() };
+        let dialect = WishFlags { dialect: Some(Dialect::V300), ..none() };
+        let trust = WishFlags { tls_ca: ca(), ..none() };
+        let insecure = WishFlags { tls_insecure: true, ..none() };
+        for (flags, target, said) in [
+            (&signing, "nfs://h/e", "use sec=krb5i"),
+            (&encryption, "nfs://h/e?xprtsec=tls", "use xprtsec=tls or sec=krb5p"),
+            (&encryption, "embedded:nfs", "--encryption"),
+            (&dialect, "nfs://h/e", "use version="),
+            (&dialect, "file:///mnt", "--dialect 3.0: only smb:// targets have this option; remove it (for a mounted"),
+            (&trust, "nfs://h/e", "--tls-ca: only nfs:// targets with xprtsec=tls"),
+            (&insecure, "smb://h/s", "--tls-insecure"),
+            (&insecure, "file:///mnt", "--tls-insecure"),
+        ] {
+            let refused = refusal(flags, target).unwrap_or_default();
+            assert!(refused.contains(said), "{target}: {refused}");
+        }
+        for (flags, target) in [
+            (&signing, "smb://h/s"),
+            (&encryption, "embedded:smb"),
+            (&dialect, "smb://h/s"),
+            (&trust, "nfs://h/e?xprtsec=tls"),
+            (&none(), "file:///mnt"),
+        ] {
+            assert_eq!(refusal(flags, target), None, "{target}");
+        }
+        // One of several targets that can use it is enough.
+        let both = ["nfs://a/e", "nfs://b/e?xprtsec=tls"].map(|target| Target::parse(target).unwrap());
+        assert!(insecure.check(&both).is_ok());
+    }
+
+    #[test]
+    fn a_dialect_without_encryption_is_refused_with_encryption() {
+        let asked = |dialect| WishFlags { dialect: Some(dialect), encryption: true, ..WishFlags::default() };
+        let refused = refusal(&asked(Dialect::V210), "smb://h/s").unwrap();
+        assert!(refused.starts_with("--encryption: SMB 2.1 has no encryption"), "{refused}");
+        assert_eq!(refusal(&asked(Dialect::V300), "smb://h/s"), None);
+    }
 }
