@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use plimsoll_client::clock::Clock;
-use plimsoll_drive::connect::{Connector, Lease, Work};
+use plimsoll_drive::connect::{Connector, Lease, LeaseError, Work};
 use plimsoll_drive::engine::{self, Plan, Watch};
 use plimsoll_model::{Names, Sink, Transaction};
 use plimsoll_workload::FileSet;
@@ -72,12 +72,15 @@ pub(super) struct Files<'a> {
 
 impl Files<'_> {
     /// Prevents other runs from using the set.
-    pub(super) fn lease(&self) -> anyhow::Result<Option<Lease>> {
+    ///
+    /// # Errors
+    /// Another run, or another target of this run, has the lease.
+    pub(super) fn lease(&self) -> Result<Option<Lease>, LeaseError> {
         // The first part has it for all.
         if !self.shared || matches!(self.maker, Maker::FirstPart(_)) {
             return Ok(None);
         }
-        Ok(Some(Lease::take(self.server, &self.set, Duration::from_nanos(self.timeout_ns))?))
+        Lease::take(self.server, &self.set, Duration::from_nanos(self.timeout_ns)).map(Some)
     }
 
     /// Checks for existing files. The first request shows whether the server accepts the logon. Waits for files that another process

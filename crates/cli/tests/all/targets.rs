@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
+use plimsoll_testkit::command::Running;
 use plimsoll_testkit::servers::{Samba, Scratch, Share};
 use serde_json::Value;
 
@@ -83,6 +84,28 @@ fn two_servers_share_fifty_accounts() {
     let gone = format!("smb://{}@127.0.0.1:9/data", Samba::USER);
     let (code, said) = plimsoll(folder, &["run", "null", "--target", &targets[0], "--target", &gone]);
     assert!(code == Some(3) && said.contains("127.0.0.1:9") && said.contains("connection refused"), "{code:?} {said}");
+}
+
+/// Two addresses of one server, as of a cluster's nodes: one file set, which is made once and removed once.
+#[test]
+fn targets_that_show_the_same_directory_share_the_files() {
+    let _alone = alone();
+    let scratch = Scratch::new("targets-same");
+    let mut serve = crate::plimsoll();
+    serve.args(["serve", "nfs", "--listen", "127.0.0.1:0"]).current_dir(scratch.path());
+    let mut server = Running::start(&mut serve).unwrap();
+    let url = server.first_line().trim().to_owned();
+    let other = url.replace("127.0.0.1", "localhost");
+    for workload in ["random-read", "metadata"] {
+        let run = ["run", workload, "--target", &url, "--target", &other, "--clients", "4", "--duration", "300ms"];
+        let load = ["--warmup", "0s", "--json", "run.json", "--remove-files", "-q"];
+        let (code, said) = plimsoll(scratch.path(), &[&run[..], &load].concat());
+        assert!(matches!(code, Some(0 | 4)), "{code:?} {said}");
+        let side = side(scratch.path(), "run.json");
+        let (stage, facts) = (&side["stages"][0], side["run"]["facts"].to_string());
+        assert_eq!((&stage["errors"], &stage["failed"]), (&0.into(), &0.into()), "{stage}");
+        assert!(facts.contains("shows the same directory as"), "{facts}");
+    }
 }
 
 #[test]

@@ -19,7 +19,7 @@ use plimsoll_workload::FileSet;
 use self::taking::Taking;
 use self::words::not_given_back;
 use super::Connector;
-use super::owner::ABANDONED_AFTER_S;
+use super::owner::{ABANDONED_AFTER_S, OwnerId};
 
 /// How long a server has to take a lease back when the user no longer waits.
 const HURRIED: Duration = Duration::from_millis(500);
@@ -31,6 +31,8 @@ const LOOKED_EVERY: Duration = Duration::from_millis(5);
 pub struct Lease {
     /// A note about how it was taken, if there is one.
     pub note: Option<String>,
+    /// Who has it; `None` where the server does not allow creating files.
+    owner: Option<OwnerId>,
     keeper: Option<Keeper>,
 }
 
@@ -60,6 +62,8 @@ pub enum LeaseError {
         owner: String,
         /// When it was renewed, s ago.
         renewed_s: u64,
+        /// The other run, which may be this one: then the set is that of another target of it.
+        by: OwnerId,
     },
     /// The server's answer was unexpected.
     #[error("cannot take the file-set lease {path}: {why}")]
@@ -93,6 +97,12 @@ impl Lease {
     /// Another run has the lease, or the server cannot be reached.
     pub fn take(server: &Arc<dyn Connector>, set: &FileSet, timeout: Duration) -> Result<Self, LeaseError> {
         Taking::new(server, set, timeout).take()
+    }
+
+    /// Whether it is this lease that prevented taking another.
+    #[must_use]
+    pub fn is_of(&self, error: &LeaseError) -> bool {
+        matches!(error, LeaseError::Held { by, .. } if Some(*by) == self.owner)
     }
 
     /// Why it is ours no longer, where that happened.

@@ -30,6 +30,7 @@ pub use lease::{Lease, LeaseError};
 pub use nfs::NfsServer;
 pub use nfs4::{Nfs4Server, SessionError};
 pub use open::{ConnectError, ConnectOptions, open};
+pub use owner::OwnerId;
 pub use path::PathServer;
 pub use several::{Several, common_facts_first};
 pub use smb::SmbServer;

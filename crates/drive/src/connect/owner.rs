@@ -12,6 +12,10 @@ const DIGITS: usize = 20;
 /// The longest host name that is kept, characters.
 const LONGEST: usize = 64;
 
+/// What no two users of file sets have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnerId(u64);
+
 /// The user of a file set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Owner {
@@ -63,6 +67,11 @@ impl Owner {
         let process = std::process::id();
         let started = started(process).unwrap_or(0);
         Self { host, process, instance: random_number(), home, started, taken_s: now_s() }
+    }
+
+    /// What no other has.
+    pub(super) fn id(&self) -> OwnerId {
+        OwnerId(self.instance)
     }
 
     /// Whether it is the very same run.

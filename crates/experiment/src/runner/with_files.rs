@@ -40,7 +40,7 @@ impl Runner<'_> {
         };
         let of = |place: usize| places.get(place).filter(|_| places.len() > 1).map(|place| place.shown.clone());
         let files: Vec<Files<'_>> = places.iter().zip(&for_files).map(files).collect();
-        let (mut found, mut leases) = (Vec::new(), Vec::new());
+        let mut found = Vec::new();
         for (place, files) in files.iter().enumerate() {
             found.push(match files.look() {
                 // A stopped preparation is not a failure, whatever its error.
@@ -48,11 +48,12 @@ impl Runner<'_> {
                 found => named(found, of(place))?,
             });
         }
-        for (place, files) in files.iter().enumerate() {
-            leases.extend(named(files.lease(), of(place))?);
-        }
-        let made = (0..).zip(files.iter().zip(found));
-        let ready = match made.into_iter().try_for_each(|(place, (files, found))| named(files.make(found), of(place))) {
+        let Leases { leases, own, notes } = leases_on(&files, places)?;
+        // Of targets that show the same directory, the first works on the files of all.
+        let files: Vec<_> = files.iter().zip(found).enumerate().filter(|(place, _)| own.contains(place)).collect();
+        let made = files.iter().try_for_each(|(place, (files, found))| named(files.make(*found), of(*place)));
+        let files = || files.iter().map(|(_, (files, _))| *files);
+        let ready = match made {
             Err(_) if monitor.stopped() => Ok(false),
             made => made.map(|()| true),
         };
@@ -61,11 +62,11 @@ impl Runner<'_> {
         // After any end: removes created files, and releases the set.
         let removed = match () {
             () if monitor.abandoned() => Ok(()),
-            () if self.remove_files => all_of(files.iter().map(Files::remove)),
+            () if self.remove_files => all_of(files().map(Files::remove)),
             // Other parts may still be working: the next run removes the files.
             () if *maker != Maker::This => Ok(()),
             () if shared && self.workload.makes_its_own() && ran.as_ref().is_ok_and(|ran| !ran.ran.is_empty()) => {
-                all_of(files.iter().map(Files::remove_leftovers))
+                all_of(files().map(Files::remove_leftovers))
                     .context("private files of this run may remain; the next run on this file set deletes them")
             }
             () => Ok(()),
@@ -78,12 +79,47 @@ impl Runner<'_> {
             Err(error) if !self.remove_files => levels.notes.push(format!("{error:#}")),
             removed => levels.besides = all_of([levels.besides, removed]),
         }
+        levels.notes.extend(notes);
         for lease in leases {
             levels.notes.extend(lease.note.clone());
             levels.notes.extend(lease.release(|| self.monitor.abandoned()).err());
         }
         Ok(levels)
     }
+}
+
+/// The leases on the file sets of several targets.
+#[derive(Default)]
+struct Leases {
+    leases: Vec<Lease>,
+    /// The targets with a set of their own: all but those that show the directory of an earlier one, such as the nodes of a cluster.
+    own: Vec<usize>,
+    /// Which targets share a set.
+    notes: Vec<String>,
+}
+
+fn leases_on(files: &[Files<'_>], places: &[Place]) -> anyhow::Result<Leases> {
+    let mut all = Leases::default();
+    // The targets of the leases.
+    let mut of = Vec::new();
+    for (at, (files, place)) in files.iter().zip(places).enumerate() {
+        let lease = match files.lease() {
+            Ok(lease) => lease,
+            Err(error) => {
+                let same = all.leases.iter().position(|lease| lease.is_of(&error)).and_then(|lease| of.get(lease));
+                let Some(first) = same.and_then(|first: &usize| places.get(*first)) else {
+                    return named(Err(error.into()), Some(place.shown.clone()).filter(|_| places.len() > 1));
+                };
+                let (first, this) = (&first.shown, &place.shown);
+                all.notes.push(format!("{this} shows the same directory as {first}: both use one file set"));
+                continue;
+            }
+        };
+        of.extend(lease.is_some().then_some(at));
+        all.leases.extend(lease);
+        all.own.push(at);
+    }
+    Ok(all)
 }
 
 /// With the name of its target, where there are several.

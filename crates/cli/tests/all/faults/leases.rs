@@ -184,6 +184,19 @@ fn a_connection_that_is_lost_at_any_moment_costs_no_lease() {
     }
 }
 
+/// Two targets of a run may show the same directory: the run then finds its own lease.
+#[test]
+fn a_lease_of_the_same_run_is_known() {
+    let behind = Behind::start();
+    let lease = behind.take(PATIENCE).unwrap();
+    let error = behind.take(PATIENCE).unwrap_err();
+    assert!(lease.is_of(&error), "{error}");
+    lease.release(|| false).unwrap();
+    let other = behind.take(PATIENCE).unwrap();
+    assert!(!other.is_of(&error), "another run, or the same one later");
+    other.release(|| false).unwrap();
+}
+
 #[test]
 fn a_disk_that_was_too_small_is_not_left_full() {
     let account = Account::random().unwrap();

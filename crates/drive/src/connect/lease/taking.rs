@@ -178,7 +178,8 @@ impl<'a> Taking<'a> {
     }
 
     fn held(&self, owner: &Owner, renewed_s: u64) -> Stop {
-        Stop::For(LeaseError::Held { root: self.root.to_owned(), owner: words_of(owner), renewed_s })
+        let (root, by) = (self.root.to_owned(), owner.id());
+        Stop::For(LeaseError::Held { root, owner: words_of(owner), renewed_s, by })
     }
 
     fn stop(&self, failure: &Failure) -> Stop {
@@ -198,14 +199,14 @@ impl<'a> Taking<'a> {
         }
         let note =
             format!("no lease on the file set {} ({failure}): use the file set in only one run at a time", self.root);
-        Lease { note: Some(note), keeper: None }
+        Lease { note: Some(note), owner: None, keeper: None }
     }
 
     fn into_lease(self) -> Lease {
         let Self { server, hand, owner, path, timeout, note, .. } = self;
         let (stop, stopped) = channel::<()>();
         let lost = Arc::new(Mutex::new(None));
-        let known = path.clone();
+        let (known, id) = (path.clone(), owner.id());
         let mut renewing = Renewing { server: Arc::clone(server), hand, owner, path, timeout, lost: Arc::clone(&lost) };
         let thread = std::thread::spawn(move || {
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(RENEWED_EVERY) {
@@ -213,6 +214,6 @@ impl<'a> Taking<'a> {
             }
             renewing.release()
         });
-        Lease { note, keeper: Some(Keeper { stop, thread, path: known, lost }) }
+        Lease { note, owner: Some(id), keeper: Some(Keeper { stop, thread, path: known, lost }) }
     }
 }
