@@ -25,6 +25,8 @@ pub(super) enum Outcome {
     Missed(Vec<String>),
     /// Nothing was missed, but the run has too few requests for a percentile.
     TooFew(Vec<String>),
+    /// Nothing was missed, but the run has no number for these.
+    Unknown(Vec<String>),
 }
 
 /// Parses an objective: a condition on a number itself.
@@ -89,22 +91,28 @@ impl Objectives {
             missed.push(format!("iterations that were never started: {}", ran.never_sent()));
         }
         missed.extend(ran.behind().map(str::to_owned));
-        missed.extend(self.given.iter().filter_map(|condition| missed_by(condition, ran, scheduled)));
+        let mut unknown = Vec::new();
+        for condition in &self.given {
+            match value(condition, ran, scheduled) {
+                Some(value) => missed.extend(missed_by(condition, value)),
+                None => unknown.push(format!("{}: the run has no number for {}", condition.text, condition.name)),
+            }
+        }
         if !missed.is_empty() {
             return Outcome::Missed(missed);
         }
-        let unknown: Vec<String> =
+        if !unknown.is_empty() {
+            return Outcome::Unknown(unknown);
+        }
+        let too_few: Vec<String> =
             self.given.iter().filter_map(|condition| too_few_of(condition, ran, scheduled)).collect();
-        if unknown.is_empty() { Outcome::Met } else { Outcome::TooFew(unknown) }
+        if too_few.is_empty() { Outcome::Met } else { Outcome::TooFew(too_few) }
     }
 }
 
-/// How a run missed a condition; `None` where it met it.
-fn missed_by(condition: &Condition, ran: &LevelResult, scheduled: bool) -> Option<String> {
+/// How a number misses a condition; `None` where it meets it.
+fn missed_by(condition: &Condition, value: f64) -> Option<String> {
     let Threshold::Value(limit) = condition.threshold else { return None };
-    let Some(value) = value(condition, ran, scheduled) else {
-        return Some(format!("{}: the run has no number for {}", condition.text, condition.name));
-    };
     let held = if condition.more { value > limit } else { value < limit };
     (!held).then(|| format!("{}: it was {}", condition.text, shown(condition.metric, value)))
 }

@@ -100,6 +100,14 @@ impl<'a> CapacitySearch<'a> {
                 self.trials.end(last, Some(true), Vec::new());
                 self.invalid_trials = 0;
             }
+            // Another load would have no number either, or only by chance.
+            Outcome::Unknown(why) => {
+                self.end(format!(
+                    "{}; --hold needs operations that the workload makes in every run: correct the condition, or use a longer --duration",
+                    why.join("; ")
+                ));
+                self.trials.end(last, None, why);
+            }
             Outcome::TooFew(why) => {
                 // Higher loads have more requests. Only a load that is to be confirmed must be judged.
                 if self.search.is_confirming() {
@@ -113,6 +121,7 @@ impl<'a> CapacitySearch<'a> {
             // The cause is not the server, or unknown.
             Outcome::Missed(why)
                 if last.generators_fault().is_some()
+                    && !last.server_failed()
                     && !self.objectives.missed_on_time(last, self.trials.scheduled()) =>
             {
                 self.invalid_trials += 1;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use plimsoll_client::operation::Cause;
 use plimsoll_drive::engine::{self, ClientTally, IterationTally, WorkerCpu};
 use plimsoll_report::collect::run::Answered;
 use plimsoll_report::collect::times_of;
@@ -196,9 +197,20 @@ pub(crate) fn failures(clients: &[ClientTally]) -> Vec<(String, u64)> {
     sums.into_iter().collect()
 }
 
+/// Whether actions or connections failed in the measured phase for a reason that is not the generator's. A generator that is late may
+/// see an answer only after the timeout; it gets no error status and closes no connection of the server.
+pub(super) fn server_failed(clients: &[ClientTally]) -> bool {
+    let servers = |cause: Cause| {
+        !matches!(cause, Cause::TimedOut | Cause::Ended | Cause::OutOfResources | Cause::RefusedBySystem)
+    };
+    clients.iter().any(|client| {
+        client.errors.iter().any(|(cause, _)| servers(*cause))
+            || client.connection_failures.iter().any(|failure| failure.measured && servers(failure.cause))
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use plimsoll_client::operation::Cause;
     use plimsoll_drive::engine::ConnectionFailure;
 
     use super::*;
@@ -270,5 +282,19 @@ mod tests {
         assert!(!attributable(&few, &[]), "they were connected");
         assert!(!attributable(&few, &[ConnectionFailure { was_up: true, ..refused }]), "they were connected and lost");
         assert!(!attributable(&[900, 10, 20, 950, 15, 870, 0], &[refused]), "the others differ as well");
+    }
+
+    #[test]
+    fn a_late_generator_closes_no_connection_of_the_server() {
+        let failed = |errors: &[(Cause, u64)], lost: Option<(Cause, bool)>| {
+            let failure =
+                |(cause, measured)| ConnectionFailure { cause, was_up: true, measured, kept: false, count: 1 };
+            let connection_failures = lost.map(failure).into_iter().collect();
+            server_failed(&[ClientTally { errors: errors.to_vec(), connection_failures, ..ClientTally::default() }])
+        };
+        assert!(failed(&[(Cause::Status, 1)], None) && failed(&[], Some((Cause::ConnectionClosed, true))));
+        assert!(failed(&[(Cause::TimedOut, 9)], Some((Cause::ConnectionRefused, true))));
+        assert!(!failed(&[(Cause::TimedOut, 9)], Some((Cause::OutOfResources, true))));
+        assert!(!failed(&[], Some((Cause::ConnectionReset, false))), "not in the measured phase");
     }
 }

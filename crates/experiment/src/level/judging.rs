@@ -10,7 +10,9 @@ use plimsoll_stats::{Intervals, Statistics};
 use plimsoll_workload::Load;
 
 use super::confidence::ConfidenceIntervals;
-use super::counts::{alike, answered_in_it, failures, fairness, keeping_up, session_requests, share, turn_kind};
+use super::counts::{
+    alike, answered_in_it, failures, fairness, keeping_up, server_failed, session_requests, share, turn_kind,
+};
 use super::disruption;
 use super::frequent_status::most_frequent;
 use super::outages;
@@ -143,7 +145,7 @@ fn judged(
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
     let late_turns = if scheduled { kinds.iter().map(|kind| kind.late + kind.unended).sum() } else { 0 };
     let (complete, span_ns) = (end == End::Planned, measured);
-    let judgement = Judgement { reasons, late_turns, on_time, busy, behind };
+    let judgement = Judgement { reasons, late_turns, on_time, busy, behind, server_failed: server_failed(&clients) };
     let recorded = MeasuredLevel { statistics, span_ns, iterations, about, threads, complete, generators_fault };
     LevelResult { recorded, intervals, part: None, judgement }
 }

@@ -40,6 +40,8 @@ pub(super) struct Judgement {
     pub(super) busy: Option<String>,
     /// The reason about a rate that was not achieved.
     pub(super) behind: Option<String>,
+    /// Failures that no lateness of the generator explains.
+    pub(super) server_failed: bool,
 }
 
 impl LevelResult {
@@ -240,6 +242,11 @@ impl LevelResult {
     /// The metrics of comparisons and conditions that the load generator's lateness moved.
     pub(crate) fn moved_metrics(&self) -> Vec<String> {
         self.recorded.moved_metrics()
+    }
+
+    /// Whether there were failures that the lateness of a load generator cannot cause, such as an error status or a closed connection.
+    pub fn server_failed(&self) -> bool {
+        self.judgement.server_failed
     }
 
     /// Its numbers if the generator had been on time, provided that lateness is the only reason against them.

@@ -141,6 +141,24 @@ fn record_parts(
     (folders, ended)
 }
 
+/// A workload that only reads has no number for writes: that is no miss of the server.
+#[test]
+fn a_condition_without_numbers_ends_the_search_without_a_verdict() {
+    let scratch = Scratch::new("search-unknown");
+    let simulated = simulated();
+    let (search, spec) = search(&simulated, None);
+    let search = SearchSpec { objectives: vec!["write.p50 < 1ms".to_owned()], ..search };
+    let to = to(&scratch.path().join("whole"), Rows::None);
+    let recording = RunRecording::begin(Some(&to), &spec, &simulated.workload).unwrap().unwrap();
+    let mut found = CapacitySearch::new(&search).unwrap();
+    let (levels, ended) = levels_of(&simulated, &recording, usize::MAX, |ran| found.next(ran));
+    ended.unwrap();
+    let capacity = found.summary(levels.len());
+    assert_eq!((levels.len(), capacity.outcome.as_str(), capacity.trials[0].met), (1, "unfinished", None));
+    assert!(capacity.why.as_ref().unwrap().contains("the run has no number for write"), "{capacity:?}");
+    assert!(!capacity.validity().valid);
+}
+
 #[test]
 fn a_search_in_parts_is_the_search_in_one_process() {
     let scratch = Scratch::new("search-parts");
