@@ -9,14 +9,13 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::sync_channel;
-use std::thread::JoinHandle;
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
 
 /// Prevents idle states of all processors that this process may use, until it is dropped.
 pub(super) struct IdleInhibitor {
     over: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<()>>,
 }
 
 impl IdleInhibitor {
@@ -33,35 +32,35 @@ impl IdleInhibitor {
                 "a control group limits the CPU time of this process, and the threads of --no-cpu-idle would use it up; run without --no-cpu-idle",
             ));
         }
-        let mut idle_inhibitor = Self { over: Arc::default(), threads: Vec::new() };
+        let idle_inhibitor = Self { over: Arc::default() };
         processors.into_iter().try_for_each(|processor| idle_inhibitor.keep(processor))?;
         Ok(idle_inhibitor)
     }
 
-    fn keep(&mut self, processor: usize) -> io::Result<()> {
+    /// Starts the thread of a processor. A thread of the idle policy on a busy processor may not run for seconds, so nothing here waits for
+    /// one: the thread says its number before it gets the policy, and the caller sets the policy.
+    fn keep(&self, processor: usize) -> io::Result<()> {
         let over = Arc::clone(&self.over);
         let (say, hear) = sync_channel(1);
+        let (allow, allowed) = sync_channel(1);
         let work = move || {
-            let ready = settle_on(processor);
-            let stays = ready.is_ok();
-            // The caller waits for this message.
-            let heard = say.send(ready).is_ok();
-            while stays && heard && !over.load(Relaxed) {
+            // Without the second message the policy could not be set: a usual thread must not spin.
+            let may = say.send(gettid()).is_ok() && allowed.recv().is_ok();
+            while may && !over.load(Relaxed) {
                 std::hint::spin_loop();
             }
         };
-        self.threads.push(std::thread::Builder::new().name(format!("awake {processor}")).spawn(work)?);
-        hear.recv().unwrap_or_else(|_| Err(io::Error::other("a thread of --no-cpu-idle ended before it was ready")))
+        // Nobody joins the thread: on a busy processor it notices late that all is over, and it holds nothing but the flag.
+        std::thread::Builder::new().name(format!("awake {processor}")).spawn(work)?;
+        let ended = |_| io::Error::other("a thread of --no-cpu-idle ended before it was ready");
+        settle_on(processor, hear.recv().map_err(ended)?)?;
+        allow.send(()).map_err(|_| io::Error::other("a thread of --no-cpu-idle ended before it was ready"))
     }
 }
 
 impl Drop for IdleInhibitor {
     fn drop(&mut self) {
         self.over.store(true, Relaxed);
-        for thread in self.threads.drain(..) {
-            // It holds nothing that a panic could have corrupted.
-            drop(thread.join());
-        }
     }
 }
 
@@ -71,18 +70,19 @@ fn processors() -> io::Result<Vec<usize>> {
     Ok((0..CpuSet::MAX_CPU).filter(|&processor| allowed.is_set(processor)).collect())
 }
 
-/// Gives the calling thread the idle policy and binds it to a processor.
-fn settle_on(processor: usize) -> io::Result<()> {
+/// Gives a thread the idle policy and binds it to a processor.
+fn settle_on(processor: usize, thread: Pid) -> io::Result<()> {
     // `sched_param` contains only this number.
     let priority: libc::c_int = 0;
     // musl's `sched_setscheduler` is a stub that always fails: this asks the kernel itself.
-    // SAFETY: the pointer is to a number that outlives the call; 0 is the calling thread.
-    if unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_IDLE, &raw const priority) } != 0 {
+    let number = thread.as_raw_nonzero().get();
+    // SAFETY: the pointer is to a number that outlives the call.
+    if unsafe { libc::syscall(libc::SYS_sched_setscheduler, number, libc::SCHED_IDLE, &raw const priority) } != 0 {
         return Err(io::Error::last_os_error());
     }
     let mut only = CpuSet::new();
     only.set(processor);
-    Ok(sched_setaffinity(None, &only)?)
+    Ok(sched_setaffinity(Some(thread), &only)?)
 }
 
 #[cfg(test)]
@@ -94,10 +94,26 @@ mod tests {
         let tasks = std::fs::read_dir("/proc/self/task").unwrap();
         // A thread that is just over has no file any more.
         let stats = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("stat")).ok());
-        let ours = stats.filter(|stat| stat.contains("(awake "));
-        let policy =
-            |stat: String| stat.rsplit_once(')').unwrap().1.split_whitespace().nth(38).unwrap().parse().unwrap();
-        ours.map(policy).collect()
+        stats.filter(|stat| stat.contains("(awake ") && !stat.contains("not)")).map(|stat| policy(&stat)).collect()
+    }
+
+    fn policy(stat: &str) -> i32 {
+        stat.rsplit_once(')').unwrap().1.split_whitespace().nth(38).unwrap().parse().unwrap()
+    }
+
+    /// On a processor that others use, a thread of the idle policy does not get to say anything: this one gets the policy while it waits.
+    #[test]
+    fn a_thread_gets_its_policy_before_it_is_allowed_to_run() {
+        let (say, hear) = sync_channel(1);
+        let (allow, allowed) = sync_channel::<()>(1);
+        let waiting = std::thread::Builder::new().name("awake not".to_owned());
+        let waiting = waiting.spawn(move || say.send(gettid()).is_ok() && allowed.recv().is_ok()).unwrap();
+        let thread = hear.recv().unwrap();
+        settle_on(processors().unwrap()[0], thread).unwrap();
+        let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap();
+        assert_eq!(policy(&stat), libc::SCHED_IDLE);
+        allow.send(()).unwrap();
+        assert!(waiting.join().unwrap());
     }
 
     #[test]
@@ -110,7 +126,7 @@ mod tests {
         let idle_inhibitor = IdleInhibitor::begin().unwrap();
         assert_eq!(policies(), vec![libc::SCHED_IDLE; processors]);
         drop(idle_inhibitor);
-        // A joined thread can still be in the kernel's list for a moment.
+        // Nobody waits for the threads, which end when they get their processor.
         let begun = std::time::Instant::now();
         while !policies().is_empty() {
             assert!(begun.elapsed() < std::time::Duration::from_secs(60), "threads stay: {:?}", policies());
