@@ -41,7 +41,7 @@ pub mod tls;
 pub use client::{Arrived, Client, Events, Framing, NewChannel};
 pub use composed::Composed;
 pub use inbox::Inbox;
-pub use nfs::{VersionError, VersionQuestion};
+pub use nfs::{VersionError, VersionQuestion, of_unreached};
 pub use operation::{Cause, Done, Failure, FileKey, Operation, OperationKind, Reply, Tag, Ticket};
 pub use outbox::Outbox;
 pub use rpc::Gss;

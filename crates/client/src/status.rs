@@ -4,9 +4,10 @@ use std::fmt;
 
 use plimsoll_model::{Protocol, errno_name};
 use plimsoll_wire::smb2::status::{
-    STATUS_DIRECTORY_NOT_EMPTY, STATUS_FILE_IS_A_DIRECTORY, STATUS_INVALID_INFO_CLASS, STATUS_NO_SUCH_FILE,
-    STATUS_NOT_A_DIRECTORY, STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED, STATUS_OBJECT_NAME_COLLISION,
-    STATUS_OBJECT_NAME_NOT_FOUND, STATUS_OBJECT_PATH_NOT_FOUND, STATUS_PATH_NOT_COVERED,
+    STATUS_ACCESS_DENIED, STATUS_DIRECTORY_NOT_EMPTY, STATUS_DISK_FULL, STATUS_FILE_IS_A_DIRECTORY,
+    STATUS_INVALID_INFO_CLASS, STATUS_MEDIA_WRITE_PROTECTED, STATUS_NO_SUCH_FILE, STATUS_NOT_A_DIRECTORY,
+    STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED, STATUS_OBJECT_NAME_COLLISION, STATUS_OBJECT_NAME_NOT_FOUND,
+    STATUS_OBJECT_PATH_NOT_FOUND, STATUS_PATH_NOT_COVERED, STATUS_QUOTA_EXCEEDED,
 };
 use plimsoll_wire::{nfs, smb2};
 
@@ -58,7 +59,47 @@ impl fmt::Display for Failure {
     }
 }
 
+/// NFS3ERR_PERM, NFS3ERR_ACCES and NFS3ERR_ROFS, which are Linux's errno, too.
+const DENIED: [u32; 3] = [1, 13, 30];
+/// NFS3ERR_NOSPC, which is Linux's errno, too; NFS3ERR_DQUOT, which is not; Linux's EDQUOT.
+const NOSPC: u32 = 28;
+const DQUOT: u32 = 69;
+const EDQUOT: u32 = 122;
+
+/// NFS3ERR_BADHANDLE (RFC 1813 2.6).
+const NFS3ERR_BADHANDLE: u32 = 10_001;
+
 impl Failure {
+    /// The user may not do this, or nobody may change anything here.
+    #[must_use]
+    pub fn is_denied(&self) -> bool {
+        match self.named() {
+            Some((Protocol::Smb2, status)) => [STATUS_ACCESS_DENIED, STATUS_MEDIA_WRITE_PROTECTED].contains(&status),
+            Some((Protocol::Nfs3 | Protocol::File, status)) => DENIED.contains(&status),
+            _ => false,
+        }
+    }
+
+    /// There is no space left, on the disk or for this user.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        matches!(
+            self.named(),
+            Some(
+                (Protocol::Smb2, STATUS_DISK_FULL | STATUS_QUOTA_EXCEEDED)
+                    | (Protocol::Nfs3, NOSPC | DQUOT)
+                    | (Protocol::File, NOSPC | EDQUOT)
+            )
+        )
+    }
+
+    /// An NFS 3 server does not know a handle, which is of another server.
+    #[must_use]
+    pub fn is_foreign_handle(&self) -> bool {
+        let version_3 = self.procedure.is_some_and(|procedure| procedure.row().protocol == Protocol::Nfs3);
+        version_3 && self.status == Some(NFS3ERR_BADHANDLE)
+    }
+
     /// The object to make exists already.
     #[must_use]
     pub fn is_there(&self) -> bool {

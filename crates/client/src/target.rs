@@ -180,7 +180,7 @@ pub struct Server {
 pub enum TargetError {
     /// None of the forms.
     #[error(
-        "unknown target format: expected smb://[user[:password]@]host[:port]/share[/path] (also \\\\host\\share), \
+        "unknown target format: expected smb://[user@]host[:port]/share[/path] (also \\\\host\\share), \
          nfs://host[:port]/export[?version=3|4.0|4.1|4.2] (also host:/export), file:///path for a mounted directory, embedded:smb or embedded:nfs[?version=3|4.1|4.2]"
     )]
     Form,

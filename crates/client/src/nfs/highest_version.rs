@@ -88,6 +88,16 @@ fn of_lost(source: &io::Error) -> &'static str {
         io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
             " when Plimsoll asked for the NFS versions of the server; give the version in the target, e.g. ?version=3"
         }
+        _ => of_unreached(source),
+    }
+}
+
+/// Advice for a server that cannot be reached.
+#[must_use]
+pub fn of_unreached(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::ConnectionRefused => "; check that the server is running and listens on this port",
+        io::ErrorKind::TimedOut => "; check the server's address, the port and the firewall",
         _ => "",
     }
 }

@@ -11,7 +11,7 @@ mod walk;
 mod wanted;
 
 pub(crate) use handles::Handles;
-pub use highest_version::{VersionError, VersionQuestion};
+pub use highest_version::{VersionError, VersionQuestion, of_unreached};
 pub(crate) use jobs::{JobId, Jobs, Release};
 pub(crate) use last_identity::LastIdentity;
 pub(crate) use transfer::Transfer;

@@ -16,6 +16,7 @@ use plimsoll_wire::nfs::v3::{Answer, Call, FileHandle, Place};
 use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError, Program, Protection, Verdict};
 
 use super::options::{PROGRAM, VERSION};
+use crate::nfs::of_unreached;
 use crate::rpc::{CallError, Limit, SequentialCalls};
 use crate::tls::Tls;
 
@@ -35,8 +36,14 @@ const PERHAPS_BELOW: [u32; 3] = [2, 13, 20];
 /// MNT3ERR_PERM, MNT3ERR_ACCES.
 const DENIED: [u32; 2] = [1, 13];
 /// What to try where a server denies.
-const FROM_BELOW: &str = "; the server may accept only source ports below 1024 (default on Linux): add ?resvport to the target (after \
+const FROM_BELOW: &str = "; or the server may accept only source ports below 1024 (default on Linux): add ?resvport to the target (after \
     other options: &resvport) and run as root";
+/// What else the answers to an unknown path mean: MNT3ERR_NOENT, and MNT3ERR_ACCES of servers that say no more (NFS-Ganesha).
+const NO_EXPORT: &str =
+    "; the path may not be an export with NFS 3 (NFS 4 may have other paths), or not for this client";
+/// What to try where the portmapper may have named the MOUNT of another server.
+const OTHER_MOUNT: &str = "; the portmapper named this MOUNT: if another server of this host registered it, give the right one with \
+    ?mountport=PORT";
 
 /// An export that was mounted.
 #[derive(Clone, Debug)]
@@ -72,7 +79,7 @@ pub struct Ports {
 #[derive(Debug, thiserror::Error)]
 pub enum MountError {
     /// The connection failed.
-    #[error("{what} at {address}: {source}")]
+    #[error("{what} at {address}: {source}{}", of_unreached(source))]
     Connection {
         /// The called service.
         what: &'static str,
@@ -98,14 +105,16 @@ pub enum MountError {
     )]
     NotRegistered(SocketAddr),
     /// The server refused.
-    #[error("cannot mount {path}: {status}{hint}")]
+    #[error("cannot mount {path}: MOUNT at {mount} answered {status}{hint}")]
     Refused {
         /// The path.
         path: String,
+        /// Where MOUNT is.
+        mount: SocketAddr,
         /// The status, by name.
         status: String,
         /// What to try, where something can be.
-        hint: &'static str,
+        hint: String,
     },
     /// The server requires other kinds of credentials.
     #[error(
@@ -190,13 +199,24 @@ pub fn mount(
                 let above = export.trim_end_matches('/').rfind('/').filter(|_| export.len() > 1);
                 let Some(end) = above.filter(|_| PERHAPS_BELOW.contains(&status)) else {
                     let status = mount_status_name(said).map_or_else(|| said.to_string(), str::to_owned);
-                    let hint = if DENIED.contains(&said) && !reserved_port { FROM_BELOW } else { "" };
-                    return Err(MountError::Refused { path: path.to_owned(), status, hint });
+                    let hint = hint(said, ports);
+                    return Err(MountError::Refused { path: path.to_owned(), mount: address, status, hint });
                 };
                 export = path.get(..end.max(1)).unwrap_or("/");
             }
         }
     }
+}
+
+/// What to try after a refusal with this status.
+fn hint(status: u32, ports: &Ports) -> String {
+    let unknown = PERHAPS_BELOW.contains(&status);
+    let hints = [
+        (unknown, NO_EXPORT),
+        (DENIED.contains(&status) && !ports.reserved, FROM_BELOW),
+        (unknown && ports.mount.is_none(), OTHER_MOUNT),
+    ];
+    hints.iter().filter(|(applies, _)| *applies).map(|(_, hint)| *hint).collect()
 }
 
 /// Tells the server that the export is not mounted any more.

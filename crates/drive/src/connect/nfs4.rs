@@ -9,7 +9,7 @@ use std::time::Duration;
 use plimsoll_client::nfs4::{Agreed, Nfs4Client, Nfs4Options, Trunk};
 use plimsoll_client::operation::{Cause, Failure};
 use plimsoll_client::tls::Tls;
-use plimsoll_client::{Client, Composed};
+use plimsoll_client::{Client, Composed, of_unreached};
 use plimsoll_model::{Guarantees, Symbol};
 
 use super::Connector;
@@ -42,7 +42,7 @@ pub struct Nfs4Server {
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The connection failed.
-    #[error("NFS at {0}: {1}")]
+    #[error("NFS at {0}: {1}{hint}", hint = of_unreached(.1))]
     Connection(SocketAddr, std::io::Error),
     /// The server does not speak this minor version.
     #[error(

@@ -78,7 +78,7 @@ pub enum ConnectError {
         source: io::Error,
     },
     /// Its directory cannot be opened.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {source}; file:// needs a directory of this machine, e.g. where the share is mounted", path.display())]
     Directory {
         /// The directory.
         path: PathBuf,

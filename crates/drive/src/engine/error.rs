@@ -9,7 +9,7 @@ pub enum EngineError {
     #[error("invalid load settings: {0}")]
     Plan(&'static str),
     /// No client could connect and log on, so nothing was measured. Contains the first failure.
-    #[error("no client could connect: {0}{hint}", hint = hint(.0.cause))]
+    #[error("no client could connect: {0}{hint}", hint = hint(.0))]
     NobodyConnected(Failure),
     /// The common start had passed before every client was connected; nothing was measured.
     #[error(
@@ -31,10 +31,16 @@ pub enum EngineError {
 }
 
 /// Advice if no client could connect.
-fn hint(cause: Cause) -> &'static str {
-    match cause {
+fn hint(failure: &Failure) -> &'static str {
+    match failure.cause {
+        Cause::Status if failure.is_foreign_handle() => {
+            "; the NFS server does not know the file handle from MOUNT: MOUNT may belong to another server of this host (the portmapper names \
+            only one); give the right port with ?mountport=PORT"
+        }
         Cause::ConnectionRefused => "; check that the server is running and listens on the port of the target",
-        Cause::TimedOut | Cause::Unreachable => "; check the server's address and the firewall",
+        Cause::TimedOut | Cause::Unreachable => {
+            "; check the server's address, the firewall, and the port of the target (a server of another protocol may send no response)"
+        }
         Cause::LogonRefused => "; check the user name and the password",
         Cause::ShareRefused => "; check the share name and the permissions of the user",
         Cause::CallRejected => {

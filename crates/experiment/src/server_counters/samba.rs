@@ -37,7 +37,12 @@ fn read(configuration: &Path) -> anyhow::Result<Counters> {
     if counters.is_empty() {
         let said = String::from_utf8_lossy(&output.stderr);
         let shown = configuration.display();
-        ensure!(output.status.success(), "smbstatus --profile --configfile {shown}: {}", said.trim());
+        // On one line: output of several lines is shown with escapes.
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        ensure!(
+            output.status.success(),
+            "--samba-conf: smbstatus --profile --configfile {shown}: {said}; give the configuration of the running smbd"
+        );
         bail!("{shown}: smbd has no counters; set `smbd profiling level = on` (or `count`) and restart smbd");
     }
     Ok(counters)

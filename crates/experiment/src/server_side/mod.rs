@@ -74,6 +74,23 @@ struct Samples {
     why: Option<String>,
 }
 
+impl ServerMetrics {
+    /// What cannot be read, and what to do.
+    fn failed(&self, source: &str) -> String {
+        match self {
+            Self::Process(_) => {
+                format!("--server-pid: cannot read the figures of {source}; give a process of this machine")
+            }
+            Self::Disks => format!("cannot read the figures of {source}"),
+            Self::Exporter { .. } => {
+                format!(
+                    "--server-metrics: cannot read {source}; check that the exporter is running and listens on this port"
+                )
+            }
+        }
+    }
+}
+
 impl ServerSideWatch {
     /// Begins to look.
     ///
@@ -90,7 +107,7 @@ impl ServerSideWatch {
                 (shown.clone(), Box::new(Exporter::new(url)))
             }
         };
-        let first = from.read().with_context(|| source.clone())?;
+        let first = from.read().with_context(|| metrics.failed(&source))?;
         let seen = Arc::new(Seen::default());
         seen.take(Ok(first));
         let theirs = Arc::clone(&seen);

@@ -157,7 +157,7 @@ impl RecordTo {
         };
         let writer = RecordingWriter::create(&self.folder, manifest, self.overwrite).map_err(|error| match error {
             FolderError::Taken { .. } | FolderError::NotEmpty { .. } => Usage(error.to_string()).into(),
-            error => anyhow::Error::new(error),
+            error => anyhow::Error::new(error).context("--record: cannot create the recording; name another folder"),
         });
         Ok(Recorder { writer: writer?, sample })
     }

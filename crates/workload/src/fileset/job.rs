@@ -31,7 +31,7 @@ pub enum FileSetError {
     #[error("{0}; reduce the numbers in [files] or, with shared = \"by-none\", the number of clients")]
     TooMany(String),
     /// The target did not do something.
-    #[error("{doing} {path}: {failure}")]
+    #[error("{doing} {path}: {failure}{}", remedy(failure))]
     Failed {
         /// The failed action.
         doing: &'static str,
@@ -54,7 +54,9 @@ pub enum FileSetError {
     },
     /// The manifest describes another file set. No run deletes this directory, not even with `--remove-files`.
     #[error(
-        "the manifest {path} does not match the name of the directory {root}: it describes another file set; delete or move this directory"
+        "the manifest {path} does not match the name of the directory {root}: it describes another file set, or the server returned other \
+        bytes than Plimsoll wrote; delete or move this directory. If the next run ends in the same way, the server does not store the \
+        data (for example an export in NFS-Ganesha's MEM): use another export"
     )]
     OtherSet {
         /// The manifest.
@@ -81,6 +83,17 @@ pub enum FileSetError {
         /// Number of all items.
         total: u64,
     },
+}
+
+/// What to do about a failure, where that is known.
+fn remedy(failure: &Failure) -> &'static str {
+    match () {
+        () if failure.is_denied() => {
+            "; the user of the target needs permission to write here: check the permissions of the share or export and of its directory"
+        }
+        () if failure.is_full() => "; free space on the server, or use smaller or fewer files (--set, --clients)",
+        () => "",
+    }
 }
 
 /// State shared by the slots: claimed items, progress, and the first error.

@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
+use plimsoll_client::target::Target;
 use plimsoll_experiment::{
     Arm, LoadOptions, RUNS, RunSpec, Runner, VariantSpec, absolute_workload, allow_open_files, repeated,
 };
 use plimsoll_model::Names;
+use plimsoll_workload::Builtin;
 
 use super::DriveFlags;
 use crate::drive::run::{AuthFlags, TargetFlags, WishFlags};
@@ -49,9 +51,19 @@ impl ArmFlags {
             let said = said.strip_prefix("error: ").unwrap_or(&said);
             Usage(format!("{letter}: {}", said.lines().next().unwrap_or_default()))
         })?;
+        side.check_target(letter)?;
         let options = text.split_whitespace().filter(|word| *word != side.target).collect::<Vec<_>>();
         side.options = options.join(" ");
         Ok(side)
+    }
+
+    /// Whether the target is one: a workload in its place is a likely mistake.
+    fn check_target(&self, letter: &str) -> Result<(), Usage> {
+        let Err(error) = Target::parse(&self.target) else { return Ok(()) };
+        Err(Usage(match Builtin::named(&self.target).is_some() {
+            true => format!("{letter}: {} is a workload; give the targets A and B before the workload", self.target),
+            false => format!("{letter}: {error}"),
+        }))
     }
 
     /// Input files of the flags.
@@ -121,5 +133,9 @@ mod tests {
         let error = ArmFlags::read("smb://u@old/data --deep 4", "B").unwrap_err();
         assert!(error.is::<Usage>() && error.to_string().starts_with("B: unexpected argument '--deep'"), "{error}");
         assert!(ArmFlags::read("", "A").is_err());
+        let error = ArmFlags::read("getattr", "B").unwrap_err().to_string();
+        assert_eq!(error, "B: getattr is a workload; give the targets A and B before the workload");
+        let error = ArmFlags::read("host", "A").unwrap_err().to_string();
+        assert!(error.starts_with("A: unknown target format: expected smb://[user@]host"), "{error}");
     }
 }
