@@ -1,7 +1,7 @@
 //! A server that runs until it is dropped.
 
 use std::fmt::Write as _;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket};
@@ -85,11 +85,17 @@ impl Embedded {
 
     /// Example command of another client, and the target for the other versions of NFS.
     pub fn example(&self) -> String {
-        let (ip, port) = (self.address.ip(), self.address.port());
+        let port = self.address.port();
+        // As in a URL: an IPv6 address is in brackets.
+        let host = match self.address.ip() {
+            IpAddr::V4(ip) => ip.to_string(),
+            IpAddr::V6(ip) => format!("[{ip}]"),
+        };
         let shown = self.shown();
         let path = shown.split('?').next().and_then(|url| url.rsplit('/').next()).unwrap_or_default();
         match self.kind {
             Kind::Smb => {
+                let ip = self.address.ip();
                 let who = if shown.contains('@') { "-U NAME" } else { "-N" };
                 format!("Example command for another client: smbclient //{ip}/{path} -p {port} {who}")
             }
@@ -97,7 +103,7 @@ impl Embedded {
                 let of_4 = self.target_of_4(1, None);
                 format!(
                     "Target for NFS 4.1 (or 4.2): {of_4}\n\
-                     Example command for another client: nfs-ls 'nfs://{ip}/{path}?nfsport={port}&mountport={port}&version=3'"
+                     Example command for another client: nfs-ls 'nfs://{host}/{path}?nfsport={port}&mountport={port}&version=3'"
                 )
             }
         }
@@ -179,6 +185,9 @@ mod tests {
         assert_eq!(open.target_of_4(1, None), format!("nfs://{address}/x?version=4.1"));
         assert_eq!(open.target_of_4(2, Some(8)), format!("nfs://{address}/x?version=4.2&slots=8"));
         assert!(open.example().contains(&open.target_of_4(1, None)));
+        let (kind, address, share) = (Kind::Nfs, SocketAddr::from(([0, 0, 0, 0, 0, 0, 0, 1], 20490)), "x".to_owned());
+        let example = Embedded { kind, address, share, account: None, runtime: None }.example();
+        assert!(example.contains("nfs-ls 'nfs://[::1]/x?nfsport=20490"), "{example}");
         assert_ne!(Account::random().unwrap().password, Account::random().unwrap().password);
     }
 
