@@ -1,4 +1,4 @@
-//! All clients of each load level: their operations, response times and differences.
+//! All clients of each load level: their actions, response times and differences.
 
 use super::generator::UNATTRIBUTABLE;
 use super::{Cell, Column, Note, Place, Row, Table, Weight, driven_places, unattributable};
@@ -23,7 +23,7 @@ fn table(place: &Place<'_>) -> Option<Table> {
         scaled: None,
         caption: format!(
             "Every client of each load level{}: iterations and mean response time (each also divided by the mean of all clients of \
-            the level), successful operations, and errors (failed operations).",
+            the level), successful actions, and errors (failed actions).",
             place.words()
         ),
         columns: vec![
@@ -31,7 +31,7 @@ fn table(place: &Place<'_>) -> Option<Table> {
             Column::of_pages("Thread of the load generator"),
             Column::new("Iterations", "Iterations"),
             Column::new("Iterations / mean", "/ mean"),
-            Column::new("Operations", "Operations"),
+            Column::new("Actions", "Actions"),
             Column::new("Errors", "Errors"),
             Column::new("Mean response time", "Mean"),
             Column::new("Response time / mean", "/ mean"),
@@ -65,7 +65,7 @@ fn cells(one: &ClientRow, mark: &'static str) -> Vec<Cell> {
 fn notes<'a>(stages: impl Iterator<Item = &'a Stage> + Clone) -> Vec<Note> {
     let mut notes = vec![Note::quiet(
         "Column \"/ mean\": the client's value in the column to its left, divided by the mean of this value over all clients of the level. \
-        Operations: successful operations. Errors: failed operations.",
+        Actions: successful actions of the workload, each with one or more requests. Errors: failed actions.",
     )];
     if stages.clone().any(unattributable) {
         notes.push(Note::of(Weight::Caution, format!("* {UNATTRIBUTABLE}")));
