@@ -50,7 +50,7 @@ mod packed;
 pub mod parts;
 mod rank;
 mod series;
-mod shared;
+mod shared_statistics;
 mod spans;
 mod sparse;
 pub mod state;
@@ -77,7 +77,7 @@ pub use intervals::{Interval, IntervalRecorder, IntervalRow, IntervalWidth, Inte
 pub use moments::Moments;
 pub use octaves::Octave;
 pub use series::{MAX_SERIES_BINS, Series, SeriesCell};
-pub use shared::{SharedStatistics, Work};
+pub use shared_statistics::{SharedStatistics, Work};
 pub use spans::{SpansReader, SpansWriter};
 pub use sparse::SparseHistogram;
 pub use statistics::{Options, Statistics};

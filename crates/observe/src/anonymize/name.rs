@@ -4,7 +4,7 @@
 //! Each letter or digit becomes another of its kind, chosen by the key and all other characters of the name: three passes, forward, back
 //! and forward, each of which moves a character by a number that depends on the characters it has passed. Every step can be undone with
 //! the key, so no two names get the same replacement. Letter case stays, because SMB compares names without case. Other ASCII characters
-//! stay as well. An IPv4 address as a name must not become the address of a stranger: it becomes what its address becomes, where that is as
+//! stay as well. An IPv4 address as a name must not become another host's address: it becomes what its address becomes, where that is as
 //! long, and otherwise letters.
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_as_a_name_names_no_stranger() {
+    fn an_address_as_a_name_names_no_other_host() {
         let mut addresses = Addresses::default();
         let mut names = HashSet::new();
         for last in 0..=255 {

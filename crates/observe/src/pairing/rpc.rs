@@ -9,6 +9,7 @@ mod asked;
 mod compound;
 mod delegations;
 mod facts;
+mod member;
 mod portmap;
 mod procedure;
 mod recent_xids;

@@ -3,5 +3,5 @@
 
 mod curve;
 mod intervals;
-mod shared;
+mod shared_statistics;
 mod statistics;

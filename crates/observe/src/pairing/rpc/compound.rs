@@ -15,13 +15,13 @@ use plimsoll_wire::nfs::Facts;
 use plimsoll_wire::nfs::v4::sequence::session_number;
 use plimsoll_wire::nfs::v4::{CompoundCall, CompoundReply, Operation};
 use plimsoll_wire::rpc;
-use serde::{Deserialize, Serialize};
 
 use super::asked::note_asked;
 use super::delegations;
+use super::member::Member;
 use super::waiting::Waiting;
 use crate::names::{Handles, Object};
-use crate::pairing::{Answer, ConnectionContext, Output, Pending};
+use crate::pairing::{Answer, ConnectionContext, Output};
 
 /// Operations of a compound that get rows, at most; real ones have a dozen.
 const MEMBERS_MAX: usize = 128;
@@ -44,40 +44,6 @@ const OP_CLONE: u32 = 71;
 
 /// Marks a member that works on a second file. No compound changes its file handle this often.
 const OTHER_FILE: u16 = u16::MAX;
-
-/// One operation.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Member {
-    code: u32,
-    position: u16,
-    procedure: Procedure,
-    object: Object,
-    /// How often the current file handle had changed: members with the same number work on the same file. [`OTHER_FILE`] of those that
-    /// work on another.
-    changes: u16,
-    payload: Option<u64>,
-    asked: Asked,
-    /// Of OPEN: whether the client asks for a delegation.
-    wish: Option<bool>,
-}
-
-impl Member {
-    /// The member as a separate request. The counted member gets the size of the whole compound.
-    pub(super) fn pending(&self, whole: &Pending, counted: bool) -> Pending {
-        Pending {
-            procedure: self.procedure,
-            long_lived: false,
-            counted,
-            bytes: whole.bytes.filter(|_| counted),
-            compound_position: Some(self.position),
-            payload: self.payload,
-            share: self.object.share,
-            path: self.object.path,
-            asked: Asked { file: self.object.file, ..self.asked },
-            ..whole.clone()
-        }
-    }
-}
 
 /// Notes the operations of a call, following the current file handle through them.
 pub(super) fn note<S: Sink>(

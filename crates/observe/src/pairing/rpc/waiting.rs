@@ -3,7 +3,8 @@
 use plimsoll_wire::rpc::{self, Call, Program, Protection};
 use serde::{Deserialize, Serialize};
 
-use super::{compound, procedure};
+use super::member::Member;
+use super::procedure;
 use crate::message::Message;
 use crate::names::Named;
 use crate::pairing::{ConnectionContext, Pending};
@@ -24,7 +25,7 @@ pub(super) struct Waiting {
     /// The name for the handle in the answer.
     pub(super) made: Named,
     /// The operations of an NFSv4 compound.
-    pub(super) members: Vec<compound::Member>,
+    pub(super) members: Vec<Member>,
     /// How many it says that it has.
     pub(super) announced: Option<u32>,
     /// The slot of its session.

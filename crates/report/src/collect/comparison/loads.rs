@@ -1,6 +1,6 @@
 //! Whether two sides had the same load. A server that was asked for more does more, and answers later: that is no difference of servers.
 
-use super::{Ignore, LevelRuns, LoadPoint};
+use super::contestant::{Ignore, LevelRuns, LoadPoint};
 use crate::findings::letter;
 
 /// The beginning of a parameter in [`LoadPoint::pace`] that is no part of the load.

@@ -4,7 +4,7 @@
 use plimsoll_model::Group;
 use plimsoll_stats::comparison::{Metric, Verdict};
 
-use super::Contestant;
+use super::contestant::Contestant;
 use crate::findings::comparison::{CANNOT_TELL, ComparedRow, Difference};
 
 /// Scopes of rows.

@@ -8,12 +8,12 @@ use plimsoll_stats::comparison::{
     CONFIDENCE, Course, Difference as Differs, Metric, Missing, Scope, Side, geometric_mean, holm, places,
 };
 
-use super::{Contestant, LevelRuns, LoadPoint, Numbers, Order, common, difference, from, moved, numbers};
+use super::contestant::{Contestant, IterationCost, LevelRuns, LoadPoint};
+use super::{Numbers, Order, common, difference, from, numbers};
 use super::{shown, shown_difference};
 use crate::findings::comparison::Estimate;
 use crate::findings::ranking::{ITERATIONS, OPERATIONS, Ranked, RankedCurve, RankedPair, RankedPoint, Ranking};
 use crate::findings::{Stage, besides_repeat, letter};
-pub use by::IterationCost;
 use by::{By, factor, uneven};
 use stability::{StabilityPoint, stability};
 
@@ -152,7 +152,7 @@ impl Point {
     /// Without the intervals of means that the load generator's lateness moved. (If it moved a throughput, the point is not used at all.)
     fn without_moved(mut self, contestants: &[Contestant], level: &[&LevelRuns]) -> Point {
         for ((one, its), mean) in contestants.iter().zip(level).zip(&mut self.mean) {
-            let is_moved = moved::metrics(one, its).iter().any(|metric| metric == Metric::Mean.label());
+            let is_moved = moved_metrics(one, its).iter().any(|metric| metric == Metric::Mean.label());
             if let Some(mean) = mean.as_mut().filter(|_| is_moved) {
                 mean.estimate.known = Err(Missing::Late);
             }
@@ -222,8 +222,19 @@ fn stable(contestants: &[Contestant], levels: &[Vec<&LevelRuns>]) -> Vec<Ranked>
     found.into_iter().map(|one| with_pairs((one.metric, one.unit), one.estimates, one.differences)).collect()
 }
 
+/// The metrics of a side that the load generator's lateness moved in at least one run of a level: a difference of these may come from the
+/// machines that made the load.
+pub(super) fn moved_metrics(of: &Contestant, level: &LevelRuns) -> Vec<String> {
+    let Some(point) = &level.point else { return Vec::new() };
+    let stages = stages(of, point);
+    let mut all: Vec<String> = stages.iter().flat_map(|stage| stage.generator.moved_metrics(stage.headline)).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
 /// The runs of a contestant at a load.
-pub(super) fn stages<'a>(of: &'a Contestant, at: &LoadPoint) -> Vec<&'a Stage> {
+fn stages<'a>(of: &'a Contestant, at: &LoadPoint) -> Vec<&'a Stage> {
     let is_there = |stage: &&Stage| {
         stage.level == at.level && stage.curve.as_deref().and_then(besides_repeat) == at.curve.as_deref()
     };

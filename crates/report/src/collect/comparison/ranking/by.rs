@@ -2,16 +2,7 @@
 
 use plimsoll_stats::comparison::Metric;
 
-/// The cost of an iteration of the workload, which is the same work in every protocol.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct IterationCost {
-    /// Requests, on average.
-    pub requests: f64,
-    /// Time from its due time to its end, s; `None` if it was not recorded.
-    pub seconds: Option<f64>,
-    /// Iterations that this is the mean of.
-    pub count: u64,
-}
+use crate::collect::comparison::contestant::IterationCost;
 
 /// The counted unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
