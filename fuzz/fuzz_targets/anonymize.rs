@@ -24,7 +24,7 @@ fn copy(frames: &[RawFrame<'_>]) -> Result<Vec<u8>, AnonymizeError> {
     for frame in numbered() {
         second.frame(&frame, &mut copy)?;
     }
-    let written = second.finish(&mut copy)?;
+    let written = second.finish(&mut copy, false)?;
     assert_eq!(written.packets, frames.len() as u64);
     Ok(copy)
 }

@@ -100,7 +100,7 @@ fn judged(
     };
     let (words, stopped, ends) = match end {
         End::Planned => (words, None, None),
-        End::Stopped => (format!("{words} (stopped early)"), interruption, None),
+        End::Stopped => (format!("{words}{}", Interruption::WORDS), interruption, None),
         End::Unknown => (format!("{words} (not finished)"), None, interruption),
     };
     reasons.extend(outages::reasons(&silence, (&silences, &outages::targets(&targets)), &clients, measured));

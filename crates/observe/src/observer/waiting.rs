@@ -13,7 +13,7 @@ use crate::stream::Connections;
 impl<S: Sink> Observer<S> {
     /// Passes each request that waits for a response at `now_ns` to `take`, as a transaction without a response. Requests that wait by
     /// design (CHANGE_NOTIFY, blocking locks) are not among them, nor are those whose response the capture may have lost or cannot
-    /// contain (UDP, connections with only one captured direction). A client without a packet for [`IDLE_NS`] does not wait any more:
+    /// contain (UDP, connections with only one captured direction). A client without a packet for `IDLE_NS` does not wait any more:
     /// clients that do keep their connection alive.
     pub fn waiting(&mut self, now_ns: i64, mut take: impl FnMut(&mut S, &Names, &Transaction)) {
         let output = &mut self.shared.output;

@@ -42,3 +42,8 @@ pub struct Interruption {
     /// Length that was planned, s; null where none was.
     pub planned_s: Option<f64>,
 }
+
+impl Interruption {
+    /// What follows the words of the load of such a level.
+    pub const WORDS: &str = " (stopped early)";
+}

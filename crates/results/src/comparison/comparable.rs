@@ -141,8 +141,11 @@ fn other_depths(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
 fn other_levels(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
     if let ([a], [b]) = (a.levels.as_slice(), b.levels.as_slice()) {
         let known = a.point.is_some() && b.point.is_some();
-        let differ = a.level != b.level && !known;
-        return differ.then(|| format!("A was measured at {}, {name} at {}: the loads differ", a.level, b.level));
+        // The same load in other words: one of the levels was stopped early.
+        let stopped = known && differing_loads(a, b, 1).is_none();
+        let what = if stopped { "the shorter one has fewer requests" } else { "the loads differ" };
+        let differ = a.level != b.level && (stopped || !known);
+        return differ.then(|| format!("A was measured at {}, {name} at {}: {what}", a.level, b.level));
     }
     let missing = |from: &Contestant, of: &Contestant| {
         let has = |level: &str| of.levels.iter().any(|its| its.level == level);

@@ -13,7 +13,7 @@ while [ "$count" -gt 0 ]; do
     shift
     count=$((count - 1))
     case $word in
-    --server-metrics | --samba-conf | --ganesha-bus | --empty-caches | --smb-keytab | --accounts | --channels)
+    --server-metrics | --samba-conf | --ganesha-bus | --empty-caches | --smb-keytab | --accounts | --channels | --tls-ca)
         # Of servers that are not here.
         shift
         count=$((count - 1))

@@ -37,7 +37,9 @@ pub(crate) fn start_with(arguments: &[&str], password: Option<&str>) -> Running 
         command.env("PLIMSOLL_PASSWORD", password);
     }
     for (flag, name) in [("--json", "report.json"), ("--tap", "tap.pcapng"), ("--transactions", "rows.csv")] {
-        if !arguments.contains(&flag) {
+        // The operating system sends the requests of a directory.
+        let has_data = flag != "--tap" || !arguments.iter().any(|argument| argument.starts_with("file://"));
+        if !arguments.contains(&flag) && has_data {
             command.arg(flag).arg(file(name));
         }
     }

@@ -149,7 +149,7 @@ fn silence_is_given_up_after_the_time_that_was_asked_for() {
         let timeout = Duration::from_millis(120);
         let ports = Ports { mount: mount_port, portmap: address.port(), reserved: false, timeout, security: None };
         let error = mount(address, "/x", &ports, None, &Caller::Nobody).unwrap_err();
-        assert!(error.to_string().ends_with("no answer within 120ms"), "{error}");
+        assert!(error.to_string().contains("no answer within 120ms; "), "{error}");
     }
     let there = Mounted {
         root: FileHandle::new(b"x").unwrap(),
@@ -159,5 +159,5 @@ fn silence_is_given_up_after_the_time_that_was_asked_for() {
         timeout: Duration::from_millis(30),
     };
     let error = unmount(&there, &Caller::Nobody).unwrap_err();
-    assert!(error.to_string().ends_with("no answer within 30ms"), "{error}");
+    assert!(error.to_string().contains("no answer within 30ms; "), "{error}");
 }

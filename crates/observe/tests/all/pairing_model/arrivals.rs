@@ -188,6 +188,8 @@ fn requests_behind_their_responses_are_paired_and_show_two_clocks() {
         let sent = converse(family, &operations, false);
         let mut traffic = Traffic::new(Link::Ethernet);
         sent.iter().for_each(|sent| traffic.tcp(&sent.segment));
+        // Its message ids do not begin at 0.
+        let (_, plain) = observe_all(&traffic);
         for (frame, sent) in traffic.frames.iter_mut().zip(&sent) {
             frame.time_ns += if sent.from == Side::Client { OFFSET_NS } else { 0 };
         }
@@ -197,7 +199,8 @@ fn requests_behind_their_responses_are_paired_and_show_two_clocks() {
         assert_eq!((found.len(), answered), (100, 100), "{family:?}");
         let (unseen, anomalies) = (coverage.unseen, &coverage.anomalies);
         assert_eq!((unseen.paired, unseen.orphans(), unseen.unanswered()), (100, 0, 0), "{family:?} {unseen:?}");
-        assert_eq!((unseen.missing.operations, anomalies.count(Anomaly::ResponseWithoutRequest)), (0, 0), "{family:?}");
+        assert_eq!(unseen.missing.operations, plain.unseen.missing.operations, "{family:?}");
+        assert_eq!(anomalies.count(Anomaly::ResponseWithoutRequest), 0, "{family:?}");
         let late = coverage.late_requests;
         assert_eq!((late.count, anomalies.count(Anomaly::NegativeTime)), (100, 100), "{family:?}");
         assert!((4_500_000..=OFFSET_NS as u64).contains(&late.most_ns), "{family:?} {late:?}");

@@ -1,7 +1,7 @@
 //! Whether two sides had the same load. A server that was asked for more does more, and answers later: that is no difference of servers.
 
 use super::contestant::{Ignore, LevelRuns, LoadPoint};
-use crate::findings::letter;
+use crate::findings::{Interruption, letter};
 
 /// The beginning of a parameter in [`LoadPoint::pace`] that is no part of the load.
 const TIMEOUT: &str = "time-out ";
@@ -18,9 +18,10 @@ pub fn time_out(point: &LoadPoint) -> Option<&str> {
 
 /// How the loads of two sides differ, each in its own words; `None` if they are the same.
 fn other_load(ours: &LoadPoint, theirs: &LoadPoint) -> Option<[String; 2]> {
-    let words = |one: &LoadPoint| match &one.curve {
-        Some(curve) => format!("{}, {curve}", one.level),
-        None => one.level.clone(),
+    let words = |one: &LoadPoint| {
+        // A level that was stopped early had the same load.
+        let level = one.level.trim_end_matches(Interruption::WORDS);
+        one.curve.as_ref().map_or_else(|| level.to_owned(), |curve| format!("{level}, {curve}"))
     };
     if words(ours) != words(theirs) {
         return Some([words(ours), words(theirs)]);
@@ -84,6 +85,8 @@ mod tests {
         assert_eq!(differ(&four, &deep).unwrap(), "at most 4 actions outstanding | at most 8 actions outstanding");
         let pausing = point("4 clients", 4.0, &["think time 20.0 ms", "time-out 30.0 s"]);
         assert_eq!(differ(&four, &pausing).unwrap(), "no think time | think time 20.0 ms");
+        let stopped = point("4 clients (stopped early)", 4.0, &["no think time", "time-out 30.0 s"]);
+        assert_eq!(differ(&four, &stopped), None);
         let varied = LoadPoint { curve: Some("block 4 KiB".to_owned()), ..four.clone() };
         assert_eq!(differ(&four, &varied).unwrap(), "4 clients | 4 clients, block 4 KiB");
     }
