@@ -70,7 +70,7 @@ const EDQUOT: u32 = 122;
 const NFS3ERR_BADHANDLE: u32 = 10_001;
 
 impl Failure {
-    /// The user may not do this, or nobody may change anything here.
+    /// Whether the user lacks the right, or the share is read-only.
     #[must_use]
     pub fn is_denied(&self) -> bool {
         match self.named() {

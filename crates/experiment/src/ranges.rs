@@ -55,7 +55,7 @@ pub(crate) fn items<'a>(text: &'a str, read: impl Fn(&str) -> Option<f64>) -> Re
     Ok(all)
 }
 
-/// The first value that an earlier one equals: two levels of one name could not be told apart.
+/// The first value that occurs a second time: two levels would have the same name.
 pub(crate) fn twice<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Option<T> {
     let mut seen = Vec::new();
     for value in values {

@@ -101,7 +101,7 @@ impl Unseen {
             + self.requests_unexplained
     }
 
-    /// The requests of so many responses, which were counted as responses without a request, came later.
+    /// `count` responses were counted as responses without a request, but their requests came later.
     pub fn found_requests(&mut self, mut count: u64) {
         let counts = [
             &mut self.responses_unexplained,

@@ -82,7 +82,7 @@ const TWO_CLOCKS: f64 = 0.01;
 /// From this share on, hardly any time is right.
 const TIMES_WRONG: f64 = 0.5;
 
-/// Whether so many responses before their requests, of so many pairs, are more than packets out of order.
+/// Whether `late` requests behind their responses, of `paired` pairs, have another cause than packets out of order.
 pub(super) fn has_two_clocks(late: u64, paired: u64) -> bool {
     late > 0 && late as f64 >= TWO_CLOCKS * paired as f64
 }

@@ -134,8 +134,8 @@ pub(super) fn no_response(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
     Some(found.look(first.procedure.row().operation.label(), "path").inferred())
 }
 
-/// Whether the server should respond at once: pipes, locks and notifications may wait for something. The requests that set up a session may
-/// wait for another server, which a server that responds to nobody does not do.
+/// Whether the server should respond at once: pipes, locks and notifications may wait for something. Requests that set up a session may
+/// wait for another server, so they count only with `or_session`: if the server responds to no client.
 pub(super) fn is_for_data(one: &Unfinished, or_session: bool) -> bool {
     const WAITING: [Operation; 3] = [Operation::Control, Operation::Lock, Operation::Notify];
     let operation = one.procedure.row().operation;
