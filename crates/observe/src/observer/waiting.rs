@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use plimsoll_model::{Names, Sink, Transaction, Unfinished};
 
-use super::{IDLE_NS, Observer};
+use super::Observer;
+use super::connections::IDLE_NS;
 use crate::connection::Connection;
 use crate::pairing::smb2::Smb2Shared;
 use crate::pairing::{ConnectionContext, Pending, UnfinishedOnes, waiting};
