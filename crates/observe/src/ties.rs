@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::packet::{Segment, SegmentBuf, Stamp};
 use crate::stream::Slot;
 
-/// Packets that wait, at most: as many as are sorted by time (`capture/window.rs`).
+/// Packets that wait, at most: as many as are sorted by time (`capture/time_order.rs`).
 const PACKETS_MAX: usize = 128;
 /// Bytes of their payload, at most.
 const BYTES_MAX: usize = 256 << 10;

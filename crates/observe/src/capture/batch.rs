@@ -9,7 +9,7 @@ use super::error::CaptureError;
 use super::located::Located;
 use super::plain::Part;
 use super::source::Source;
-use super::window::Entry;
+use super::time_order::Entry;
 use super::{Captures, Frame, LinkType, Progress};
 
 /// Packets between one that is looked at and one that memory is asked for.
@@ -133,7 +133,7 @@ impl Captures {
     /// As [`Captures::next`].
     pub fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, CaptureError> {
         self.source.map_any_pages();
-        while !self.window.has_ready() && !self.ordered.is_ready() {
+        while !self.time_order.has_ready() && !self.ordered.is_ready() {
             if !self.refill()? {
                 return Ok(false);
             }
@@ -141,7 +141,7 @@ impl Captures {
         // The reader does not move while a batch is filled, so all packets are in one window.
         batch.map = self.source.part().cloned();
         batch.progress = self.progress();
-        while let Some(Entry { located, number, .. }) = self.window.pop() {
+        while let Some(Entry { located, number, .. }) = self.time_order.pop() {
             batch.add(&located, number, &self.source);
         }
         while let Some((record, link)) = self.ordered.take(&self.parser, &self.source) {

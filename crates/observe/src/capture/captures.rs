@@ -19,7 +19,7 @@ use super::parser::{self, Parser};
 use super::source::Backing;
 use super::source::Source;
 use super::stop::StopReading;
-use super::window::{Entry, Window};
+use super::time_order::{Entry, TimeOrder};
 
 /// Progress of the reader, on disk: for a compressed file in compressed bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct Captures {
     pub(super) source: Source,
     pub(super) parser: Parser,
     /// Packets that were read and not given out.
-    pub(super) window: Window,
+    pub(super) time_order: TimeOrder,
     /// State of the search for packets in order, ahead of the reader.
     pub(super) ordered: Ordered,
     /// The error that ended the reading; it is returned after the packets that were read before it.
@@ -154,7 +154,7 @@ impl Captures {
             current: "".into(),
             source: Source::empty(),
             parser: Parser::Closed,
-            window: Window::new(),
+            time_order: TimeOrder::new(),
             ordered: Ordered::default(),
             failed: None,
             number: 0,
@@ -193,7 +193,7 @@ impl Captures {
     /// # Errors
     /// As [`Captures::next`].
     pub fn next_or_idle(&mut self) -> Result<Next<'_>, CaptureError> {
-        if !self.window.has_ready() && !self.ordered.is_ready() && !self.refill()? {
+        if !self.time_order.has_ready() && !self.ordered.is_ready() && !self.refill()? {
             if self.live != Live::Idle {
                 return Ok(Next::End);
             }
@@ -214,7 +214,7 @@ impl Captures {
     #[expect(clippy::should_implement_trait, reason = "a frame borrows from the reader, which an Iterator cannot say")]
     pub fn next(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         loop {
-            if let Some(Entry { located, number, .. }) = self.window.pop() {
+            if let Some(Entry { located, number, .. }) = self.time_order.pop() {
                 let Located { start, len, original_len, time_ns, link } = located;
                 let captured = self.source.slice(start, len);
                 return Ok(Some(Frame { number, time_ns, link, captured, original_len }));
@@ -246,7 +246,7 @@ impl Captures {
 
     /// Damage found so far.
     pub fn anomalies(&self) -> CaptureAnomalies {
-        CaptureAnomalies { reordered: self.window.reordered, ..self.anomalies }
+        CaptureAnomalies { reordered: self.time_order.reordered, ..self.anomalies }
     }
 
     /// The formats of the inputs that were opened so far; empty inputs have no entry.
@@ -267,21 +267,21 @@ impl Captures {
     #[inline(never)]
     pub(super) fn refill(&mut self) -> Result<bool, CaptureError> {
         loop {
-            self.window.begin();
+            self.time_order.begin();
             if self.look_ahead()? {
                 return Ok(true);
             }
-            let from = self.window.needed_from().unwrap_or_else(|| self.source.place());
+            let from = self.time_order.needed_from().unwrap_or_else(|| self.source.place());
             self.source.keep_from(from);
             let number = self.number;
             let all = self.fill(from);
             if self.live == Live::Idle {
                 let nothing_new = std::mem::take(&mut self.waited_in_vain) && self.number == number;
-                self.window.settle_so_far(nothing_new, self.source.place());
-                return Ok(self.window.has_ready());
+                self.time_order.settle_so_far(nothing_new, self.source.place());
+                return Ok(self.time_order.has_ready());
             }
-            self.window.settle(all, self.source.place());
-            if self.window.has_ready() {
+            self.time_order.settle(all, self.source.place());
+            if self.time_order.has_ready() {
                 return Ok(true);
             }
             if all {
@@ -301,10 +301,10 @@ impl Captures {
             self.live = Live::Busy;
         }
         // There is room for one more at least; were there none, waiting for it would never end.
-        if self.failed.is_some() || !self.window.has_room(from, self.source.place()) {
+        if self.failed.is_some() || !self.time_order.has_room(from, self.source.place()) {
             return true;
         }
-        while self.window.has_room(from, self.source.place()) {
+        while self.time_order.has_room(from, self.source.place()) {
             if self.stop.asked() && !self.pipe {
                 self.interrupt();
             }
@@ -327,7 +327,7 @@ impl Captures {
                     self.number
                 }
             };
-            self.window.push(located, number);
+            self.time_order.push(located, number);
             if !self.parser.looks_ahead() || self.source.is_crowded() {
                 return true;
             }

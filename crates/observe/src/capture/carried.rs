@@ -1,6 +1,6 @@
 //! The last packets of a capture file, for the analysis of the next one.
 //!
-//! Packets are sorted by time in a window (`window.rs`), and one of the next file may belong in front of the last ones of this file. So these
+//! Packets are sorted by time (`time_order.rs`), and one of the next file may belong in front of the last ones of this file. So these
 //! are not taken yet: they are carried over, and read again in front of the next file.
 
 use std::collections::VecDeque;
@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use super::error::Stop;
 use super::located::Located;
 use super::source::{Backing, Source};
-use super::window::{KEPT_BYTES, LOOK_AHEAD};
+use super::time_order::{KEPT_BYTES, LOOK_AHEAD};
 use super::{Frame, LinkType};
 
-/// Packets that are not taken yet: as many as stay in the window from one block to the next.
+/// Packets that are not taken yet: as many as stay in `TimeOrder` from one block to the next.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Carried {
     packets: VecDeque<Packet>,

@@ -12,12 +12,12 @@
 //! step is the estimate. (With a clock as fine as the divisor, some of these short gaps would have lasted one to nine ticks.)
 //!
 //! Steps back are counted and used by their size: a step of up to [`DISORDER_MAX_NS`] comes from packets that are out of order by more
-//! than the sort window (`window.rs`); a longer one means that the clock was set back. There is one estimate: for captures of several
+//! than the sort window (`time_order.rs`); a longer one means that the clock was set back. There is one estimate: for captures of several
 //! machines, or interfaces with different clocks, it is the finest clock's.
 
 use serde::{Deserialize, Serialize};
 
-use super::window::DISORDER_MAX_NS;
+use super::time_order::DISORDER_MAX_NS;
 
 /// Minimum number of steps other than zero for an estimate; with fewer it is an upper bound. The estimate is wrong by chance once in
 /// about 2^16 captures.

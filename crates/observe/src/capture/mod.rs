@@ -1,8 +1,9 @@
 //! Reads capture files as packets with capture times.
 //!
 //! [`Captures`] reads pcap, pcapng, snoop, NetXRay 2 and NetMon 2, plain or compressed with gzip or zstd, from files or a folder of
-//! files, in the order of their first packets, or from standard input. It returns borrowed [`Frame`]s in the order of their times, sorted within a small window (see `window.rs`).
-//! Only the read itself copies bytes (a file that can be mapped safely is not copied), and memory use does not grow with the capture.
+//! files, in the order of their first packets, or from standard input. It returns borrowed [`Frame`]s in the order of their times (see
+//! `time_order.rs`). Only the read itself copies bytes (a file that can be mapped safely is not copied), and memory use does not grow with
+//! the capture.
 //! [`ClockEstimate`] estimates the resolution of the capture's clock.
 //!
 //! Damage in a capture is counted, see [`CaptureAnomalies`]; only damage that makes a file useless from its first packet on is an error.
@@ -40,9 +41,9 @@ mod source;
 mod stop;
 #[cfg(test)]
 mod tests;
+mod time_order;
 #[cfg_attr(not(unix), path = "waiting/blocking.rs")]
 mod waiting;
-mod window;
 
 pub use anomalies::CaptureAnomalies;
 pub use batch::Batch;

@@ -1,14 +1,14 @@
 //! Packets that are already in the order of their times, as nearly all are.
 //!
-//! Where two consecutive blocks of packets are in order, sorting would change nothing (see `window.rs`): the packets of the first block
-//! are returned without a copy, and only the position up to which they are in order is stored. Everything else goes to the window: a
-//! packet out of order, an invalid record, the end of the input.
+//! Where two consecutive blocks of packets are in order, sorting would change nothing (see `time_order.rs`): the packets of the first block
+//! are returned without a copy, and only the position up to which they are in order is stored. Everything else goes to
+//! `TimeOrder`: a packet out of order, an invalid record, the end of the input.
 
 use super::ahead;
 use super::parser::Parser;
 use super::pcap::{Pcap, Record};
 use super::source::Source;
-use super::window::{KEPT_BYTES, LOOK_AHEAD};
+use super::time_order::{KEPT_BYTES, LOOK_AHEAD};
 use super::{CaptureError, Captures, LinkType};
 
 /// A run of consecutive packets in order.
@@ -26,7 +26,7 @@ impl Run {
         Self { packets: 0, bytes: 0, latest: self.latest }
     }
 
-    /// As many packets as stay in the window between two blocks.
+    /// As many packets as stay in `TimeOrder` between two blocks.
     #[inline]
     fn is_enough(&self) -> bool {
         self.packets >= LOOK_AHEAD || self.bytes as u64 > KEPT_BYTES
@@ -104,23 +104,23 @@ impl Ordered {
 }
 
 impl Captures {
-    /// Looks ahead. Whether packets may be given out: those in the window, or, if there are none, those where the reader stands.
+    /// Looks ahead. Whether packets may be given out: those in `TimeOrder`, or, if there are none, those where the reader stands.
     pub(super) fn look_ahead(&mut self) -> Result<bool, CaptureError> {
-        let none_waits = self.window.is_empty();
+        let none_waits = self.time_order.is_empty();
         if self.ordered.ready > 0 || self.ordered.behind.packets == 0 {
-            let next = Run { latest: self.window.latest(), ..Run::default() };
+            let next = Run { latest: self.time_order.latest(), ..Run::default() };
             self.ordered = Ordered { next, to: self.source.position(), ..Ordered::default() };
         }
         while self.failed.is_none() && !self.stop.asked() && self.is_next_in_order(none_waits)? {
             let Ordered { behind, next, to, .. } = self.ordered;
             self.ordered = Ordered { ready: 0, behind: next, next: next.next(), to };
             if !none_waits {
-                self.window.release();
+                self.time_order.release();
                 return Ok(true);
             }
             if behind.packets > 0 {
                 self.ordered.ready = behind.packets;
-                self.window.passed(behind.latest);
+                self.time_order.passed(behind.latest);
                 return Ok(true);
             }
         }
@@ -128,7 +128,8 @@ impl Captures {
         Ok(false)
     }
 
-    /// Whether enough packets behind those that are known are in order. If `none_waits` in the window, more of a plain file is read or mapped.
+    /// Whether enough packets behind those that are known are in order. If `none_waits` in `TimeOrder`, more of a plain file is read or
+    /// mapped.
     fn is_next_in_order(&mut self, none_waits: bool) -> Result<bool, CaptureError> {
         let Parser::Pcap(pcap) = &self.parser else { return Ok(false) };
         if self.ordered.look_on(pcap, &self.source) {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 
-use super::super::window::{DISORDER_MAX_NS, LOOK_AHEAD};
+use super::super::time_order::{DISORDER_MAX_NS, LOOK_AHEAD};
 use super::super::{Captures, Input, LinkType, capture_files};
 use super::builders::{self, Endian};
 use super::{Folder, Owned, gzip, read};

@@ -38,7 +38,7 @@ pub(super) struct Entry {
 
 /// A block of packets that are given out by time.
 #[derive(Debug)]
-pub(super) struct Window {
+pub(super) struct TimeOrder {
     /// Those from `next` on are not given out; those before `ready` may be.
     entries: Vec<Entry>,
     next: usize,
@@ -54,7 +54,7 @@ pub(super) struct Window {
     pub(super) reordered: u64,
 }
 
-impl Window {
+impl TimeOrder {
     pub(super) fn new() -> Self {
         Self {
             entries: Vec::new(),
@@ -159,7 +159,7 @@ impl Window {
     }
 
     /// Sorts the packets of a live capture so far, up to `read_to`. All of them may be returned if nothing new has come since the last
-    /// call; otherwise those that are more than [`SETTLED_NS`] older than the latest, and those beyond the limit of the window.
+    /// call; otherwise those that are more than [`SETTLED_NS`] older than the latest, and those beyond the limit of a block.
     pub(super) fn settle_so_far(&mut self, nothing_new: bool, read_to: u64) {
         self.settle(nothing_new, read_to);
         if !nothing_new && self.step_at.is_none() {
