@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use super::ahead;
+use super::byte_window::ByteWindow;
 use super::error::CaptureError;
 use super::located::Located;
 use super::plain::Part;
-use super::source::Source;
 use super::time_order::Entry;
 use super::{Captures, Frame, LinkType, Progress};
 
@@ -105,12 +105,12 @@ impl Batch {
     }
 
     #[inline]
-    fn add(&mut self, located: &Located, number: u64, source: &Source) {
+    fn add(&mut self, located: &Located, number: u64, window: &ByteWindow) {
         let &Located { start, len, original_len, time_ns, link } = located;
-        let (at, len) = match source.in_map(start, len) {
+        let (at, len) = match window.in_map(start, len) {
             Some(at) => (at as u32, len),
             None => {
-                let (at, bytes) = (self.copied.len(), source.slice(start, len));
+                let (at, bytes) = (self.copied.len(), window.slice(start, len));
                 self.copied.extend_from_slice(bytes);
                 (at as u32 | COPIED, bytes.len())
             }
@@ -132,26 +132,26 @@ impl Captures {
     /// # Errors
     /// As [`Captures::next`].
     pub fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, CaptureError> {
-        self.source.map_any_pages();
+        self.window.map_any_pages();
         while !self.time_order.has_ready() && !self.ordered.is_ready() {
             if !self.refill()? {
                 return Ok(false);
             }
         }
         // The reader does not move while a batch is filled, so all packets are in one window.
-        batch.map = self.source.part().cloned();
+        batch.map = self.window.part().cloned();
         batch.progress = self.progress();
         while let Some(Entry { located, number, .. }) = self.time_order.pop() {
-            batch.add(&located, number, &self.source);
+            batch.add(&located, number, &self.window);
         }
-        while let Some((record, link)) = self.ordered.take(&self.parser, &self.source) {
+        while let Some((record, link)) = self.ordered.take(&self.parser, &self.window) {
             self.number += 1;
-            let start = self.source.place() + record.start as u64;
+            let start = self.window.place() + record.start as u64;
             let len = record.end - record.start;
             let located =
                 Located { start, len, original_len: record.original_len, time_ns: Some(record.time_ns), link };
-            batch.add(&located, self.number, &self.source);
-            self.source.consume(record.end);
+            batch.add(&located, self.number, &self.window);
+            self.window.consume(record.end);
         }
         Ok(true)
     }

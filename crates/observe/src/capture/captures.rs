@@ -4,6 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::anomalies::CaptureAnomalies;
+#[cfg(target_os = "linux")]
+use super::byte_window::Backing;
+use super::byte_window::ByteWindow;
 use super::carried::Carried;
 use super::error::{CaptureError, Stop};
 use super::format::FileFormat;
@@ -15,9 +18,6 @@ use super::located::Located;
 use super::order;
 use super::ordered::Ordered;
 use super::parser::{self, Parser};
-#[cfg(target_os = "linux")]
-use super::source::Backing;
-use super::source::Source;
 use super::stop::StopReading;
 use super::time_order::{Entry, TimeOrder};
 
@@ -34,7 +34,7 @@ pub struct Progress {
 pub struct Captures {
     inputs: std::vec::IntoIter<Input>,
     current: Box<str>,
-    pub(super) source: Source,
+    pub(super) window: ByteWindow,
     pub(super) parser: Parser,
     /// Packets that were read and not given out.
     pub(super) time_order: TimeOrder,
@@ -121,8 +121,8 @@ impl Captures {
         let continues = number > 0;
         let mut this = Self { inputs, anomalies, bytes_total, stop, number, continues, ..Self::of_nothing() };
         match carried.open() {
-            Some((source, parser)) => {
-                this.source.replace(source);
+            Some((window, parser)) => {
+                this.window.replace(window);
                 this.parser = Parser::Carried(parser);
             }
             None => drop(this.open_next()?),
@@ -137,14 +137,14 @@ impl Captures {
     #[cfg(target_os = "linux")]
     pub fn of_interface(interface: Interface, stop: StopReading) -> Result<Self, CaptureError> {
         let current: Box<str> = interface.name().into();
-        let mut source = Source::new(Backing::Live(Box::new(interface.until(stop.clone()))), false);
+        let mut window = ByteWindow::new(Backing::Live(Box::new(interface.until(stop.clone()))), false);
         let mut this = Self { stop, current, pipe: true, ..Self::of_nothing() };
-        match Parser::open(&mut source) {
+        match Parser::open(&mut window) {
             Ok(Some(parser)) => this.parse(parser, Compression::None),
-            Ok(None) => return Err(unknown(&Input::Stdin, source.available())),
+            Ok(None) => return Err(unknown(&Input::Stdin, window.available())),
             Err(stop) => this.stop(stop)?,
         }
-        this.source.replace(source);
+        this.window.replace(window);
         Ok(this)
     }
 
@@ -152,7 +152,7 @@ impl Captures {
         Self {
             inputs: Vec::new().into_iter(),
             current: "".into(),
-            source: Source::empty(),
+            window: ByteWindow::empty(),
             parser: Parser::Closed,
             time_order: TimeOrder::new(),
             ordered: Ordered::default(),
@@ -184,7 +184,7 @@ impl Captures {
     /// Sets the input to live reading, unless it is compressed or its format is read out of order.
     fn read_as_it_comes(&mut self) {
         if self.live != Live::Off && self.parser.looks_ahead() {
-            self.source.read_as_it_comes();
+            self.window.read_as_it_comes();
         }
     }
 
@@ -198,7 +198,7 @@ impl Captures {
                 return Ok(Next::End);
             }
             let input = &self.current;
-            let more = self.source.wait().map_err(|source| CaptureError::Io { input: input.clone(), source })?;
+            let more = self.window.wait().map_err(|source| CaptureError::Io { input: input.clone(), source })?;
             self.waited_in_vain = !more;
             return Ok(Next::Idle);
         }
@@ -216,13 +216,13 @@ impl Captures {
         loop {
             if let Some(Entry { located, number, .. }) = self.time_order.pop() {
                 let Located { start, len, original_len, time_ns, link } = located;
-                let captured = self.source.slice(start, len);
+                let captured = self.window.slice(start, len);
                 return Ok(Some(Frame { number, time_ns, link, captured, original_len }));
             }
-            if let Some((record, link)) = self.ordered.take(&self.parser, &self.source) {
+            if let Some((record, link)) = self.ordered.take(&self.parser, &self.window) {
                 self.number += 1;
                 let (number, time_ns) = (self.number, Some(record.time_ns));
-                let captured = self.source.take(record.start, record.end);
+                let captured = self.window.take(record.start, record.end);
                 return Ok(Some(Frame { number, time_ns, link, captured, original_len: record.original_len }));
             }
             if !self.refill()? {
@@ -271,16 +271,16 @@ impl Captures {
             if self.look_ahead()? {
                 return Ok(true);
             }
-            let from = self.time_order.needed_from().unwrap_or_else(|| self.source.place());
-            self.source.keep_from(from);
+            let from = self.time_order.needed_from().unwrap_or_else(|| self.window.place());
+            self.window.keep_from(from);
             let number = self.number;
             let all = self.fill(from);
             if self.live == Live::Idle {
                 let nothing_new = std::mem::take(&mut self.waited_in_vain) && self.number == number;
-                self.time_order.settle_so_far(nothing_new, self.source.place());
+                self.time_order.settle_so_far(nothing_new, self.window.place());
                 return Ok(self.time_order.has_ready());
             }
-            self.time_order.settle(all, self.source.place());
+            self.time_order.settle(all, self.window.place());
             if self.time_order.has_ready() {
                 return Ok(true);
             }
@@ -289,7 +289,7 @@ impl Captures {
                     return Err(failed);
                 }
                 // All packets were returned: the memory of the window is free for the report.
-                self.source = Source::empty();
+                self.window = ByteWindow::empty();
                 return Ok(false);
             }
         }
@@ -301,15 +301,15 @@ impl Captures {
             self.live = Live::Busy;
         }
         // There is room for one more at least; were there none, waiting for it would never end.
-        if self.failed.is_some() || !self.time_order.has_room(from, self.source.place()) {
+        if self.failed.is_some() || !self.time_order.has_room(from, self.window.place()) {
             return true;
         }
-        while self.time_order.has_room(from, self.source.place()) {
+        while self.time_order.has_room(from, self.window.place()) {
             if self.stop.asked() && !self.pipe {
                 self.interrupt();
             }
             let quick = match &self.parser {
-                Parser::Pcap(pcap) => pcap.quick(&mut self.source),
+                Parser::Pcap(pcap) => pcap.quick(&mut self.window),
                 _ => None,
             };
             let located = match quick.map_or_else(|| self.search(), |located| Ok(Some(located))) {
@@ -328,7 +328,7 @@ impl Captures {
                 }
             };
             self.time_order.push(located, number);
-            if !self.parser.looks_ahead() || self.source.is_crowded() {
+            if !self.parser.looks_ahead() || self.window.is_crowded() {
                 return true;
             }
         }
@@ -339,7 +339,7 @@ impl Captures {
     #[inline(never)]
     fn search(&mut self) -> Result<Option<Located>, CaptureError> {
         loop {
-            match self.parser.next(&mut self.source, &mut self.anomalies) {
+            match self.parser.next(&mut self.window, &mut self.anomalies) {
                 Ok(Some(located)) => return Ok(Some(located)),
                 Ok(None) => {}
                 Err(Stop::Idle) => {
@@ -372,19 +372,19 @@ impl Captures {
                 self.anomalies.empty_files += 1;
                 continue;
             }
-            self.source.replace(opened.source);
+            self.window.replace(opened.window);
             self.pipe = opened.pipe;
-            match Parser::open(&mut self.source) {
+            match Parser::open(&mut self.window) {
                 Ok(Some(parser)) => {
                     self.parse(parser, opened.compression);
                     self.read_as_it_comes();
                     return Ok(true);
                 }
-                Ok(None) => return Err(unknown(&input, self.source.available())),
+                Ok(None) => return Err(unknown(&input, self.window.available())),
                 Err(stop) => self.stop(stop)?,
             }
         }
-        self.source.replace(Source::empty());
+        self.window.replace(ByteWindow::empty());
         if self.formats.is_empty() && self.anomalies.truncated_tail == 0 && !self.continues {
             return Err(CaptureError::Empty("all inputs are empty".into()));
         }

@@ -8,9 +8,9 @@ use std::io::Cursor;
 
 use serde::{Deserialize, Serialize};
 
+use super::byte_window::{Backing, ByteWindow};
 use super::error::Stop;
 use super::located::Located;
-use super::source::{Backing, Source};
 use super::time_order::{KEPT_BYTES, LOOK_AHEAD};
 use super::{Frame, LinkType};
 
@@ -68,14 +68,14 @@ impl Carried {
         self.last_number
     }
 
-    /// As a source of bytes and its parser; `None` where there are none.
-    pub(super) fn open(self) -> Option<(Source, CarriedParser)> {
+    /// As a window over bytes and its parser; `None` where there are none.
+    pub(super) fn open(self) -> Option<(ByteWindow, CarriedParser)> {
         if self.packets.is_empty() {
             return None;
         }
         let bytes: Vec<u8> = self.packets.iter().flat_map(|packet| &packet.bytes).copied().collect();
         Some((
-            Source::new(Backing::Memory(Cursor::new(bytes)), false),
+            ByteWindow::new(Backing::Memory(Cursor::new(bytes)), false),
             CarriedParser { packets: self.packets, number: 0 },
         ))
     }
@@ -91,12 +91,12 @@ pub(super) struct CarriedParser {
 
 impl CarriedParser {
     /// The next packet, None at the end.
-    pub(super) fn next(&mut self, source: &mut Source) -> Result<Option<Located>, Stop> {
+    pub(super) fn next(&mut self, window: &mut ByteWindow) -> Result<Option<Located>, Stop> {
         let Some(packet) = self.packets.pop_front() else { return Ok(None) };
         let Packet { number, time_ns, link, original_len, bytes } = packet;
-        source.rest(bytes.len())?;
-        let start = source.place();
-        source.consume(bytes.len());
+        window.rest(bytes.len())?;
+        let start = window.place();
+        window.consume(bytes.len());
         self.number = number;
         Ok(Some(Located { start, len: bytes.len(), original_len, time_ns, link }))
     }

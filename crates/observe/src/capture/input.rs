@@ -1,4 +1,4 @@
-//! Files and standard input, plain or compressed, become a [`Source`].
+//! Files and standard input, plain or compressed, become a [`ByteWindow`].
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::byte_window::{Backing, ByteWindow};
 use super::plain::Plain;
-use super::source::{Backing, Source};
 use super::stop::{Live, StopReading, Stoppable};
 use super::waiting;
 
@@ -93,7 +93,7 @@ pub(super) fn first_bytes(mut from: impl Read) -> io::Result<Vec<u8>> {
 
 /// An opened input: its window, its packing, and whether it held no byte at all.
 pub(super) struct Opened {
-    pub(super) source: Source,
+    pub(super) window: ByteWindow,
     pub(super) compression: Compression,
     pub(super) empty: bool,
     /// It is no regular file.
@@ -117,11 +117,11 @@ pub(super) fn open(input: &Input, read: &Arc<AtomicU64>, stop: &StopReading) -> 
             let first = first_bytes(&file)?;
             file.seek(SeekFrom::Start(0))?;
             let compression = compression(&first);
-            let source = match compression {
-                Compression::None => Source::new(Backing::Plain(Plain::new(file, read)), false),
-                packed => Source::new(Backing::Stream(unpack(Counted { inner: file, read }, packed)?), true),
+            let window = match compression {
+                Compression::None => ByteWindow::new(Backing::Plain(Plain::new(file, read)), false),
+                packed => ByteWindow::new(Backing::Stream(unpack(Counted { inner: file, read }, packed)?), true),
             };
-            Ok(Opened { source, compression, empty: first.is_empty(), pipe: false })
+            Ok(Opened { window, compression, empty: first.is_empty(), pipe: false })
         }
     }
 }
@@ -131,11 +131,11 @@ fn stream(mut from: impl Live + 'static) -> io::Result<Opened> {
     let first = first_bytes(&mut from)?;
     let (compression, empty) = (compression(&first), first.is_empty());
     let whole = Begun { first: Cursor::new(first), from };
-    let source = match compression {
-        Compression::None => Source::new(Backing::Live(Box::new(whole)), false),
-        packed => Source::new(Backing::Stream(unpack(whole, packed)?), true),
+    let window = match compression {
+        Compression::None => ByteWindow::new(Backing::Live(Box::new(whole)), false),
+        packed => ByteWindow::new(Backing::Stream(unpack(whole, packed)?), true),
     };
-    Ok(Opened { source, compression, empty, pipe: true })
+    Ok(Opened { window, compression, empty, pipe: true })
 }
 
 /// A stream whose first bytes were looked at.

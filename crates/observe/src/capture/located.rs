@@ -5,7 +5,7 @@ use super::link::LinkType;
 /// The position of a packet in the window, and the fields of its record.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Located {
-    /// Its first byte, see [`Source::place`](super::source::Source::place).
+    /// Its first byte, see [`ByteWindow::place`](super::byte_window::ByteWindow::place).
     pub(super) start: u64,
     pub(super) len: usize,
     pub(super) original_len: u32,

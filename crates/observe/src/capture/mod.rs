@@ -11,6 +11,7 @@
 mod ahead;
 mod anomalies;
 mod batch;
+mod byte_window;
 mod bytes;
 mod captures;
 mod carried;
@@ -37,7 +38,6 @@ mod plain;
 mod reading;
 mod resolution;
 mod snoop;
-mod source;
 mod stop;
 #[cfg(test)]
 mod tests;

@@ -6,11 +6,11 @@
 //! start of the capture is in local time, and the file does not contain the time zone: the reader assumes UTC. This changes only the
 //! dates of a report, not the response times.
 
+use super::byte_window::ByteWindow;
 use super::bytes::Order::Little;
 use super::error::Stop;
 use super::link::LinkType;
 use super::located::Located;
-use super::source::Source;
 use super::{CaptureAnomalies, MAX_PACKET_BYTES};
 
 /// The first four bytes.
@@ -40,9 +40,9 @@ pub(super) struct NetMon {
 
 impl NetMon {
     /// Reads the file header.
-    pub(super) fn open(source: &mut Source) -> Result<Self, Stop> {
-        source.rest(FILE_HEADER)?;
-        let header = source.available();
+    pub(super) fn open(window: &mut ByteWindow) -> Result<Self, Stop> {
+        window.rest(FILE_HEADER)?;
+        let header = window.available();
         let version = (header.get(5).copied().unwrap_or(0), header.get(4).copied().unwrap_or(0));
         if version.0 != 2 {
             return Err(Stop::Unsupported(format!("NetMon version {}.{} is not supported", version.0, version.1)));
@@ -55,7 +55,7 @@ impl NetMon {
             return Err(Stop::Bad { offset: 28, what });
         }
         let (version_minor, network) = (version.1, Little.u16(header, 6));
-        source.make_seekable()?;
+        window.make_seekable()?;
         let frames = table_bytes / 4;
         Ok(Self { version_minor, network, start_ns, table_offset, frames, next: 0, part: Vec::new() })
     }
@@ -68,13 +68,13 @@ impl NetMon {
     /// The next packet, None at the end of the file.
     pub(super) fn next(
         &mut self,
-        source: &mut Source,
+        window: &mut ByteWindow,
         anomalies: &mut CaptureAnomalies,
     ) -> Result<Option<Located>, Stop> {
         while self.next < self.frames {
-            let at = self.frame_offset(source)?;
+            let at = self.frame_offset(window)?;
             self.next += 1;
-            if let Some(located) = self.frame(source, at, anomalies)? {
+            if let Some(located) = self.frame(window, at, anomalies)? {
                 return Ok(Some(located));
             }
         }
@@ -82,13 +82,13 @@ impl NetMon {
     }
 
     /// Where the next frame stands, in bytes from the start of the file.
-    fn frame_offset(&mut self, source: &mut Source) -> Result<u64, Stop> {
+    fn frame_offset(&mut self, window: &mut ByteWindow) -> Result<u64, Stop> {
         let index = (self.next % TABLE_PART) as usize;
         if index == 0 {
             let count = TABLE_PART.min(self.frames - self.next) as usize;
-            source.seek(self.table_offset + 4 * u64::from(self.next))?;
-            source.rest(4 * count)?;
-            let table = source.available().get(..4 * count).unwrap_or_default();
+            window.seek(self.table_offset + 4 * u64::from(self.next))?;
+            window.rest(4 * count)?;
+            let table = window.available().get(..4 * count).unwrap_or_default();
             self.part.clear();
             self.part.extend(table.chunks_exact(4).map(|entry| Little.u32(entry, 0)));
         }
@@ -96,10 +96,15 @@ impl NetMon {
     }
 
     /// The frame at `at`, None if it is a note of NetMon's own and no packet.
-    fn frame(&self, source: &mut Source, at: u64, anomalies: &mut CaptureAnomalies) -> Result<Option<Located>, Stop> {
-        source.seek(at)?;
-        source.rest(RECORD_HEADER)?;
-        let header = source.available();
+    fn frame(
+        &self,
+        window: &mut ByteWindow,
+        at: u64,
+        anomalies: &mut CaptureAnomalies,
+    ) -> Result<Option<Located>, Stop> {
+        window.seek(at)?;
+        window.rest(RECORD_HEADER)?;
+        let header = window.available();
         let (delta, original_len, captured) = (Little.u64(header, 0), Little.u32(header, 8), Little.u32(header, 12));
         if captured > MAX_PACKET_BYTES {
             let what = format!("a frame header says {captured} captured bytes; the limit is {MAX_PACKET_BYTES}");
@@ -112,8 +117,8 @@ impl NetMon {
             2 => 6,
             _ => 15,
         };
-        source.rest(RECORD_HEADER + len + trailer_len)?;
-        let trailer = source.available().get(RECORD_HEADER + len..).unwrap_or_default();
+        window.rest(RECORD_HEADER + len + trailer_len)?;
+        let trailer = window.available().get(RECORD_HEADER + len..).unwrap_or_default();
         let network = if trailer_len == 0 { self.network } else { Little.u16(trailer, 0) };
         let time_ns = if self.version_minor >= 3 {
             let since_1970 = i128::from(Little.u64(trailer, 6)) - FILETIME_UNIX_EPOCH;
@@ -123,8 +128,8 @@ impl NetMon {
             let delta_ns = (delta.wrapping_mul(10) as i64).checked_mul(100);
             delta_ns.and_then(|delta_ns| self.start_ns.checked_add(delta_ns))
         };
-        let start = source.place() + RECORD_HEADER as u64;
-        source.consume(RECORD_HEADER + len + trailer_len);
+        let start = window.place() + RECORD_HEADER as u64;
+        window.consume(RECORD_HEADER + len + trailer_len);
         let Some(link) = link(network) else { return Ok(None) };
         anomalies.unusable_times += u64::from(time_ns.is_none());
         Ok(Some(Located { start, len, original_len, time_ns, link }))

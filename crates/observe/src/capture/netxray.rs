@@ -5,11 +5,11 @@
 //!
 //! The data may wrap: then it starts at `start`, runs to the end of the file and goes on behind the file header.
 
+use super::byte_window::ByteWindow;
 use super::bytes::Order::Little;
 use super::error::Stop;
 use super::link::LinkType;
 use super::located::Located;
-use super::source::Source;
 use super::{CaptureAnomalies, MAX_PACKET_BYTES};
 
 /// The first four bytes.
@@ -38,9 +38,9 @@ pub(super) struct NetXRay {
 
 impl NetXRay {
     /// Reads the file header and goes to the first packet.
-    pub(super) fn open(source: &mut Source) -> Result<Self, Stop> {
-        source.rest(FILE_HEADER)?;
-        let header = source.available();
+    pub(super) fn open(window: &mut ByteWindow) -> Result<Self, Stop> {
+        window.rest(FILE_HEADER)?;
+        let header = window.available();
         let version = header.get(4..12).unwrap_or_default();
         let known = [b"002.000\0", b"002.001\0", b"002.002\0", b"002.003\0"];
         if !known.iter().any(|known| known.as_slice() == version) {
@@ -75,8 +75,8 @@ impl NetXRay {
         if start < FILE_HEADER as u64 || end < FILE_HEADER as u64 {
             return Err(Stop::Bad { offset: 24, what: format!("invalid packet range: {start} to {end}") });
         }
-        source.make_seekable()?;
-        source.seek(start)?;
+        window.make_seekable()?;
+        window.seek(start)?;
         Ok(Self { start_s, start_ticks, ticks_per_second, start, end, to_wrap: start > end, first_missing: false })
     }
 
@@ -88,38 +88,38 @@ impl NetXRay {
     /// The next packet, None at the end of the file.
     pub(super) fn next(
         &mut self,
-        source: &mut Source,
+        window: &mut ByteWindow,
         anomalies: &mut CaptureAnomalies,
     ) -> Result<Option<Located>, Stop> {
-        if source.offset() == self.end && !self.to_wrap {
+        if window.offset() == self.end && !self.to_wrap {
             return if self.first_missing { Err(Stop::Truncated) } else { Ok(None) };
         }
-        if !source.record(RECORD_HEADER)? {
+        if !window.record(RECORD_HEADER)? {
             if !self.to_wrap {
                 return Err(Stop::Truncated);
             }
             // A file that ends before its first packet: the rest is read, and then called truncated.
-            self.first_missing = source.offset() == self.start;
+            self.first_missing = window.offset() == self.start;
             self.to_wrap = false;
-            source.seek(FILE_HEADER as u64)?;
-            return self.next(source, anomalies);
+            window.seek(FILE_HEADER as u64)?;
+            return self.next(window, anomalies);
         }
-        if !self.to_wrap && source.offset() > self.end {
+        if !self.to_wrap && window.offset() > self.end {
             let what = format!("a record ends after offset {}, the end of the packet data", self.end);
-            return Err(Stop::Bad { offset: source.offset(), what });
+            return Err(Stop::Bad { offset: window.offset(), what });
         }
-        let header = source.available();
+        let header = window.available();
         let time_ns = self.time(Little.u64(header, 0));
         let (original, captured) = (Little.u16(header, 8), Little.u16(header, 10));
         let trailer = if header.get(14..16) == Some(&[0xff, 0xff]) { TRAILER } else { 0 };
         let Some(len) = captured.checked_sub(trailer) else {
             let what = format!("a record has {captured} bytes, but its trailer alone has {trailer} bytes");
-            return Err(Stop::Bad { offset: source.offset(), what });
+            return Err(Stop::Bad { offset: window.offset(), what });
         };
         debug_assert!(u32::from(len) <= MAX_PACKET_BYTES);
-        source.rest(RECORD_HEADER + usize::from(captured))?;
-        let start = source.place() + RECORD_HEADER as u64;
-        source.consume(RECORD_HEADER + usize::from(captured));
+        window.rest(RECORD_HEADER + usize::from(captured))?;
+        let start = window.place() + RECORD_HEADER as u64;
+        window.consume(RECORD_HEADER + usize::from(captured));
         anomalies.unusable_times += u64::from(time_ns.is_none());
         let original_len = u32::from(original.saturating_sub(trailer));
         Ok(Some(Located { start, len: usize::from(len), original_len, time_ns, link: LinkType::Ethernet }))

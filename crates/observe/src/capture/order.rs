@@ -87,14 +87,14 @@ fn hasher() -> impl Hasher {
 /// `None` if the file has no packet with a time or cannot be read; the error is reported when it is opened.
 fn start(input: &Input) -> Option<Start> {
     // Only regular files get here, and reading their first packets does not wait, so the stop flag is not needed.
-    let mut source = input::open(input, &Arc::default(), &StopReading::default()).ok()?.source;
-    let mut parser = Parser::open(&mut source).ok()??;
+    let mut window = input::open(input, &Arc::default(), &StopReading::default()).ok()?.window;
+    let mut parser = Parser::open(&mut window).ok()??;
     let (mut ignored, mut first, mut hasher) = (CaptureAnomalies::default(), None, hasher());
     for _ in 0..COMPARED {
-        let Ok(Some(located)) = parser.next(&mut source, &mut ignored) else { break };
+        let Ok(Some(located)) = parser.next(&mut window, &mut ignored) else { break };
         first = first.or(located.time_ns);
         located.time_ns.hash(&mut hasher);
-        source.slice(located.start, located.len).hash(&mut hasher);
+        window.slice(located.start, located.len).hash(&mut hasher);
     }
     first.map(|time_ns| Start { time_ns, fingerprint: hasher.finish() })
 }

@@ -5,9 +5,9 @@
 //! `TimeOrder`: a packet out of order, an invalid record, the end of the input.
 
 use super::ahead;
+use super::byte_window::ByteWindow;
 use super::parser::Parser;
 use super::pcap::{Pcap, Record};
-use super::source::Source;
 use super::time_order::{KEPT_BYTES, LOOK_AHEAD};
 use super::{CaptureError, Captures, LinkType};
 
@@ -32,7 +32,7 @@ impl Run {
         self.packets >= LOOK_AHEAD || self.bytes as u64 > KEPT_BYTES
     }
 
-    /// Looks at the record behind it, at `at` in the source's window. False if it is not in order, or no whole and sound record.
+    /// Looks at the record behind it, at `at` in the window. False if it is not in order, or no whole and sound record.
     #[inline]
     fn look(&mut self, pcap: &Pcap, window: &[u8], is_mapped: bool, at: usize) -> bool {
         let Some(record) = window.get(at..).and_then(|rest| pcap.peek(rest)) else { return false };
@@ -66,17 +66,17 @@ impl Ordered {
     /// The next packet's record, if it may be returned. Each call also checks one record further on, so that waiting for memory and the
     /// work on packets overlap.
     #[inline]
-    pub(super) fn take(&mut self, parser: &Parser, source: &Source) -> Option<(Record, LinkType)> {
+    pub(super) fn take(&mut self, parser: &Parser, window: &ByteWindow) -> Option<(Record, LinkType)> {
         if self.ready == 0 {
             return None;
         }
         let Parser::Pcap(pcap) = parser else { return None };
-        let window = source.window();
+        let bytes = window.whole();
         if !self.next.is_enough() {
-            self.look(pcap, window, source.is_mapped());
+            self.look(pcap, bytes, window.is_mapped());
         }
         self.ready -= 1;
-        window.get(source.position()..).and_then(|rest| pcap.peek(rest)).map(|record| (record, pcap.link))
+        bytes.get(window.position()..).and_then(|rest| pcap.peek(rest)).map(|record| (record, pcap.link))
     }
 
     /// Whether there is one.
@@ -93,9 +93,9 @@ impl Ordered {
     }
 
     /// Checks records until the run is long enough. Returns false if it ends before that.
-    fn look_on(&mut self, pcap: &Pcap, source: &Source) -> bool {
+    fn look_on(&mut self, pcap: &Pcap, window: &ByteWindow) -> bool {
         while !self.next.is_enough() {
-            if !self.look(pcap, source.window(), source.is_mapped()) {
+            if !self.look(pcap, window.whole(), window.is_mapped()) {
                 return false;
             }
         }
@@ -109,7 +109,7 @@ impl Captures {
         let none_waits = self.time_order.is_empty();
         if self.ordered.ready > 0 || self.ordered.behind.packets == 0 {
             let next = Run { latest: self.time_order.latest(), ..Run::default() };
-            self.ordered = Ordered { next, to: self.source.position(), ..Ordered::default() };
+            self.ordered = Ordered { next, to: self.window.position(), ..Ordered::default() };
         }
         while self.failed.is_none() && !self.stop.asked() && self.is_next_in_order(none_waits)? {
             let Ordered { behind, next, to, .. } = self.ordered;
@@ -132,21 +132,21 @@ impl Captures {
     /// mapped.
     fn is_next_in_order(&mut self, none_waits: bool) -> Result<bool, CaptureError> {
         let Parser::Pcap(pcap) = &self.parser else { return Ok(false) };
-        if self.ordered.look_on(pcap, &self.source) {
+        if self.ordered.look_on(pcap, &self.window) {
             return Ok(true);
         }
         let is_whole = |window: &[u8]| window.get(self.ordered.to..).is_some_and(|rest| pcap.peek(rest).is_some());
-        if !none_waits || is_whole(self.source.window()) {
+        if !none_waits || is_whole(self.window.whole()) {
             return Ok(false);
         }
-        let known = self.ordered.to - self.source.position();
-        self.source.keep_from(self.source.place());
-        match self.source.go_on() {
-            Ok(true) => self.ordered.to = self.source.position() + known,
+        let known = self.ordered.to - self.window.position();
+        self.window.keep_from(self.window.place());
+        match self.window.go_on() {
+            Ok(true) => self.ordered.to = self.window.position() + known,
             Ok(false) => return Ok(false),
             Err(stop) => return self.stop(stop).map(|()| false),
         }
         let Parser::Pcap(pcap) = &self.parser else { return Ok(false) };
-        Ok(self.ordered.look_on(pcap, &self.source))
+        Ok(self.ordered.look_on(pcap, &self.window))
     }
 }

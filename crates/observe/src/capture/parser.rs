@@ -1,6 +1,7 @@
 //! The parser that reads a file, by its first bytes.
 
 use super::anomalies::CaptureAnomalies;
+use super::byte_window::ByteWindow;
 use super::carried::CarriedParser;
 use super::error::Stop;
 use super::format::Format;
@@ -10,7 +11,6 @@ use super::netxray::{self, NetXRay};
 use super::pcap::{self, Pcap};
 use super::pcapng::{self, Pcapng};
 use super::snoop::{self, Snoop};
-use super::source::Source;
 
 /// The parser of the file that is being read.
 pub(super) enum Parser {
@@ -27,16 +27,16 @@ pub(super) enum Parser {
 
 impl Parser {
     /// The parser for the data in the window; None if no known format starts like this.
-    pub(super) fn open(source: &mut Source) -> Result<Option<Self>, Stop> {
-        source.need(8)?;
-        let first = source.available();
+    pub(super) fn open(window: &mut ByteWindow) -> Result<Option<Self>, Stop> {
+        window.need(8)?;
+        let first = window.available();
         let parser = match sniff(first) {
-            Some(Known::Pcap) => Self::Pcap(Pcap::open(source)?),
-            Some(Known::Pcapng) => Self::Pcapng(Pcapng::open(source)?),
-            Some(Known::Snoop) => Self::Snoop(Snoop::open(source)?),
-            Some(Known::NetXRay) => Self::NetXRay(NetXRay::open(source)?),
-            Some(Known::NetMon) => Self::NetMon(NetMon::open(source)?),
-            None if source.is_cut() => return Err(Stop::Truncated),
+            Some(Known::Pcap) => Self::Pcap(Pcap::open(window)?),
+            Some(Known::Pcapng) => Self::Pcapng(Pcapng::open(window)?),
+            Some(Known::Snoop) => Self::Snoop(Snoop::open(window)?),
+            Some(Known::NetXRay) => Self::NetXRay(NetXRay::open(window)?),
+            Some(Known::NetMon) => Self::NetMon(NetMon::open(window)?),
+            None if window.is_cut() => return Err(Stop::Truncated),
             None => return Ok(None),
         };
         Ok(Some(parser))
@@ -45,17 +45,17 @@ impl Parser {
     /// The next packet, None at the end of the file.
     pub(super) fn next(
         &mut self,
-        source: &mut Source,
+        window: &mut ByteWindow,
         anomalies: &mut CaptureAnomalies,
     ) -> Result<Option<Located>, Stop> {
         match self {
             Self::Closed => Ok(None),
-            Self::Carried(parser) => parser.next(source),
-            Self::Pcap(parser) => parser.next(source),
-            Self::Pcapng(parser) => parser.next(source, anomalies),
-            Self::Snoop(parser) => parser.next(source, anomalies),
-            Self::NetXRay(parser) => parser.next(source, anomalies),
-            Self::NetMon(parser) => parser.next(source, anomalies),
+            Self::Carried(parser) => parser.next(window),
+            Self::Pcap(parser) => parser.next(window),
+            Self::Pcapng(parser) => parser.next(window, anomalies),
+            Self::Snoop(parser) => parser.next(window, anomalies),
+            Self::NetXRay(parser) => parser.next(window, anomalies),
+            Self::NetMon(parser) => parser.next(window, anomalies),
         }
     }
 

@@ -8,11 +8,11 @@
 
 mod variant;
 
+use super::byte_window::ByteWindow;
 use super::bytes::Order;
 use super::error::Stop;
 use super::link::LinkType;
 use super::located::Located;
-use super::source::Source;
 use super::{Format, MAX_PACKET_BYTES};
 
 /// The file header: magic, version, time zone, accuracy, snaplen, link type.
@@ -76,9 +76,9 @@ pub(super) fn recognise(first: &[u8]) -> bool {
 
 impl Pcap {
     /// Reads the file header.
-    pub(super) fn open(source: &mut Source) -> Result<Self, Stop> {
-        source.rest(FILE_HEADER)?;
-        let header = source.available();
+    pub(super) fn open(window: &mut ByteWindow) -> Result<Self, Stop> {
+        window.rest(FILE_HEADER)?;
+        let header = window.available();
         let Some((order, fraction_ns, record_header)) = magic(header) else {
             return Err(Stop::Bad { offset: 0, what: "no magic number".into() });
         };
@@ -92,9 +92,9 @@ impl Pcap {
             _ => Lengths::CapturedFirst,
         };
         let link = LinkType::from_registry(order.u32(header, 20) & LINK_TYPE_MASK);
-        source.consume(FILE_HEADER);
+        window.consume(FILE_HEADER);
         let (record_header, stopped) = if fraction_ns == 1000 && lengths == Lengths::CapturedFirst {
-            variant::record_header(source, order, record_header)
+            variant::record_header(window, order, record_header)
         } else {
             (record_header, None)
         };
@@ -126,26 +126,26 @@ impl Pcap {
 
     /// The next packet, if its record is complete and valid in the window; otherwise None: call [`Pcap::next`].
     #[inline]
-    pub(super) fn quick(&self, source: &mut Source) -> Option<Located> {
-        let Record { start, end, original_len, time_ns } = self.peek(source.available())?;
-        let place = source.place() + start as u64;
-        source.pass(end);
+    pub(super) fn quick(&self, window: &mut ByteWindow) -> Option<Located> {
+        let Record { start, end, original_len, time_ns } = self.peek(window.available())?;
+        let place = window.place() + start as u64;
+        window.pass(end);
         Some(Located { start: place, len: end - start, original_len, time_ns: Some(time_ns), link: self.link })
     }
 
     /// The next packet, None at the end of the file.
-    pub(super) fn next(&mut self, source: &mut Source) -> Result<Option<Located>, Stop> {
-        match self.record(source) {
+    pub(super) fn next(&mut self, window: &mut ByteWindow) -> Result<Option<Located>, Stop> {
+        match self.record(window) {
             end @ (Ok(None) | Err(Stop::Truncated)) => self.stopped.take().map_or(end, Err),
             other => other,
         }
     }
 
-    fn record(&self, source: &mut Source) -> Result<Option<Located>, Stop> {
-        if !source.record(self.record_header)? {
+    fn record(&self, window: &mut ByteWindow) -> Result<Option<Located>, Stop> {
+        if !window.record(self.record_header)? {
             return Ok(None);
         }
-        let header = source.available();
+        let header = window.available();
         let (first, second) = (self.order.u32(header, 8), self.order.u32(header, 12));
         let (captured, original_len) = match self.lengths {
             Lengths::CapturedFirst => (first, second),
@@ -154,13 +154,13 @@ impl Pcap {
         };
         if captured > MAX_PACKET_BYTES {
             let what = format!("a record header says {captured} captured bytes; the limit is {MAX_PACKET_BYTES}");
-            return Err(Stop::Bad { offset: source.offset(), what });
+            return Err(Stop::Bad { offset: window.offset(), what });
         }
         let time_ns = Some(self.time(self.order.u32(header, 0), self.order.u32(header, 4)));
         let len = captured as usize;
-        source.rest(self.record_header + len)?;
-        let start = source.place() + self.record_header as u64;
-        source.pass(self.record_header + len);
+        window.rest(self.record_header + len)?;
+        let start = window.place() + self.record_header as u64;
+        window.pass(self.record_header + len);
         Ok(Some(Located { start, len, original_len, time_ns, link: self.link }))
     }
 

@@ -6,12 +6,12 @@
 //! undescribed interface, or does not fit its block, counts as a bad record and is skipped: the block's length still gives the position
 //! of the next block.
 
+use super::byte_window::{ByteWindow, LONGEST_NEED};
 use super::bytes::Order;
 use super::error::Stop;
 use super::link::LinkType;
 use super::located::Located;
 use super::resolution::Resolution;
-use super::source::{LONGEST_NEED, Source};
 use super::{CaptureAnomalies, MAX_PACKET_BYTES};
 
 /// The type of a section header block, the same in both byte orders, and so the file's first bytes.
@@ -59,45 +59,45 @@ pub(super) struct Pcapng {
 
 impl Pcapng {
     /// Reads the first section header, so that a file that only begins like one is refused at once.
-    pub(super) fn open(source: &mut Source) -> Result<Self, Stop> {
+    pub(super) fn open(window: &mut ByteWindow) -> Result<Self, Stop> {
         let mut this = Self { order: Order::Little, interfaces: Vec::new() };
-        source.rest(BLOCK_OVERHEAD)?;
-        this.section(source)?;
+        window.rest(BLOCK_OVERHEAD)?;
+        this.section(window)?;
         Ok(this)
     }
 
     /// The next packet, None at the end of the file.
     pub(super) fn next(
         &mut self,
-        source: &mut Source,
+        window: &mut ByteWindow,
         anomalies: &mut CaptureAnomalies,
     ) -> Result<Option<Located>, Stop> {
-        while source.record(BLOCK_OVERHEAD)? {
-            let header = source.available();
+        while window.record(BLOCK_OVERHEAD)? {
+            let header = window.available();
             let kind = self.order.u32(header, 0);
             if kind == SECTION_HEADER {
-                self.section(source)?;
+                self.section(window)?;
                 continue;
             }
             let len = self.order.u32(header, 4);
             if !len.is_multiple_of(4) || (len as usize) < BLOCK_OVERHEAD {
                 let what = format!("a block of type {kind:#x} has the invalid length {len}");
-                return Err(Stop::Bad { offset: source.offset(), what });
+                return Err(Stop::Bad { offset: window.offset(), what });
             }
             let packet = matches!(kind, PACKET | SIMPLE_PACKET | ENHANCED_PACKET);
             let known = packet || matches!(kind, INTERFACE_DESCRIPTION | INTERFACE_STATISTICS);
             if !known || len as usize > LONGEST_NEED {
                 anomalies.bad_records += u64::from(packet);
                 anomalies.skipped_blocks += u64::from(!packet && !NO_PACKETS.contains(&kind));
-                source.skip(u64::from(len))?;
+                window.skip(u64::from(len))?;
                 continue;
             }
             let len = len as usize;
-            source.rest(len)?;
-            self.check_trailer(source, len)?;
+            window.rest(len)?;
+            self.check_trailer(window, len)?;
             if packet {
-                let located = self.packet(kind, source.available().get(..len).unwrap_or_default(), source.place());
-                source.pass(len);
+                let located = self.packet(kind, window.available().get(..len).unwrap_or_default(), window.place());
+                window.pass(len);
                 match located {
                     Some((located, untimed)) => {
                         anomalies.unusable_times += u64::from(untimed);
@@ -107,25 +107,25 @@ impl Pcapng {
                 }
                 continue;
             }
-            let block = source.available().get(..len).unwrap_or_default();
+            let block = window.available().get(..len).unwrap_or_default();
             if kind == INTERFACE_STATISTICS {
                 self.statistics(block, anomalies);
             } else if !self.interface(block) {
                 let what = format!(
                     "the interface description is too short, or the section has more than {MAX_INTERFACES} interfaces"
                 );
-                return Err(Stop::Bad { offset: source.offset(), what });
+                return Err(Stop::Bad { offset: window.offset(), what });
             }
-            source.consume(len);
+            window.consume(len);
         }
         Ok(None)
     }
 
     /// A section header: byte order, version, and a new list of interfaces.
-    fn section(&mut self, source: &mut Source) -> Result<(), Stop> {
-        let offset = source.offset();
-        source.rest(SHORTEST_SECTION as usize)?;
-        let header = source.available();
+    fn section(&mut self, window: &mut ByteWindow) -> Result<(), Stop> {
+        let offset = window.offset();
+        window.rest(SHORTEST_SECTION as usize)?;
+        let header = window.available();
         self.order = match Order::Big.u32(header, 8) {
             0x1a2b_3c4d => Order::Big,
             0x4d3c_2b1a => Order::Little,
@@ -144,19 +144,19 @@ impl Pcapng {
         if version.0 != 1 {
             return Err(Stop::Unsupported(format!("pcapng version {}.{} is not supported", version.0, version.1)));
         }
-        source.skip(u64::from(len))?;
+        window.skip(u64::from(len))?;
         self.interfaces.clear();
         Ok(())
     }
 
     /// The length after a block must repeat the length before it; otherwise the next block's position is unknown.
-    fn check_trailer(&self, source: &Source, len: usize) -> Result<(), Stop> {
-        let trailer = self.order.u32(source.available(), len - 4) as usize;
+    fn check_trailer(&self, window: &ByteWindow, len: usize) -> Result<(), Stop> {
+        let trailer = self.order.u32(window.available(), len - 4) as usize;
         if trailer == len {
             return Ok(());
         }
         let what = format!("the two length fields of a block differ: {len} before the data, {trailer} after the data");
-        Err(Stop::Bad { offset: source.offset(), what })
+        Err(Stop::Bad { offset: window.offset(), what })
     }
 
     /// An interface description. False if it is too short, or one too many.

@@ -2,11 +2,11 @@
 //!
 //! Spec: RFC 1761
 
+use super::byte_window::ByteWindow;
 use super::bytes::Order;
 use super::error::Stop;
 use super::link::LinkType;
 use super::located::Located;
-use super::source::Source;
 use super::{CaptureAnomalies, MAX_PACKET_BYTES};
 
 /// The first eight bytes.
@@ -42,31 +42,31 @@ fn link(datalink: u32) -> LinkType {
 
 impl Snoop {
     /// Reads the file header.
-    pub(super) fn open(source: &mut Source) -> Result<Self, Stop> {
-        source.rest(FILE_HEADER)?;
-        let header = source.available();
+    pub(super) fn open(window: &mut ByteWindow) -> Result<Self, Stop> {
+        window.rest(FILE_HEADER)?;
+        let header = window.available();
         let version = Order::Big.u32(header, 8);
         if version != 2 {
             return Err(Stop::Unsupported(format!("snoop version {version} is not supported")));
         }
         let link = link(Order::Big.u32(header, 12));
-        source.consume(FILE_HEADER);
+        window.consume(FILE_HEADER);
         Ok(Self { link, padding: 0, drops: 0 })
     }
 
     /// The next packet, None at the end of the file.
     pub(super) fn next(
         &mut self,
-        source: &mut Source,
+        window: &mut ByteWindow,
         anomalies: &mut CaptureAnomalies,
     ) -> Result<Option<Located>, Stop> {
         let padding = std::mem::take(&mut self.padding);
-        source.rest(padding)?;
-        source.consume(padding);
-        if !source.record(RECORD_HEADER)? {
+        window.rest(padding)?;
+        window.consume(padding);
+        if !window.record(RECORD_HEADER)? {
             return Ok(None);
         }
-        let header = source.available();
+        let header = window.available();
         let field = |at| Order::Big.u32(header, at);
         let (original_len, captured, record) = (field(0), field(4), field(8));
         let (drops, seconds, micros) = (field(12), field(16), field(20));
@@ -75,13 +75,13 @@ impl Snoop {
             Some(padding) if captured <= MAX_PACKET_BYTES && padding <= MAX_PADDING => padding as usize,
             _ => {
                 let what = format!("a record header says {captured} captured bytes in a record of {record} bytes");
-                return Err(Stop::Bad { offset: source.offset(), what });
+                return Err(Stop::Bad { offset: window.offset(), what });
             }
         };
         let len = captured as usize;
-        source.rest(RECORD_HEADER + len)?;
-        let start = source.place() + RECORD_HEADER as u64;
-        source.pass(RECORD_HEADER + len);
+        window.rest(RECORD_HEADER + len)?;
+        let start = window.place() + RECORD_HEADER as u64;
+        window.pass(RECORD_HEADER + len);
         self.padding = padding;
         anomalies.reported_drops += u64::from(drops.saturating_sub(self.drops));
         self.drops = self.drops.max(drops);

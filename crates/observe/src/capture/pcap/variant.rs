@@ -5,9 +5,9 @@
 //! lengths. A file for which that is not certain is read with the usual length.
 
 use super::super::MAX_PACKET_BYTES;
+use super::super::byte_window::{ByteWindow, LONGEST_NEED};
 use super::super::bytes::Order;
 use super::super::error::Stop;
-use super::super::source::{LONGEST_NEED, Source};
 use super::{MODIFIED_RECORD_HEADER, RECORD_HEADER};
 
 /// Red Hat Linux 6.1: interface, protocol, packet type.
@@ -36,13 +36,13 @@ enum Trial {
 }
 
 /// The length of the record headers, and the reason why reading stopped, which is reported after the records before it were returned.
-pub(super) fn record_header(source: &mut Source, order: Order, usual: usize) -> (usize, Option<Stop>) {
+pub(super) fn record_header(window: &mut ByteWindow, order: Order, usual: usize) -> (usize, Option<Stop>) {
     let others: &[usize] = match usual {
         RECORD_HEADER => &[RED_HAT_RECORD_HEADER, NOKIA_RECORD_HEADER],
         _ => &[SUSE_RECORD_HEADER],
     };
     let mut stopped = None;
-    let mut holds = |header| trial(source, order, header, &mut stopped);
+    let mut holds = |header| trial(window, order, header, &mut stopped);
     if holds(usual) != Trial::Contradicted {
         return (usual, stopped);
     }
@@ -55,13 +55,13 @@ pub(super) fn record_header(source: &mut Source, order: Order, usual: usize) -> 
 }
 
 /// Reads the first records with headers of this length.
-fn trial(source: &mut Source, order: Order, header: usize, stopped: &mut Option<Stop>) -> Trial {
+fn trial(window: &mut ByteWindow, order: Order, header: usize, stopped: &mut Option<Stop>) -> Trial {
     let (mut at, mut first_s) = (0, None);
     for whole in 0..LOOKED_AT {
-        if !has(source, at + RECORD_HEADER, stopped) {
+        if !has(window, at + RECORD_HEADER, stopped) {
             return Trial::Holds(whole);
         }
-        let field = |offset| order.u32(source.available(), at + offset);
+        let field = |offset| order.u32(window.available(), at + offset);
         let (seconds, fraction, captured, original) = (field(0), field(4), field(8), field(12));
         let near = seconds.abs_diff(*first_s.get_or_insert(seconds)) <= FAR_S;
         if !near
@@ -73,7 +73,7 @@ fn trial(source: &mut Source, order: Order, header: usize, stopped: &mut Option<
             return Trial::Contradicted;
         }
         at += header + captured as usize;
-        if !has(source, at, stopped) {
+        if !has(window, at, stopped) {
             return Trial::Holds(whole);
         }
     }
@@ -81,14 +81,14 @@ fn trial(source: &mut Source, order: Order, header: usize, stopped: &mut Option<
 }
 
 /// Whether the window has `bytes` bytes. False at the end of the file, or if `bytes` is too large for this check.
-fn has(source: &mut Source, bytes: usize, stopped: &mut Option<Stop>) -> bool {
-    if source.available().len() >= bytes {
+fn has(window: &mut ByteWindow, bytes: usize, stopped: &mut Option<Stop>) -> bool {
+    if window.available().len() >= bytes {
         return true;
     }
     if bytes > LONGEST_NEED || stopped.is_some() {
         return false;
     }
-    match source.need(bytes) {
+    match window.need(bytes) {
         Ok(there) => there,
         Err(stop) => {
             *stopped = Some(stop);

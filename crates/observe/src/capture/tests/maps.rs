@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::time::Duration;
 
-use super::super::source::{Backing, Source};
+use super::super::byte_window::{Backing, ByteWindow};
 use super::super::{Batch, Captures, Input, LinkType};
 use super::builders::{self, Endian, packets};
 use super::{Folder, Owned, gzip, read};
@@ -44,17 +44,17 @@ fn every_byte_of_a_file_is_at_its_place_in_either_direction() {
     let bytes: Vec<u8> = (0..9u32 << 20).map(|at| (at ^ (at >> 8) ^ (at >> 16)) as u8).collect();
     let Input::File(path) = folder.file("bytes", &bytes) else { panic!("a file was made") };
     let open = || super::super::plain::Plain::new(std::fs::File::open(&path).unwrap(), Default::default());
-    let mut source = Source::new(Backing::Plain(open()), false);
-    source.map_any_pages();
+    let mut window = ByteWindow::new(Backing::Plain(open()), false);
+    window.map_any_pages();
     let offsets = [0, 5, 300_000, 2 << 20, (2 << 20) + 1, 8 << 20, 100, (9 << 20) - 1_000, 1 << 20, 7_000_000];
     for offset in offsets {
-        source.seek(offset as u64).unwrap();
+        window.seek(offset as u64).unwrap();
         for _ in 0..20 {
-            let at = source.offset() as usize;
+            let at = window.offset() as usize;
             let wanted = 300_000.min(bytes.len() - at);
-            source.rest(wanted).unwrap();
-            assert!(source.available()[..wanted] == bytes[at..at + wanted], "at {at}");
-            source.pass(wanted);
+            window.rest(wanted).unwrap();
+            assert!(window.available()[..wanted] == bytes[at..at + wanted], "at {at}");
+            window.pass(wanted);
         }
     }
 }
@@ -66,20 +66,20 @@ fn what_is_kept_of_a_file_stays_from_map_to_map() {
     let Input::File(path) = folder.file("bytes", &bytes) else { panic!("a file was made") };
     for kept in [1, 60_000, 190_000, 500_000, 1 << 20, 1_500_000] {
         let file = super::super::plain::Plain::new(std::fs::File::open(&path).unwrap(), Default::default());
-        let mut source = Source::new(Backing::Plain(file), false);
-        source.map_any_pages();
-        while source.need(100_003).unwrap() {
-            let at = source.place() as usize;
-            assert!(source.available()[..100_003] == bytes[at..at + 100_003], "{kept} kept, at {at}");
+        let mut window = ByteWindow::new(Backing::Plain(file), false);
+        window.map_any_pages();
+        while window.need(100_003).unwrap() {
+            let at = window.place() as usize;
+            assert!(window.available()[..100_003] == bytes[at..at + 100_003], "{kept} kept, at {at}");
             let from = at.saturating_sub(kept);
-            source.keep_from(from as u64);
-            source.pass(100_003);
+            window.keep_from(from as u64);
+            window.pass(100_003);
             // What was read in one go lies in one piece.
             let len = (at - from).min(1_000);
-            let first = source.slice(from as u64, len);
+            let first = window.slice(from as u64, len);
             assert!(first == &bytes[from..from + len], "{kept} kept, at {at}");
         }
-        assert!(source.place() as usize + 100_003 > bytes.len(), "{kept} kept: ended at {}", source.place());
+        assert!(window.place() as usize + 100_003 > bytes.len(), "{kept} kept: ended at {}", window.place());
     }
 }
 
@@ -89,7 +89,7 @@ fn whoever_cuts_a_file_that_is_being_read_neither_waits_nor_ends_the_reader() {
     let input = folder.file("capture", &builders::pcap(Endian::Little, 0xa1b2_c3d4, 1, &packets));
     let Input::File(path) = &input else { panic!("a file was made") };
     let mut captures = Captures::open(vec![input.clone()]).unwrap();
-    captures.source.map_any_pages();
+    captures.window.map_any_pages();
     let mut next = || captures.next().unwrap().map(|frame| (frame.number, frame.captured.to_vec()));
     let mut seen: Vec<(u64, Vec<u8>)> = std::iter::from_fn(&mut next).take(1_000).collect();
     // Where leases are granted, this open returns an error instead of waiting, and the reader gets a signal; elsewhere it opens at once.
