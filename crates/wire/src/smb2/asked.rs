@@ -2,7 +2,7 @@
 //!
 //! Spec: MS-SMB2 2.2.13, 2.2.19, 2.2.21, 2.2.26, 2.2.39
 
-use super::header::Command;
+use super::command::Command;
 use super::{create, lock, read, set_info, write};
 use crate::text::Utf16Le;
 

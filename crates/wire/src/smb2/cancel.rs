@@ -2,8 +2,9 @@
 //!
 //! Spec: MS-SMB2 2.2.30
 
+use super::command::Command;
 use super::draft::{Call, Draft, TooLong};
-use super::header::{self, Command};
+use super::header;
 
 /// StructureSize of the request's body.
 pub const STRUCTURE_SIZE: u16 = 4;

@@ -2,10 +2,11 @@
 //!
 //! Spec: MS-SMB2 2.2.35, 2.2.36
 
+use super::command::Command;
 use super::draft::{Call, Draft, TooLong};
 use super::fields::view;
 use super::file_id::FileId;
-use super::header::{self, Command};
+use super::header;
 use super::reply::{Answer, Body, Malformed, Reply, Why};
 use crate::text::Utf16Le;
 

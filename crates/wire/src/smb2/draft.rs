@@ -2,7 +2,8 @@
 //!
 //! Spec: MS-SMB2 2.2.1, 3.2.4.1
 
-use super::header::{self, Command};
+use super::command::Command;
+use super::header;
 
 /// Header fields of a request besides its command. Other fields are zero; the signature is zero until signed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

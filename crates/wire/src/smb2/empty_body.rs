@@ -2,8 +2,9 @@
 //!
 //! Spec: MS-SMB2 2.2.7, 2.2.8, 2.2.11, 2.2.12, 2.2.28, 2.2.29
 
+use super::command::Command;
 use super::draft::{Call, Draft, TooLong};
-use super::header::{self, Command};
+use super::header;
 use super::reply::{Answer, Malformed, Reply};
 
 /// StructureSize of the request's body, and of the response's.

@@ -2,7 +2,8 @@
 //!
 //! Spec: MS-SMB2 2.2.2, 3.3.4.4
 
-use super::header::{self, Command, Header};
+use super::command::Command;
+use super::header::{self, Header};
 use super::reply::{Body, Malformed};
 use super::status;
 

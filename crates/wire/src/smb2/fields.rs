@@ -106,7 +106,7 @@ macro_rules! view {
             /// when too little was captured to tell.
             #[must_use]
             pub fn new(message: &'a [u8]) -> Option<Self> {
-                let command = $crate::smb2::header::Command::$command.code();
+                let command = $crate::smb2::Command::$command.code();
                 let fields = $crate::smb2::fields::Fields::$door(message, command, $size)?;
                 Some(Self { fields })
             }

@@ -4,10 +4,11 @@
 
 pub mod fsctl;
 
+use super::command::Command;
 use super::draft::{Call, Draft, TooLong, fit32};
 use super::fields::view;
 use super::file_id::FileId;
-use super::header::{self, Command};
+use super::header;
 use super::reply::{Answer, Buffer, Malformed, Reply};
 use fsctl::Control;
 

@@ -2,10 +2,11 @@
 //!
 //! Spec: MS-SMB2 2.2.26, 2.2.27
 
+use super::command::Command;
 use super::draft::{Call, Draft, TooLong, fit16};
 use super::fields::view;
 use super::file_id::FileId;
-use super::header::{self, Command};
+use super::header;
 use super::reply::{Answer, Malformed, Reply};
 
 /// StructureSize of the request's body.

@@ -2,8 +2,9 @@
 //!
 //! Spec: MS-SMB2 2.2.1 to 2.2.42
 
+use super::command::Command;
 use super::compound::{Member, Members};
-use super::header::{self, Command};
+use super::header;
 use super::{create, error, lock, query_directory, read, session_setup, set_info, transform, tree_connect, write};
 use crate::marks::{Mark, Marks};
 use crate::{ntlmssp, pipe};

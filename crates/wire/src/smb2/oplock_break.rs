@@ -3,10 +3,11 @@
 //!
 //! Spec: MS-SMB2 2.2.23, 2.2.24, 2.2.25, 3.2.5.19
 
+use super::command::Command;
 use super::create::Lease;
 use super::draft::{Call, Draft, TooLong};
 use super::file_id::FileId;
-use super::header::{self, Command};
+use super::header;
 use super::reply::{Answer, Body, Malformed, Reply, Why};
 
 /// StructureSize of the oplock form, in all three roles.

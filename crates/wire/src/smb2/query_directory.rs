@@ -6,10 +6,11 @@ mod entries;
 
 pub use entries::{Class, Entries, Entry};
 
+use super::command::Command;
 use super::draft::{Call, Draft, TooLong};
 use super::fields::view;
 use super::file_id::FileId;
-use super::header::{self, Command};
+use super::header;
 use super::reply::{Answer, Buffer, Malformed, Reply};
 use crate::text::Utf16Le;
 

@@ -2,11 +2,12 @@
 //!
 //! Spec: MS-SMB2 2.2.1, 2.2.2, 3.2.5.1
 
+use super::command::Command;
 use super::compound::Members;
 use super::error::{self, Refusal};
 use super::fields::to_len;
 use super::file_id::FileId;
-use super::header::{self, Command, Header};
+use super::header::{self, Header};
 use super::status::{STATUS_PENDING, Severity};
 
 /// An answer that violates the specification.

@@ -2,9 +2,10 @@
 //!
 //! Spec: MS-SMB2 2.2.5, 2.2.6
 
+use super::command::Command;
 use super::draft::{Call, Draft, TooLong};
 use super::fields::view;
-use super::header::{self, Command};
+use super::header;
 use super::reply::{Answer, Malformed, Reply};
 
 /// StructureSize of the request's body.

@@ -2,10 +2,11 @@
 //!
 //! Spec: MS-SMB2 2.2.39, 2.2.40
 
+use super::command::Command;
 use super::draft::{Call, Draft, TooLong, fit32};
 use super::fields::{to_len, view};
 use super::file_id::FileId;
-use super::header::{self, Command};
+use super::header;
 use super::information::{CLASS_BASIC, FileBasic};
 pub use super::query_info::InfoType;
 use super::reply::{Answer, Malformed, Reply};

@@ -2,10 +2,11 @@
 //!
 //! Spec: MS-SMB2 2.2.21, 2.2.22
 
+use super::command::Command;
 use super::draft::{Call, Draft, TooLong, set};
 use super::fields::view;
 use super::file_id::FileId;
-use super::header::{self, Command};
+use super::header;
 use super::reply::{Answer, Malformed, Reply};
 
 /// StructureSize of the request's body.

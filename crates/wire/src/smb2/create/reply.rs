@@ -8,7 +8,7 @@ use super::{
 };
 use crate::smb2::FileId;
 use crate::smb2::attributes::{Attributes, Times};
-use crate::smb2::header::Command;
+use crate::smb2::command::Command;
 use crate::smb2::reply::{Answer, Body, Malformed, Reply, Why};
 
 /// The opened file.

@@ -9,8 +9,8 @@ use super::{
     SHARE_READ, SHARE_WRITE, context,
 };
 use crate::smb2::FileId;
+use crate::smb2::command::Command;
 use crate::smb2::draft::{Call, Draft, TooLong, fit16, fit32};
-use crate::smb2::header::Command;
 
 /// The call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::{
     RESPONSE_CAPABILITIES, RESPONSE_END, RESPONSE_SECURITY_MODE, RESPONSE_SIZE, SERVER_GUID, START_TIME, SYSTEM_TIME,
     dialect_name,
 };
-use crate::smb2::header::Command;
+use crate::smb2::command::Command;
 use crate::smb2::reply::{Answer, Body, Malformed, Reply, Why};
 
 /// The server's choices.

@@ -7,8 +7,8 @@ use super::{
     CLIENT_GUID, DIALECT_311, DIALECT_COUNT, DIALECTS, REQUEST_CAPABILITIES, REQUEST_CONTEXTS, REQUEST_SECURITY_MODE,
     REQUEST_SIZE,
 };
+use crate::smb2::command::Command;
 use crate::smb2::draft::{Call, Draft, TooLong, fit16, fit32};
-use crate::smb2::header::Command;
 
 /// The call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
