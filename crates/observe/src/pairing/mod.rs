@@ -6,6 +6,7 @@
 
 mod early;
 mod far;
+mod ntlm_user;
 mod output;
 mod pending;
 mod pipe;

@@ -10,19 +10,18 @@ mod asynchronous;
 mod breaks;
 mod context;
 mod credits;
+mod request;
+mod response;
 mod sealed;
 
-use std::net::IpAddr;
-
-use plimsoll_model::{Anomaly, Credits, Endpoint, HostNameFrom, Outcome, Procedure, Protocol, Sink, Symbol};
+use plimsoll_model::{Anomaly, Credits, Outcome, Sink};
 use plimsoll_wire::smb2::compound::{Member, Members};
 use plimsoll_wire::smb2::header::{self, Header};
-use plimsoll_wire::smb2::{Command, Kind, status};
+use plimsoll_wire::smb2::{Kind, status};
 use serde::{Deserialize, Serialize};
 
-use self::asynchronous::{AcrossChannels, Asynchronous};
+use self::asynchronous::Asynchronous;
 use super::early::Early;
-use super::pending::Displaced;
 use super::{Answer, ConnectionContext, Output, Pending, PendingTable};
 use crate::decrypt::{Channel, Decryption, Opened};
 use crate::message::Message;
@@ -227,124 +226,6 @@ impl Smb2 {
         self.balance.found()
     }
 
-    fn request<S: Sink>(
-        &mut self,
-        part: &Part<'_, '_>,
-        direction: usize,
-        link: &ConnectionContext,
-        chain: &mut context::Chain,
-        shared: &mut Smb2Shared,
-        output: &mut Output<S>,
-    ) {
-        let header = &part.member.header;
-        let (key, id) = self.id(header, link, output);
-        if header.command() == Command::Cancel {
-            output.one_way += 1;
-            return;
-        }
-        self.ids.message_id(key, header.credit_charge(), link.breaks[direction]);
-        let is_whole = link.from_start && link.holes == [0; 2];
-        self.balance.request(header.credit_charge(), part.message.first.time_ns, is_whole);
-        let ends = (link.ends[1 - direction].ip, link.ends[direction].ip);
-        shared.breaks.requested(part.member, ends, part.message.first.time_ns);
-        let command = header.command_code();
-        let mut pending = Pending::of(part.message, direction, link, Procedure::of(Protocol::Smb2, command));
-        if pending.procedure.is_unknown() {
-            output.anomalies.add(Anomaly::ProcedureUnknown);
-        }
-        pending.compound_position = part.position;
-        pending.bytes = Some(part.member.len as u64);
-        let mut waiting = Waiting { pending, command, id, may_wait: false, binding: context::Binding::default() };
-        context::note_request(&mut waiting, part.member, link, chain, &shared.names, output);
-        if let Some(answer) = self.early.take(key, command, part.message.end_offset) {
-            output.answered_before(&waiting.pending, answer.last.unwrap_or(answer.first).time_ns);
-            return output.pair(link, id, &waiting.pending, &answer);
-        }
-        match self.waiting.insert(key, waiting) {
-            Some(Displaced::SameId(_, old)) => {
-                output.anomalies.add(Anomaly::IdReused);
-                output.unanswered(link, old.id, &old.pending);
-            }
-            Some(Displaced::Oldest(_, old)) => {
-                output.anomalies.add(Anomaly::PendingEvicted);
-                output.unanswered(link, old.id, &old.pending);
-            }
-            None => {}
-        }
-    }
-
-    fn response<S: Sink>(
-        &mut self,
-        part: &Part<'_, '_>,
-        direction: usize,
-        link: &ConnectionContext,
-        shared: &mut Smb2Shared,
-        output: &mut Output<S>,
-    ) {
-        let header = &part.member.header;
-        if is_break_notification(header) {
-            output.one_way += 1;
-            let (server, holder) = (link.ends[direction].ip, link.ends[1 - direction].ip);
-            shared.breaks.notified((server, holder), link.connection, part.message.first.time_ns, part.member.bytes);
-            return;
-        }
-        let (key, _) = self.id(header, link, output);
-        let status = header.status();
-        let across = across_channels(header, link.ends[direction]);
-        let is_interim = status == Some(status::STATUS_PENDING) && header.is_async();
-        // A request for notifications waits for something to happen, often for hours: it is not counted as outstanding meanwhile.
-        let ends = (header.command() == Command::ChangeNotify && header.is_async()) == is_interim;
-        self.balance.response(header.credits(), part.message.first.time_ns, ends, link.to_client_ns);
-        if is_interim {
-            self.interim(key, across, part, link, shared);
-            return;
-        }
-        let command = header.command_code();
-        let (link, waiting) = match self.waiting.get_mut(key).map(|waiting| waiting.command == command) {
-            Some(true) => (*link, self.waiting.remove(key)),
-            Some(false) => {
-                output.anomalies.add(Anomaly::ResponseMismatch);
-                (*link, None)
-            }
-            None => match across.and_then(|across| shared.asynchronous.release(across, link.connection, command)) {
-                Some((link, waiting)) => (link, Some(waiting)),
-                None => (*link, None),
-            },
-        };
-        let mut answer = Answer::of(part.message, status, outcome(status));
-        answer.bytes = Some(part.member.len as u64);
-        let Some(mut waiting) = waiting else {
-            self.early.add(key, command, part.message.acknowledges, answer);
-            return output.orphan(&link, direction);
-        };
-        shared.breaks.responded(&link, &waiting.pending, part.message, part.member);
-        context::note_response(&mut waiting, part.member, &link, &mut answer, &mut shared.names);
-        if header.command() == Command::SessionSetup {
-            context::note_server_name(part.member, link.ends[direction].ip, output);
-        }
-        output.pair(&link, waiting.id, &waiting.pending, &answer);
-    }
-
-    fn interim(
-        &mut self,
-        key: u64,
-        across: Option<AcrossChannels>,
-        part: &Part<'_, '_>,
-        link: &ConnectionContext,
-        shared: &mut Smb2Shared,
-    ) {
-        let Some(waiting) = self.waiting.get_mut(key) else { return };
-        waiting.pending.interim.get_or_insert(part.message.first.time_ns);
-        waiting.pending.long_lived |= waiting.may_wait;
-        let Some(across) = across else { return };
-        // A full table leaves the request where it is: only an answer on another channel would miss it.
-        if shared.asynchronous.has_room(&across)
-            && let Some(waiting) = self.waiting.remove(key)
-        {
-            shared.asynchronous.hold(across, *link, waiting);
-        }
-    }
-
     /// The key to pair by, and the message id where it is known: a short snaplen leaves its low 16 bits, which are
     /// completed to the id nearest to those seen. A client never has 32,768 ids outstanding.
     #[inline]
@@ -395,17 +276,6 @@ struct Part<'p, 'b> {
     position: Option<u16>,
 }
 
-/// The server tells the client that an oplock or lease was broken: a message without a request.
-fn is_break_notification(header: &Header<'_>) -> bool {
-    header.command() == Command::OplockBreak
-        && header.message_id().map_or(header.message_id_low16() == u16::MAX, |id| id == header::UNSOLICITED)
-}
-
-/// Key of an asynchronous answer among all connections of its server.
-fn across_channels(header: &Header<'_>, server: Endpoint) -> Option<AcrossChannels> {
-    Some((server, header.session_id()?, header.async_id()?, header.message_id()?))
-}
-
 /// Whether a status is an error. MORE_PROCESSING_REQUIRED is a step of a logon that goes on.
 pub(super) fn outcome(status: Option<u32>) -> Outcome {
     match status {
@@ -414,21 +284,5 @@ pub(super) fn outcome(status: Option<u32>) -> Outcome {
         Some(status::STATUS_MORE_PROCESSING_REQUIRED) => Outcome::Succeeded,
         Some(status) if status >> 30 == 3 => Outcome::Refused,
         Some(_) => Outcome::Succeeded,
-    }
-}
-
-/// The user of an NTLMSSP logon, as `DOMAIN\user`. Also notes the host name that the client at `from` claims.
-pub(super) fn user<S: Sink>(blob: &[u8], from: IpAddr, output: &mut Output<S>) -> Symbol {
-    let Some(logon) = plimsoll_wire::ntlmssp::Authenticate::find(blob) else { return Symbol::NONE };
-    if let Some(workstation) = logon.workstation() {
-        output.names.hosts.learn(from, &workstation.to_string(), HostNameFrom::Logon);
-    }
-    if logon.is_anonymous() == Some(true) {
-        return output.names.intern("[anonymous]");
-    }
-    let Some(user) = logon.user() else { return Symbol::NONE };
-    match logon.domain() {
-        Some(domain) if !domain.is_empty() => output.names.intern(&format!("{domain}\\{user}")),
-        _ => output.names.intern(&user.to_string()),
     }
 }

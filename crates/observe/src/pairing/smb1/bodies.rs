@@ -17,7 +17,7 @@ use super::super::pipe;
 use super::arrival::Fields;
 use super::ids::{Ids, Opened};
 use super::row::{Binding, Row};
-use crate::pairing::{Answer, ConnectionContext, Output, Pending};
+use crate::pairing::{Answer, ConnectionContext, Output, Pending, ntlm_user};
 
 /// The dialect in the answer of a server that accepts none of those that the client offers (MS-CIFS 2.2.4.52.2).
 const NO_DIALECT: u16 = 0xffff;
@@ -226,7 +226,7 @@ fn note_transaction(row: &mut Row, command: &Command<'_>) {
 fn user<S: Sink>(command: &Command<'_>, client: IpAddr, output: &mut Output<S>) -> Symbol {
     match session::credentials(command) {
         None => Symbol::NONE,
-        Some(Credentials::Blob { token, .. }) => crate::pairing::smb2::user(token, client, output),
+        Some(Credentials::Blob { token, .. }) => ntlm_user::user(token, client, output),
         Some(Credentials::Account { account, .. }) if account.is_empty() => output.names.intern("[anonymous]"),
         Some(Credentials::Account { account, .. }) if !account.complete => Symbol::NONE,
         Some(Credentials::Account { account, domain }) => {

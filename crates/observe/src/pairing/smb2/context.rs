@@ -12,7 +12,7 @@ use plimsoll_wire::smb2::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::super::pipe;
+use super::super::{ntlm_user, pipe};
 use super::{Answer, ConnectionContext, Output, Pending, Waiting};
 use crate::names::{Opened, Smb2Names};
 
@@ -126,7 +126,7 @@ fn note_body<S: Sink>(waiting: &mut Waiting, body: &Body<'_>, link: &ConnectionC
                 pending.procedure = Procedure::smb2_binding();
             }
             if let Some(blob) = request.and_then(|request| request.security_buffer()) {
-                pending.user = super::user(blob, client, output);
+                pending.user = ntlm_user::user(blob, client, output);
                 waiting.binding = Binding::User;
             }
         }

@@ -1,0 +1,94 @@
+//! A response ends the wait of its request; an interim response moves the request to the table of all connections.
+
+use plimsoll_model::{Anomaly, Endpoint, Sink};
+use plimsoll_wire::smb2::header::{self, Header};
+use plimsoll_wire::smb2::{Command, status};
+
+use super::asynchronous::AcrossChannels;
+use super::{Part, Smb2, Smb2Shared, context, outcome};
+use crate::pairing::{Answer, ConnectionContext, Output};
+
+impl Smb2 {
+    pub(super) fn response<S: Sink>(
+        &mut self,
+        part: &Part<'_, '_>,
+        direction: usize,
+        link: &ConnectionContext,
+        shared: &mut Smb2Shared,
+        output: &mut Output<S>,
+    ) {
+        let header = &part.member.header;
+        if is_break_notification(header) {
+            output.one_way += 1;
+            let (server, holder) = (link.ends[direction].ip, link.ends[1 - direction].ip);
+            shared.breaks.notified((server, holder), link.connection, part.message.first.time_ns, part.member.bytes);
+            return;
+        }
+        let (key, _) = self.id(header, link, output);
+        let status = header.status();
+        let across = across_channels(header, link.ends[direction]);
+        let is_interim = status == Some(status::STATUS_PENDING) && header.is_async();
+        // A request for notifications waits for something to happen, often for hours: it is not counted as outstanding meanwhile.
+        let ends = (header.command() == Command::ChangeNotify && header.is_async()) == is_interim;
+        self.balance.response(header.credits(), part.message.first.time_ns, ends, link.to_client_ns);
+        if is_interim {
+            self.interim(key, across, part, link, shared);
+            return;
+        }
+        let command = header.command_code();
+        let (link, waiting) = match self.waiting.get_mut(key).map(|waiting| waiting.command == command) {
+            Some(true) => (*link, self.waiting.remove(key)),
+            Some(false) => {
+                output.anomalies.add(Anomaly::ResponseMismatch);
+                (*link, None)
+            }
+            None => match across.and_then(|across| shared.asynchronous.release(across, link.connection, command)) {
+                Some((link, waiting)) => (link, Some(waiting)),
+                None => (*link, None),
+            },
+        };
+        let mut answer = Answer::of(part.message, status, outcome(status));
+        answer.bytes = Some(part.member.len as u64);
+        let Some(mut waiting) = waiting else {
+            self.early.add(key, command, part.message.acknowledges, answer);
+            return output.orphan(&link, direction);
+        };
+        shared.breaks.responded(&link, &waiting.pending, part.message, part.member);
+        context::note_response(&mut waiting, part.member, &link, &mut answer, &mut shared.names);
+        if header.command() == Command::SessionSetup {
+            context::note_server_name(part.member, link.ends[direction].ip, output);
+        }
+        output.pair(&link, waiting.id, &waiting.pending, &answer);
+    }
+
+    fn interim(
+        &mut self,
+        key: u64,
+        across: Option<AcrossChannels>,
+        part: &Part<'_, '_>,
+        link: &ConnectionContext,
+        shared: &mut Smb2Shared,
+    ) {
+        let Some(waiting) = self.waiting.get_mut(key) else { return };
+        waiting.pending.interim.get_or_insert(part.message.first.time_ns);
+        waiting.pending.long_lived |= waiting.may_wait;
+        let Some(across) = across else { return };
+        // A full table leaves the request where it is: only an answer on another channel would miss it.
+        if shared.asynchronous.has_room(&across)
+            && let Some(waiting) = self.waiting.remove(key)
+        {
+            shared.asynchronous.hold(across, *link, waiting);
+        }
+    }
+}
+
+/// The server tells the client that an oplock or lease was broken: a message without a request.
+fn is_break_notification(header: &Header<'_>) -> bool {
+    header.command() == Command::OplockBreak
+        && header.message_id().map_or(header.message_id_low16() == u16::MAX, |id| id == header::UNSOLICITED)
+}
+
+/// Key of an asynchronous answer among all connections of its server.
+fn across_channels(header: &Header<'_>, server: Endpoint) -> Option<AcrossChannels> {
+    Some((server, header.session_id()?, header.async_id()?, header.message_id()?))
+}
