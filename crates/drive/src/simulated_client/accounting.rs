@@ -1,19 +1,22 @@
 //! Slots, tallies and sink of a worker's simulated clients. Protocol clients report to it.
 
+mod aside;
+mod ended;
+mod gaps;
+
 use std::collections::VecDeque;
 
 use plimsoll_client::Events;
-use plimsoll_client::operation::{Cause, Done, Failure, Reply, Tag};
-use plimsoll_model::{Names, Outcome, Sink, Transaction};
-use plimsoll_workload::scenario::Verdict;
+use plimsoll_client::operation::{Done, Tag};
+use plimsoll_model::{Names, Sink, Transaction};
 
 use super::attention::Attention;
 use super::iteration_clock::IterationTallies;
-use super::silence::{Gap, Gaps, TargetGaps};
+use super::silence::Gaps;
 use super::slot::{Slot, State};
 use crate::engine::lateness::{LatenessRecorder, beyond_waking};
 use crate::engine::partition::WorkerPartition;
-use crate::engine::{Answered, ClientTally, ConnectionFailure, SessionRequests, Unanswered};
+use crate::engine::{Answered, ClientTally, SessionRequests, Unanswered};
 
 /// Slots, tallies, and where transactions go.
 pub(crate) struct Accounting<'a, S> {
@@ -172,65 +175,6 @@ impl<'a, S: Sink> Accounting<'a, S> {
         self.window.0 <= at && at < self.window.1
     }
 
-    /// The target of one of our connections.
-    #[inline]
-    pub(crate) fn target_of(&self, connection: u32) -> usize {
-        if self.gaps.len() == 1 { 0 } else { self.partition.owner(connection).0 as usize % self.gaps.len() }
-    }
-
-    /// An answer was read at `at` from the connection that was called last.
-    #[inline]
-    fn note_gap(&mut self, at: i64, long_lived: bool) {
-        let (target, came) = (self.target_of(self.caller), self.attention.came(at, self.wake_ns));
-        let gap = self.gaps.get_mut(target).and_then(|gaps| gaps.answered(self.window.0, (came, at)));
-        // A request that waits by design is no wait for the server.
-        if let Some((from, failed)) = gap.filter(|_| !long_lived) {
-            let wanted = self.wanted_since(target, failed);
-            if let Some(gaps) = self.gaps.get_mut(target) {
-                gaps.push(Gap { from, to: came, wanted });
-            }
-        }
-    }
-
-    /// Since when a request to a target is outstanding, or due and not sent; `failed` is the earliest one that failed without an answer.
-    fn wanted_since(&self, target: usize, failed: Option<i64>) -> Option<i64> {
-        let due = |slot: &Slot| match slot.state {
-            State::Acting => Some(slot.due_on_time()),
-            State::Held(due) => Some(due),
-            State::Idle(..) | State::Thinking | State::Over => None,
-        };
-        let slots = self.slots.iter().filter(|slot| self.target_of(slot.connection) == target);
-        slots.filter_map(due).chain(failed).min()
-    }
-
-    /// The gaps in the measured phase, by target, if the phase ends at `end`: adds the gap since the last answer. `due` returns the due
-    /// time of the first scheduled iteration for a target that was not begun.
-    pub(crate) fn gaps_until(&self, end: i64, due: impl Fn(usize) -> Option<i64>) -> Vec<TargetGaps> {
-        let mut all = self.gaps.clone();
-        let came = self.attention.end(end);
-        for (target, gaps) in all.iter_mut().enumerate() {
-            if let Some((from, failed)) = gaps.answered(self.window.0, (came, end)) {
-                let wanted = [self.wanted_since(target, failed), due(target)].into_iter().flatten().min();
-                gaps.push(Gap { from, to: came, wanted });
-            }
-        }
-        let names = self.targets.iter().cloned().chain(std::iter::repeat_with(String::new));
-        all.into_iter().zip(names).map(|(mut gaps, name)| TargetGaps { name, gaps: gaps.take() }).collect()
-    }
-
-    /// An operation had no answer.
-    fn count_unanswered(&mut self, (connection, due_on_time): (u32, i64), (intended, begun): (i64, i64), at: i64) {
-        let target = self.target_of(connection);
-        if let Some(gaps) = self.gaps.get_mut(target) {
-            gaps.failed(due_on_time);
-        }
-        if self.measures(intended) {
-            let since = |from: i64| u64::try_from(at.saturating_sub(from)).unwrap_or(0);
-            let longest_from_intended_ns = since(intended);
-            self.unanswered.add(&Unanswered { count: 1, longest_ns: since(begun), longest_from_intended_ns });
-        }
-    }
-
     /// Notes how much of an answered request's times was the generator's.
     fn note_lateness(&mut self, slot: Option<usize>, transaction: &Transaction) {
         let timeline = &transaction.timeline;
@@ -255,148 +199,6 @@ impl<'a, S: Sink> Accounting<'a, S> {
         self.lateness.response.record(last - first, read);
         if let (Some(intended), true) = (timeline.intended, self.scheduled) {
             self.lateness.from_intended.record(last - intended, whole);
-        }
-    }
-
-    /// A blocking protocol client answers while the slot is still choosing its step: stores the data until then.
-    fn set_aside(&mut self, slot: usize, name: bool, offset: u64, bytes: &[u8]) {
-        self.aside_bytes.extend_from_slice(bytes);
-        self.aside.push((slot, name, offset, self.aside_bytes.len()));
-    }
-
-    /// Passes stored data to its slots.
-    pub(crate) fn hand_out(&mut self) {
-        if self.aside.is_empty() {
-            return;
-        }
-        let mut from = 0;
-        for (slot, name, offset, until) in self.aside.drain(..) {
-            let bytes = self.aside_bytes.get(from..until).unwrap_or_default();
-            from = until;
-            let Some(scenario) = self.slots.get_mut(slot).and_then(|slot| slot.scenario.as_mut()) else { continue };
-            match name {
-                true => scenario.entry(&String::from_utf8_lossy(bytes)),
-                false => scenario.data(offset, bytes),
-            }
-        }
-        self.aside_bytes = Vec::new();
-    }
-
-    /// An operation of a slot ended: informs its scenario and counts it for its client.
-    pub(crate) fn account(&mut self, slot: usize, done: &Done) {
-        let Some(slot) = self.slots.get_mut(slot) else { return };
-        let client_index = slot.client_index as usize;
-        let (intended, begun, asked_bytes) = (slot.intended, slot.begun, slot.asked_bytes);
-        let (has_asked, waits) = (slot.has_asked, (slot.connection, slot.due_on_time()));
-        let late = slot.delay.end(intended, done.at);
-        if self.window.0 <= intended && intended < self.window.1 {
-            self.lateness.lose(late);
-        }
-        let verdict = slot.scenario.as_mut().map_or(Verdict::AsAnswered, |scenario| scenario.done(done));
-        let (verified, wrong) = (slot.verifies && done.result.is_ok(), verdict == Verdict::Failed(Cause::WrongData));
-        let failure = match (verdict, &done.result) {
-            (Verdict::Excused, _) => return,
-            (Verdict::Failed(cause), _) => Some(Failure::without_answer(cause)),
-            (Verdict::AsAnswered, Err(failure)) => Some(failure.clone()),
-            (Verdict::Expected, _) | (Verdict::AsAnswered, Ok(_)) => None,
-        };
-        if let (Some(_), Some(iteration)) = (&failure, &mut slot.iteration) {
-            iteration.failed = true;
-        }
-        if let Some(tally) = self.tallies.get_mut(client_index).filter(|_| verified) {
-            tally.verified_reads += 1;
-            tally.wrong_reads += u64::from(wrong);
-        }
-        if let Err(Failure { outcome: Outcome::Unanswered, .. }) = &done.result {
-            self.count_unanswered(waits, (intended, begun), done.at);
-        }
-        if let Some(failure) = failure {
-            self.error(client_index, &failure, intended);
-            return;
-        }
-        self.fresh.actions += 1;
-        if self.measures(intended)
-            && let Some(tally) = self.tallies.get_mut(client_index)
-        {
-            let response = u64::try_from(done.at.saturating_sub(begun)).unwrap_or(0);
-            tally.actions += 1;
-            tally.without_request += u64::from(!has_asked);
-            if let (&Ok(Reply::Read { bytes }), Some(asked)) = (&done.result, asked_bytes.filter(|asked| *asked > 0)) {
-                tally.reads += 1;
-                tally.short_reads += u64::from(bytes > 0 && bytes < asked);
-                tally.empty_reads += u64::from(bytes == 0);
-            }
-            tally.responses.record(response);
-        }
-    }
-
-    /// A connection of a client was lost, or could not be made, at `at`. `kept`: its outstanding operations continue later.
-    pub(crate) fn connection_failed(
-        &mut self,
-        client_index: usize,
-        cause: Cause,
-        (was_up, kept): (bool, bool),
-        at: i64,
-    ) {
-        self.fresh.errors += u64::from(!kept);
-        let measured = self.measures(at);
-        let Some(tally) = self.tallies.get_mut(client_index) else { return };
-        let this = ConnectionFailure { cause, was_up, measured, kept, count: 1 };
-        match tally.connection_failures.iter_mut().find(|one| ConnectionFailure { count: 1, ..**one } == this) {
-            Some(known) => known.count += 1,
-            None => tally.connection_failures.push(this),
-        }
-    }
-
-    /// Of several targets, one that cannot be connected to is silent, although the schedule gives its iterations to the others.
-    pub(crate) fn attempt_failed(&mut self, connection: u32, at: i64) {
-        let (target, several) = (self.target_of(connection), self.gaps.len() > 1);
-        if let Some(gaps) = self.gaps.get_mut(target).filter(|_| several) {
-            gaps.failed(at);
-        }
-    }
-
-    /// An action of a client went wrong at `at`.
-    fn error(&mut self, client_index: usize, failure: &Failure, at: i64) {
-        self.fresh.errors += 1;
-        let (measured, cause) = (self.measures(at), failure.cause);
-        let Some(tally) = self.tallies.get_mut(client_index) else { return };
-        if !measured {
-            return tally.failed_outside(failure);
-        }
-        match tally.errors.iter_mut().find(|(known, _)| *known == cause) {
-            Some((_, count)) => *count += 1,
-            None => tally.errors.push((cause, 1)),
-        }
-    }
-
-    /// An iteration of a slot ended at `at`.
-    pub(crate) fn iteration_over(&mut self, slot: usize, at: i64) {
-        self.fresh.iterations += 1;
-        let measured = self.measures(at);
-        let Some(found) = self.slots.get_mut(slot) else { return };
-        if let Some(tally) = self.tallies.get_mut(found.client_index as usize).filter(|_| measured) {
-            tally.iterations += 1;
-        }
-        let kind = found.scenario.as_ref().map_or(0, |scenario| scenario.kind());
-        if let Some(clock) =
-            found.iteration.take().filter(|clock| self.window.0 <= clock.due && clock.due < self.window.1)
-        {
-            self.iterations.ended(kind, clock, at);
-            self.last_due_ended = self.last_due_ended.max(at);
-        }
-    }
-
-    /// All is over at `now`: iterations that were due in the measured phase and have not ended are counted.
-    pub(crate) fn count_unended(&mut self, now: i64) {
-        for slot in &mut self.slots {
-            let kind = slot.scenario.as_ref().map_or(0, |scenario| scenario.kind());
-            if let Some(clock) =
-                slot.iteration.take().filter(|clock| self.window.0 <= clock.due && clock.due < self.window.1)
-            {
-                self.iterations.unended(kind, clock);
-                self.last_due_ended = self.last_due_ended.max(now);
-            }
         }
     }
 

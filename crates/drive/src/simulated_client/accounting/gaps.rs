@@ -1,0 +1,82 @@
+//! Gaps between the answers of each target: see `silence.rs`.
+
+use plimsoll_model::Sink;
+
+use super::Accounting;
+use crate::engine::Unanswered;
+use crate::simulated_client::silence::{Gap, TargetGaps};
+use crate::simulated_client::slot::{Slot, State};
+
+impl<S: Sink> Accounting<'_, S> {
+    /// The target of one of our connections.
+    #[inline]
+    pub(crate) fn target_of(&self, connection: u32) -> usize {
+        if self.gaps.len() == 1 { 0 } else { self.partition.owner(connection).0 as usize % self.gaps.len() }
+    }
+
+    /// The gaps in the measured phase, by target, if the phase ends at `end`: adds the gap since the last answer. `due` returns the due
+    /// time of the first scheduled iteration for a target that was not begun.
+    pub(crate) fn gaps_until(&self, end: i64, due: impl Fn(usize) -> Option<i64>) -> Vec<TargetGaps> {
+        let mut all = self.gaps.clone();
+        let came = self.attention.end(end);
+        for (target, gaps) in all.iter_mut().enumerate() {
+            if let Some((from, failed)) = gaps.answered(self.window.0, (came, end)) {
+                let wanted = [self.wanted_since(target, failed), due(target)].into_iter().flatten().min();
+                gaps.push(Gap { from, to: came, wanted });
+            }
+        }
+        let names = self.targets.iter().cloned().chain(std::iter::repeat_with(String::new));
+        all.into_iter().zip(names).map(|(mut gaps, name)| TargetGaps { name, gaps: gaps.take() }).collect()
+    }
+
+    /// Of several targets, one that cannot be connected to is silent, although the schedule gives its iterations to the others.
+    pub(crate) fn attempt_failed(&mut self, connection: u32, at: i64) {
+        let (target, several) = (self.target_of(connection), self.gaps.len() > 1);
+        if let Some(gaps) = self.gaps.get_mut(target).filter(|_| several) {
+            gaps.failed(at);
+        }
+    }
+
+    /// An answer was read at `at` from the connection that was called last.
+    #[inline]
+    pub(super) fn note_gap(&mut self, at: i64, long_lived: bool) {
+        let (target, came) = (self.target_of(self.caller), self.attention.came(at, self.wake_ns));
+        let gap = self.gaps.get_mut(target).and_then(|gaps| gaps.answered(self.window.0, (came, at)));
+        // A request that waits by design is no wait for the server.
+        if let Some((from, failed)) = gap.filter(|_| !long_lived) {
+            let wanted = self.wanted_since(target, failed);
+            if let Some(gaps) = self.gaps.get_mut(target) {
+                gaps.push(Gap { from, to: came, wanted });
+            }
+        }
+    }
+
+    /// An operation had no answer.
+    pub(super) fn count_unanswered(
+        &mut self,
+        (connection, due_on_time): (u32, i64),
+        (intended, begun): (i64, i64),
+        at: i64,
+    ) {
+        let target = self.target_of(connection);
+        if let Some(gaps) = self.gaps.get_mut(target) {
+            gaps.failed(due_on_time);
+        }
+        if self.measures(intended) {
+            let since = |from: i64| u64::try_from(at.saturating_sub(from)).unwrap_or(0);
+            let longest_from_intended_ns = since(intended);
+            self.unanswered.add(&Unanswered { count: 1, longest_ns: since(begun), longest_from_intended_ns });
+        }
+    }
+
+    /// Since when a request to a target is outstanding, or due and not sent; `failed` is the earliest one that failed without an answer.
+    fn wanted_since(&self, target: usize, failed: Option<i64>) -> Option<i64> {
+        let due = |slot: &Slot| match slot.state {
+            State::Acting => Some(slot.due_on_time()),
+            State::Held(due) => Some(due),
+            State::Idle(..) | State::Thinking | State::Over => None,
+        };
+        let slots = self.slots.iter().filter(|slot| self.target_of(slot.connection) == target);
+        slots.filter_map(due).chain(failed).min()
+    }
+}
