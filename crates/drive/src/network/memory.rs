@@ -1,90 +1,22 @@
 //! Connections in memory under a clock that only moves when everybody waits: the same run, to the nanosecond, every time.
 
+mod delays;
+mod server;
+#[cfg(test)]
+mod tests;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::io::{self, ErrorKind, IoSlice};
 use std::net::{Ipv4Addr, SocketAddr};
 
+pub use delays::Delays;
+pub use server::{Accept, Delivery, Reply, Server};
+
 use super::{ConnectionKey, Network, Ready, Received, Take};
-
-/// The remote end of a connection.
-pub trait Server: Send {
-    /// Bytes arrived at `at`. Replies are added to `replies`.
-    fn received(&mut self, at: i64, bytes: &[u8], replies: &mut Vec<Reply>);
-    /// How many bytes it takes at `at`; where that is less than the client has, the client may try again at the instant
-    /// that is returned with it.
-    fn room(&mut self, at: i64) -> (usize, i64) {
-        (usize::MAX, at)
-    }
-}
-
-impl<F: FnMut(i64, &[u8], &mut Vec<Reply>) + Send> Server for F {
-    fn received(&mut self, at: i64, bytes: &[u8], replies: &mut Vec<Reply>) {
-        self(at, bytes, replies);
-    }
-}
-
-/// Something that reaches the client.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
-    /// When.
-    pub at: i64,
-    /// What.
-    pub what: Delivery,
-}
-
-/// An event at a client.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Delivery {
-    /// Bytes.
-    Bytes(Vec<u8>),
-    /// The end: the server closed the connection.
-    Close,
-    /// A reset.
-    Reset,
-}
-
-/// The result of an attempt to connect.
-pub enum Accept {
-    /// Fails with this error after this time, ns.
-    Refuse(ErrorKind, i64),
-    /// Nothing ever comes back.
-    Silence,
-    /// Succeeds after this time, ns.
-    Serve(Box<dyn Server>, i64),
-}
-
-impl std::fmt::Debug for Accept {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Accept::Refuse(..) => "Refuse",
-            Accept::Silence => "Silence",
-            Accept::Serve(..) => "Serve",
-        })
-    }
-}
 
 /// Decides about attempts to connect: it gets the connection, how many attempts it saw before, and the time.
 type Door = Box<dyn FnMut(ConnectionKey, u32, i64) -> Accept + Send>;
-
-/// How the generator's thread is kept from running, as the clock shows it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Delays {
-    /// Wake-up latency after a wait, ns.
-    pub waking_ns: i64,
-    /// Other work uses the processor periodically: (period, duration from its beginning), ns from the Unix epoch on; 0: never.
-    pub taken_ns: (i64, i64),
-}
-
-impl Delays {
-    /// When the thread runs that waited for `due`, at `now`.
-    fn runs(&self, now: i64, due: i64) -> i64 {
-        let idle_inhibitor = if due > now { due.saturating_add(self.waking_ns) } else { now };
-        let (every, taken) = self.taken_ns;
-        let into = if every > 0 { idle_inhibitor.rem_euclid(every) } else { taken };
-        idle_inhibitor.saturating_add((taken - into).max(0))
-    }
-}
 
 /// Connections in memory.
 pub struct Memory {
@@ -344,68 +276,5 @@ impl Network for Memory {
         let end = self.end(key);
         *end = End { attempts: end.attempts, life: end.life + 1, ..End::default() };
         self.look(key);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const KEY: ConnectionKey = ConnectionKey(0);
-    const ANYWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
-
-    /// Echoes received bytes after 100 ns, and closes 50 ns later.
-    fn echo(at: i64, bytes: &[u8], replies: &mut Vec<Reply>) {
-        replies.push(Reply { at: at + 150, what: Delivery::Close });
-        replies.push(Reply { at: at + 100, what: Delivery::Bytes(bytes.to_vec()) });
-    }
-
-    fn step(net: &mut Memory, until: Option<i64>) -> Vec<Ready> {
-        let mut ready = Vec::new();
-        net.wait(until, &mut ready).unwrap();
-        ready
-    }
-
-    #[test]
-    fn the_clock_moves_to_what_comes_next_and_no_further() {
-        let mut net = Memory::new(1_000, |_, _, _| Accept::Serve(Box::new(echo), 30));
-        net.connect(KEY, ANYWHERE).unwrap();
-        assert_eq!(net.local(KEY).unwrap_err().kind(), ErrorKind::WouldBlock);
-        assert_eq!(step(&mut net, Some(1_010)), []);
-        assert_eq!(net.now(), 1_010);
-        assert_eq!(step(&mut net, None), [Ready { key: KEY, readable: false, writable: true }]);
-        assert_eq!(net.now(), 1_030);
-        assert!(net.local(KEY).is_ok());
-        net.want_writable(KEY, false).unwrap();
-        assert_eq!(net.send(KEY, &[IoSlice::new(b"ab"), IoSlice::new(b"c")]).unwrap(), 3);
-        assert_eq!(step(&mut net, None), [Ready { key: KEY, readable: true, writable: false }]);
-        assert_eq!(net.now(), 1_130);
-        let mut buffer = [0; 2];
-        assert_eq!(net.receive(KEY, &mut buffer, Take::AtOnce).unwrap(), Received { bytes: 2, kernel_ns: Some(1_130) });
-        assert_eq!(&buffer, b"ab");
-        assert_eq!(step(&mut net, None).len(), 1, "a byte is left");
-        assert_eq!(net.discard(KEY, 9).unwrap().bytes, 1);
-        assert_eq!(net.receive(KEY, &mut buffer, Take::AtOnce).unwrap_err().kind(), ErrorKind::WouldBlock);
-        assert_eq!(step(&mut net, None).len(), 1, "the end");
-        assert_eq!((net.now(), net.receive(KEY, &mut buffer, Take::AtOnce).unwrap().bytes), (1_180, 0));
-        net.close(KEY);
-        let mut ready = Vec::new();
-        assert!(net.wait(None, &mut ready).is_err(), "nothing will ever happen");
-    }
-
-    #[test]
-    fn what_was_sent_to_a_connection_before_does_not_reach_the_next() {
-        let mut net = Memory::new(0, |_, attempt, _| match attempt {
-            0 => Accept::Serve(Box::new(echo), 0),
-            _ => Accept::Refuse(ErrorKind::ConnectionRefused, 500),
-        });
-        net.connect(KEY, ANYWHERE).unwrap();
-        step(&mut net, None);
-        net.send(KEY, &[IoSlice::new(b"x")]).unwrap();
-        net.connect(KEY, ANYWHERE).unwrap();
-        assert_eq!(step(&mut net, None), [], "old bytes, dropped");
-        while step(&mut net, None).is_empty() {}
-        assert_eq!(net.now(), 500);
-        assert_eq!(net.local(KEY).unwrap_err().kind(), ErrorKind::ConnectionRefused);
     }
 }
