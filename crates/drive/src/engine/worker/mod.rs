@@ -11,6 +11,8 @@
 //! | `arrivals.rs` | iterations of a schedule |
 //! | `client_calls.rs` | calls of a client, and its wake-up time |
 //! | `traffic.rs` | bytes in and out |
+//! | `waiting.rs` | waits, and polls before a planned start |
+//! | `ticks.rs` | a requested end, progress, overdue requests |
 //!
 //! Everything hangs on [`Worker::step`]: what is due, what ended, what can be sent, then one wait for whatever comes next.
 
@@ -22,7 +24,9 @@ mod client_calls;
 mod connections;
 mod iterations;
 mod phases;
+mod ticks;
 mod traffic;
+mod waiting;
 
 use std::collections::VecDeque;
 use std::io;
@@ -33,7 +37,7 @@ use plimsoll_stats::TimesRecorder;
 use plimsoll_workload::Load;
 
 use super::busy_poll::BusyPoll;
-use super::connection::{Connection, ConnectionState, places};
+use super::connection::{Connection, places};
 use super::coordinator::RunCoordinator;
 use super::cpu::{self, Reading};
 use super::partition::WorkerPartition;
@@ -49,11 +53,6 @@ pub use checkpoint::Checkpoint;
 const BUFFER: usize = 256 << 10;
 /// The watch is looked at, and brought up to date, this often while there is something to do, ns.
 const TICK_NS: i64 = 10_000_000;
-/// Maximum wait without work, ns. Timers this far ahead are rarely the processor's next one, which is expensive to set: with waits of up
-/// to 10 ms an exchange took 39 µs, with 35 ms it took 35 (docs/performance.md).
-const DOZE_NS: i64 = 4 * TICK_NS;
-/// A requested end is this far in the future, so that all workers see it in time.
-const NOTICE_NS: i64 = DOZE_NS + TICK_NS;
 /// Maximum number of timers and answers handled before the resulting requests are sent.
 const BATCH: usize = 64;
 
@@ -263,36 +262,6 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         Ok(())
     }
 
-    /// The clock was read: the thread looks for answers. Clients that block do so while they wait for the system.
-    #[inline]
-    pub(super) fn look(&mut self) {
-        if self.address.is_some() {
-            self.accounting.attention.looks(self.now, self.accounting.window);
-        }
-    }
-
-    /// Waits until something happens, at most until `until`; where a start is due then, awake towards the end.
-    fn wait(&mut self, until: i64, ready: &mut Vec<Ready>) -> io::Result<()> {
-        if self.timers.next_start() != Some(until) {
-            return self.net.wait(Some(until), ready);
-        }
-        let now = self.net.now();
-        let Some(begins) = self.busy_poll.begins(now, until) else { return self.net.wait(Some(until), ready) };
-        if now < begins {
-            self.net.wait(Some(begins), ready)?;
-            let late = self.net.now() - begins;
-            // Something happened, or a signal came.
-            if !ready.is_empty() || late < 0 {
-                return Ok(());
-            }
-            self.busy_poll.woken(late);
-        }
-        let before = cpu::total_ns();
-        self.net.poll(until, ready)?;
-        self.busy_poll.polled(cpu::total_ns().saturating_sub(before));
-        Ok(())
-    }
-
     /// Fires due timers. Returns false if more are due.
     fn fire(&mut self) -> bool {
         for _ in 0..BATCH {
@@ -324,50 +293,6 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         }
     }
 
-    /// Several times per second: checks for a requested end, reports progress, looks for overdue requests.
-    fn tick(&mut self) {
-        let period = TICK_NS.min(eighth(self.job.plan.timeout_ns));
-        self.next_tick = self.now + period;
-        self.doze = self.now + DOZE_NS.min(eighth(self.job.plan.timeout_ns));
-        let since = self.now.saturating_sub(self.ticked).max(period);
-        self.ticked = self.now;
-        let fresh = std::mem::take(&mut self.accounting.fresh);
-        self.job.watch.add(fresh.iterations, fresh.actions, fresh.errors);
-        if self.job.watch.stopped() && matches!(self.phase, Phase::WarmUp | Phase::Measured) && !self.stopped {
-            self.stopped = true;
-            self.job.coordinator.end_at(self.now + NOTICE_NS);
-        }
-        self.sweep(since);
-        self.check_point();
-    }
-
-    /// Asks the next few clients for overdue requests, so that each is asked once in an eighth of the timeout. `since` is
-    /// how long ago the last few were asked.
-    fn sweep(&mut self, since: i64) {
-        let timeout = i64::try_from(self.job.plan.timeout_ns).unwrap_or(i64::MAX);
-        let rounds = (eighth(self.job.plan.timeout_ns) / since).max(1);
-        let count = (self.connections.len() as u64).div_ceil(rounds as u64);
-        for _ in 0..count {
-            let at = self.swept;
-            self.swept = (at + 1) % (self.connections.len() as u32).max(1);
-            let Some(connection) = self.connections.get_mut(at as usize) else { return };
-            let is_up = matches!(connection.state, ConnectionState::Up | ConnectionState::Leaving);
-            if !is_up && connection.suspended.is_none() {
-                continue;
-            }
-            if connection.full_since.is_some_and(|since| since < self.now - timeout) {
-                self.lose(at, plimsoll_client::operation::Cause::TimedOut);
-                continue;
-            }
-            if let Some(client) = &mut connection.client {
-                self.accounting.caller = at;
-                client.overdue(self.now - timeout, self.now, &mut self.accounting);
-                // A timeout may have made room for a request that waits.
-                self.arm(at);
-            }
-        }
-    }
-
     /// Begins to measure: the CPU time until now was not the measured phase's.
     fn measure(&mut self, at: i64) {
         self.begin = Some(self.reading());
@@ -395,9 +320,4 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
 /// A time for the watch: 0 if unknown.
 fn known(at: i64) -> i64 {
     if at == i64::MAX { 0 } else { at }
-}
-
-/// An eighth of a time, at least 1 ns.
-fn eighth(ns: u64) -> i64 {
-    i64::try_from(ns / 8).unwrap_or(i64::MAX).max(1)
 }
