@@ -1,6 +1,7 @@
 //! The results of the levels of a run, and what ended it early.
 
 use crate::level::LevelResult;
+use crate::measured_together::MeasuredTogether;
 
 /// Results of the levels.
 pub struct Levels {
@@ -28,6 +29,25 @@ impl Default for Levels {
 }
 
 impl Levels {
+    /// Adds levels that ran at the same time. Returns whether others may follow.
+    ///
+    /// # Errors
+    /// They failed, and none was run before them, so there is nothing to report. A later failure keeps the measurements before it.
+    pub(super) fn add(&mut self, measured: anyhow::Result<MeasuredTogether>) -> anyhow::Result<bool> {
+        match measured {
+            Ok(MeasuredTogether { ran, whole, recorded }) => {
+                self.ran.extend(ran);
+                self.besides = recorded;
+                Ok(whole && self.besides.is_ok())
+            }
+            Err(error) if self.ran.is_empty() => Err(error),
+            Err(error) => {
+                self.besides = Err(error);
+                Ok(false)
+            }
+        }
+    }
+
     /// Further facts.
     pub fn facts(&self) -> Vec<String> {
         let stopped = || stopped_at(self.ran.len(), self.planned);

@@ -34,6 +34,7 @@ mod levels;
 mod live;
 mod load_options;
 mod measure;
+mod measured_together;
 mod monitor;
 mod open_files;
 mod parameters;

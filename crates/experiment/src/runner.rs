@@ -16,14 +16,14 @@ use super::level::{self, LevelResult};
 use super::level_spec::LevelSpec;
 use super::levels::{CurveCutoff, Levels};
 use super::live::LiveFeed;
+use super::measured_together::MeasuredTogether;
 use super::monitor::Monitor;
-use super::phase_hook::{Moment, PhaseHook};
+use super::phase_hook::PhaseHook;
 use super::recording_channel::RecordingChannel;
 use super::run_recording::RunRecording;
 use super::sink::{SinkOptions, Table};
 use crate::server_counters::CounterWatch;
 use crate::server_side::ServerSideWatch;
-use plimsoll_results::all_of;
 
 pub use prepared_target::PreparedTarget;
 pub(crate) use prepared_target::base;
@@ -146,58 +146,32 @@ impl<'a> Runner<'a> {
                 continue;
             }
             level_spec.plan.tap = self.tap.cloned();
-            match self.level(levels.ran.is_empty(), &level_spec, (prepared, leases), &work, names) {
-                Ok(Level { ran, whole, recorded }) => {
-                    levels.cutoffs.extend(self.stop_above_s.and_then(|limit_s| CurveCutoff::after(&ran, limit_s)));
-                    levels.ran.push(ran);
-                    levels.numbers.push(level_spec.plan.stage.unwrap_or(0));
-                    levels.besides = recorded;
-                    if !whole || levels.besides.is_err() {
-                        break;
-                    }
-                }
-                Err(error) if levels.ran.is_empty() => return Err(error),
-                Err(error) => {
-                    levels.besides = Err(error);
-                    break;
-                }
+            let first = levels.ran.is_empty();
+            let measured = MeasuredTogether::between_hooks(self.phase_hook, &level_spec, self.monitor, || {
+                self.level(first, &level_spec, (prepared, leases), &work, names)
+            });
+            if let Ok(MeasuredTogether { ran, .. }) = &measured {
+                let cutoff = |limit_s| ran.iter().find_map(|ran| CurveCutoff::after(ran, limit_s));
+                levels.cutoffs.extend(self.stop_above_s.and_then(cutoff));
+                levels.numbers.push(level_spec.plan.stage.unwrap_or(0));
+            }
+            if !levels.add(measured)? {
+                break;
             }
         }
         levels.notes = self.workload.take_remarks();
         Ok(levels)
     }
 
-    /// Runs one level between two calls of the hook, where there is one.
-    fn level(
-        &self,
-        first: bool,
-        level_spec: &LevelSpec,
-        at: (&PreparedTarget, &[Lease]),
-        setup: &dyn Setup,
-        names: &Arc<Names>,
-    ) -> anyhow::Result<Level> {
-        let Some(hook) = self.phase_hook else { return self.level_alone(first, level_spec, at, setup, names) };
-        hook.run(Moment::Begin, level_spec, &|| self.monitor.stopped())?;
-        let ran = self.level_alone(first, level_spec, at, setup, names);
-        let span_ns = ran.as_ref().ok().filter(|level| level.whole).map(|level| level.ran.recorded.span_ns);
-        // The end hook runs for every begun phase, also if the run should end.
-        let ended = hook.run(Moment::End(span_ns), level_spec, &|| self.monitor.abandoned());
-        match (ran, ended) {
-            (Ok(level), ended) => Ok(Level { recorded: all_of([level.recorded, ended]), ..level }),
-            (Err(error), Ok(())) => Err(error),
-            (Err(error), Err(ended)) => Err(error.context(format!("{ended:#}"))),
-        }
-    }
-
     /// Runs one level. If the `first` level fails, that is an error; a later failure keeps the measurements before it.
-    fn level_alone(
+    fn level(
         &self,
         first: bool,
         level_spec: &LevelSpec,
         (prepared, leases): (&PreparedTarget, &[Lease]),
         setup: &dyn Setup,
         names: &Arc<Names>,
-    ) -> anyhow::Result<Level> {
+    ) -> anyhow::Result<MeasuredTogether> {
         let LevelSpec { plan, words, .. } = level_spec;
         let feed = self.begin(level_spec, prepared, names)?;
         let options = self.options(prepared, feed.as_ref());
@@ -209,7 +183,7 @@ impl<'a> Runner<'a> {
         };
         let ran = ran.against(leases.iter().find_map(Lease::lost).map(Reason::invalid));
         let (ran, recorded) = self.end(ran, level_spec, prepared, feed, names);
-        Ok(Level { ran, whole, recorded })
+        Ok(MeasuredTogether { ran: vec![ran], whole, recorded })
     }
 
     /// Begins a level: in the recording, where there is one, and for whoever looks on.
@@ -262,13 +236,4 @@ impl<'a> Runner<'a> {
         };
         (ran, recorded)
     }
-}
-
-/// Result of one level.
-struct Level {
-    ran: LevelResult,
-    /// It could be run.
-    whole: bool,
-    /// Whether it went to the recording, where there is one.
-    recorded: anyhow::Result<()>,
 }

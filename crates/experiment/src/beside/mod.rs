@@ -2,23 +2,25 @@
 
 pub(crate) mod companion;
 mod companion_request;
+mod jobs;
 
 use std::sync::Arc;
 
 use anyhow::Context;
 use plimsoll_client::target::Target;
 use plimsoll_drive::connect::{ConnectOptions, Lease, Work};
-use plimsoll_drive::engine::{EngineError, Rendezvous, Watch};
+use plimsoll_drive::engine::Rendezvous;
 use plimsoll_model::{Names, Reason};
 use plimsoll_report::findings::Findings;
 use plimsoll_workload::Workload;
 
 use self::companion::threads;
-use crate::level::{self, LevelResult};
+use self::jobs::{Job, at_once};
+use crate::level::LevelResult;
 use crate::level_spec::LevelSpec;
 use crate::levels::{Levels, stopped_at};
+use crate::measured_together::MeasuredTogether;
 use crate::open_files;
-use crate::phase_hook::Moment;
 use crate::resolved_target::ResolvedTarget;
 use crate::run_result::RunResult;
 use crate::run_spec::RunSpec;
@@ -77,7 +79,7 @@ pub fn measure_beside(
         parties.push(Party { runner, prepared });
     }
     let names = Arc::new(names);
-    let levels = with_files(&parties, (&parties, None), &names, &level_specs);
+    let levels = with_files(&parties, &Ready { parties: &parties, held: None, names: &names }, &level_specs);
     let levels = levels.with_context(|| resolved.shown.clone())?;
     let mut facts: Vec<String> = Vec::new();
     for fact in parties.iter().flat_map(|party| party.prepared.server.facts()).chain(levels.notes) {
@@ -114,138 +116,103 @@ fn is_together(level: &LevelSpec) -> bool {
 }
 
 /// Makes the files of the parties that are `left`, one after the other, and runs all levels when they are there.
-fn with_files(
-    left: &[Party<'_>],
-    (all, held): (&[Party<'_>], Option<&Held<'_>>),
-    names: &Arc<Names>,
-    level_specs: &[LevelSpec],
-) -> anyhow::Result<Levels> {
-    let Some((party, left)) = left.split_first() else { return run(all, held, names, level_specs) };
-    party.runner.with_files(&party.prepared, names, |leases, ready| match ready {
-        true => with_files(left, (all, Some(&Held { leases, others: held })), names, level_specs),
+fn with_files(left: &[Party<'_>], made: &Ready<'_>, level_specs: &[LevelSpec]) -> anyhow::Result<Levels> {
+    let Some((party, left)) = left.split_first() else { return made.run(level_specs) };
+    party.runner.with_files(&party.prepared, made.names, |leases, ready| match ready {
+        true => with_files(left, &Ready { held: Some(&Held { leases, others: made.held }), ..*made }, level_specs),
         false => Ok(Levels { stopped: true, ..Levels::default() }),
     })
 }
 
-/// Runs all levels; those of workloads that run at the same time follow each other in `level_specs`.
-fn run(
-    parties: &[Party<'_>],
-    held: Option<&Held<'_>>,
-    names: &Arc<Names>,
-    level_specs: &[LevelSpec],
-) -> anyhow::Result<Levels> {
-    let mut levels = Levels::default();
-    let mut left = level_specs;
-    while let Some(first) = left.first() {
-        let (group, rest) = left.split_at(if is_together(first) { parties.len().min(left.len()) } else { 1 });
-        left = rest;
-        if parties.iter().any(|party| party.runner.monitor.stopped()) {
-            levels.stopped = true;
-            break;
-        }
-        match measured(parties, group, held, levels.ran.is_empty(), names) {
-            Ok(Measured { ran, whole, recorded }) => {
-                levels.ran.extend(ran);
-                levels.besides = recorded;
-                if !whole || levels.besides.is_err() {
-                    break;
-                }
+/// Workloads whose files are there.
+struct Ready<'a> {
+    parties: &'a [Party<'a>],
+    /// Leases on the files.
+    held: Option<&'a Held<'a>>,
+    names: &'a Arc<Names>,
+}
+
+impl Ready<'_> {
+    /// Runs all levels; those of workloads that run at the same time follow each other in `level_specs`.
+    fn run(&self, level_specs: &[LevelSpec]) -> anyhow::Result<Levels> {
+        let mut levels = Levels::default();
+        let mut left = level_specs;
+        while let Some(first) = left.first() {
+            let (group, rest) = left.split_at(if is_together(first) { self.parties.len().min(left.len()) } else { 1 });
+            left = rest;
+            if self.parties.iter().any(|party| party.runner.monitor.stopped()) {
+                levels.stopped = true;
+                break;
             }
-            Err(error) if levels.ran.is_empty() => return Err(error),
-            Err(error) => {
-                levels.besides = Err(error);
+            if !levels.add(self.measured(group, levels.ran.is_empty()))? {
                 break;
             }
         }
+        levels.notes = self.parties.iter().flat_map(|party| party.runner.workload.take_remarks()).collect();
+        Ok(levels)
     }
-    levels.notes = parties.iter().flat_map(|party| party.runner.workload.take_remarks()).collect();
-    Ok(levels)
-}
 
-/// What came of workloads that ran at the same time, or of one alone.
-struct Measured {
-    ran: Vec<LevelResult>,
-    /// All could be run.
-    whole: bool,
-    /// Whether they went to the recording, where there is one.
-    recorded: anyhow::Result<()>,
-}
-
-/// Runs them between two calls of the hook, where there is one.
-fn measured(
-    parties: &[Party<'_>],
-    group: &[LevelSpec],
-    held: Option<&Held<'_>>,
-    first: bool,
-    names: &Arc<Names>,
-) -> anyhow::Result<Measured> {
-    let hook = parties.first().and_then(|party| Some((party.runner.phase_hook?, party.runner.monitor, group.first()?)));
-    let Some((hook, monitor, level_spec)) = hook else { return unhooked(parties, group, held, first, names) };
-    hook.run(Moment::Begin, level_spec, &|| monitor.stopped())?;
-    let ran = unhooked(parties, group, held, first, names);
-    let span_ns = ran.as_ref().ok().filter(|ran| ran.whole).and_then(|ran| Some(ran.ran.first()?.recorded().span_ns));
-    let ended = hook.run(Moment::End(span_ns), level_spec, &|| monitor.abandoned());
-    match (ran, ended) {
-        (Ok(ran), ended) => Ok(Measured { recorded: all_of([ran.recorded, ended]), ..ran }),
-        (Err(error), Ok(())) => Err(error),
-        (Err(error), Err(ended)) => Err(error.context(format!("{ended:#}"))),
-    }
-}
-
-fn unhooked(
-    parties: &[Party<'_>],
-    group: &[LevelSpec],
-    held: Option<&Held<'_>>,
-    first: bool,
-    names: &Arc<Names>,
-) -> anyhow::Result<Measured> {
-    let rendezvous = (group.len() > 1).then(|| Arc::new(Rendezvous::new(group.len() as u32)));
-    let mut begun = Vec::new();
-    for level_spec in group {
-        let mut level_spec = level_spec.clone();
-        let party =
-            parties.get(place_of(&level_spec)).context("a level belongs to a workload that is not part of the run")?;
-        level_spec.plan.tap = party.runner.tap.cloned();
-        level_spec.plan.rendezvous.clone_from(&rendezvous);
-        let feed = party.runner.begin(&level_spec, &party.prepared, names)?;
-        begun.push((party, level_spec, feed));
-    }
-    let works: Vec<Work<'_>> =
-        begun.iter().map(|(party, ..)| party.runner.work(&party.prepared, Arc::clone(names))).collect();
-    let jobs: Vec<Job<'_>> = begun
-        .iter()
-        .zip(&works)
-        .enumerate()
-        .map(|(place, ((party, level_spec, feed), work))| {
-            let options = party.runner.options(&party.prepared, feed.as_ref());
-            // Whoever looks on sees the first of them.
-            Job { level_spec, work, options: SinkOptions { live: options.live.filter(|_| place == 0), ..options } }
-        })
-        .collect();
-    let monitor = begun.first().map(|(party, ..)| party.runner.monitor).context("no level")?;
-    let ran = monitor.during(&words(group), |watch| at_once(&jobs, watch));
-    drop(jobs);
-    let failed = ran.iter().zip(group).find_map(|(ran, level)| Some((ran.as_ref().err()?.to_string(), level.shown())));
-    if let (Some((why, level)), true) = (&failed, first) {
-        anyhow::bail!("{level}: {why}");
-    }
-    let lost = held.and_then(Held::lost);
-    let (mut levels, mut recorded) = (Vec::new(), Ok(()));
-    for ((party, level_spec, feed), ran) in begun.into_iter().zip(ran) {
-        let ran = match (ran, &failed) {
-            (Ok(ran), None) => ran,
-            // What ran without the others is not what was asked for.
-            (_, failed) => {
-                let why = failed.as_ref().map_or_else(String::new, |(why, level)| format!("{level}: {why}"));
-                LevelResult::not_run(&level_spec.plan, level_spec.words.clone(), &why)
-            }
+    /// Runs levels at the same time, between two calls of the hook, where there is one.
+    fn measured(&self, group: &[LevelSpec], first: bool) -> anyhow::Result<MeasuredTogether> {
+        let (Some(Party { runner, .. }), Some(level_spec)) = (self.parties.first(), group.first()) else {
+            return self.together(group, first);
         };
-        let ran = ran.against(lost.clone().map(Reason::invalid));
-        let (ran, kept) = party.runner.end(ran, &level_spec, &party.prepared, feed, names);
-        recorded = all_of([recorded, kept]);
-        levels.push(ran);
+        MeasuredTogether::between_hooks(runner.phase_hook, level_spec, runner.monitor, || self.together(group, first))
     }
-    Ok(Measured { ran: levels, whole: failed.is_none(), recorded })
+
+    /// Runs levels at the same time. If one of them fails and they are the `first`, that is an error.
+    fn together(&self, group: &[LevelSpec], first: bool) -> anyhow::Result<MeasuredTogether> {
+        let rendezvous = (group.len() > 1).then(|| Arc::new(Rendezvous::new(group.len() as u32)));
+        let mut begun = Vec::new();
+        for level_spec in group {
+            let mut level_spec = level_spec.clone();
+            let party = self
+                .parties
+                .get(place_of(&level_spec))
+                .context("a level belongs to a workload that is not part of the run")?;
+            level_spec.plan.tap = party.runner.tap.cloned();
+            level_spec.plan.rendezvous.clone_from(&rendezvous);
+            let feed = party.runner.begin(&level_spec, &party.prepared, self.names)?;
+            begun.push((party, level_spec, feed));
+        }
+        let works: Vec<Work<'_>> =
+            begun.iter().map(|(party, ..)| party.runner.work(&party.prepared, Arc::clone(self.names))).collect();
+        let jobs: Vec<Job<'_>> = begun
+            .iter()
+            .zip(&works)
+            .enumerate()
+            .map(|(place, ((party, level_spec, feed), work))| {
+                let options = party.runner.options(&party.prepared, feed.as_ref());
+                // Whoever looks on sees the first of them.
+                Job { level_spec, work, options: SinkOptions { live: options.live.filter(|_| place == 0), ..options } }
+            })
+            .collect();
+        let monitor = begun.first().map(|(party, ..)| party.runner.monitor).context("no level")?;
+        let ran = monitor.during(&words(group), |watch| at_once(&jobs, watch));
+        drop(jobs);
+        let failed =
+            ran.iter().zip(group).find_map(|(ran, level)| Some((ran.as_ref().err()?.to_string(), level.shown())));
+        if let (Some((why, level)), true) = (&failed, first) {
+            anyhow::bail!("{level}: {why}");
+        }
+        let lost = self.held.and_then(Held::lost);
+        let (mut levels, mut recorded) = (Vec::new(), Ok(()));
+        for ((party, level_spec, feed), ran) in begun.into_iter().zip(ran) {
+            let ran = match (ran, &failed) {
+                (Ok(ran), None) => ran,
+                // What ran without the others is not what was asked for.
+                (_, failed) => {
+                    let why = failed.as_ref().map_or_else(String::new, |(why, level)| format!("{level}: {why}"));
+                    LevelResult::not_run(&level_spec.plan, level_spec.words.clone(), &why)
+                }
+            };
+            let ran = ran.against(lost.clone().map(Reason::invalid));
+            let (ran, kept) = party.runner.end(ran, &level_spec, &party.prepared, feed, self.names);
+            recorded = all_of([recorded, kept]);
+            levels.push(ran);
+        }
+        Ok(MeasuredTogether { ran: levels, whole: failed.is_none(), recorded })
+    }
 }
 
 /// What runs, in words.
@@ -255,45 +222,4 @@ fn words(group: &[LevelSpec]) -> String {
         format!("{name} ({})", level.words)
     };
     group.iter().map(of).collect::<Vec<_>>().join(" beside ")
-}
-
-/// A level that is ready to run.
-struct Job<'a> {
-    level_spec: &'a LevelSpec,
-    work: &'a Work<'a>,
-    options: SinkOptions<'a>,
-}
-
-impl Job<'_> {
-    fn run(&self, watch: &Watch) -> Result<LevelResult, EngineError> {
-        let LevelSpec { plan, words, .. } = self.level_spec;
-        let ran = level::run(plan, words, self.work, self.options, watch);
-        // Where it did not come, the others do not wait for it.
-        if let Some(rendezvous) = &plan.rendezvous {
-            rendezvous.leave();
-        }
-        ran
-    }
-}
-
-/// Runs all at the same time; who looks at `watch` sees the first, and ends all.
-fn at_once(jobs: &[Job<'_>], watch: &Watch) -> Vec<Result<LevelResult, EngineError>> {
-    let Some((first, others)) = jobs.split_first() else { return Vec::new() };
-    let watches: Vec<Watch> = others.iter().map(|_| Watch::new()).collect();
-    std::thread::scope(|scope| {
-        let running: Vec<_> = others.iter().zip(&watches).map(|(job, own)| scope.spawn(move || job.run(own))).collect();
-        let mut ran = vec![first.run(watch)];
-        for own in &watches {
-            match (watch.stopped(), watch.abandoned()) {
-                (_, true) => own.abandon(),
-                (true, false) => own.stop(),
-                (false, false) => {}
-            }
-        }
-        ran.extend(running.into_iter().map(|thread| match thread.join() {
-            Ok(ran) => ran,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }));
-        ran
-    })
 }
