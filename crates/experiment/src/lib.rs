@@ -42,6 +42,7 @@ mod parts;
 mod phase_hook;
 mod profile;
 mod ranges;
+mod recorded_workload;
 mod recording_channel;
 mod resolved_target;
 mod resume;

@@ -18,6 +18,7 @@ use super::beside::companion::CompanionSpec;
 use super::capacity::spec::SearchSpec;
 use super::level_spec::LevelSpec;
 use super::parameters::{self, LoadParameter, Variant};
+use super::recorded_workload;
 
 /// All that was asked for of a run, but for its outputs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -245,17 +246,7 @@ impl RunSpec {
             let load = spec.value.as_ref().map(LoadParameter::of).transpose().map_err(Usage)?.flatten();
             let value = spec.value.iter().filter(|_| load.is_none());
             let settings: Vec<Parameter> = self.settings.iter().chain(value).cloned().collect();
-            let workload =
-                Workload::parse_with(&self.workload, text, &settings).map_err(|error| Usage(error.to_string()))?;
-            if workload.digest() != spec.workload_sha256 {
-                return Err(Usage(format!(
-                    "the load file of workload {file} has changed since the recording; restore the file (SHA-256 of workload and load \
-                    file: now {now}, in the recording {recorded})",
-                    file = self.workload,
-                    now = workload.digest(),
-                    recorded = spec.workload_sha256
-                )));
-            }
+            let workload = recorded_workload::unchanged(&self.workload, text, &settings, &spec.workload_sha256)?;
             Ok(Variant { workload, value: spec.value.clone(), load })
         };
         self.variants.iter().map(variant).collect()

@@ -10,6 +10,7 @@ use plimsoll_workload::{Parameter, Workload};
 use serde::{Deserialize, Serialize};
 
 use crate::level_spec::LevelSpec;
+use crate::recorded_workload;
 
 /// A workload that runs beside the one of a run, as a recording keeps it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -32,18 +33,7 @@ impl CompanionSpec {
     /// # Errors
     /// It is not what it was: it plays a load file that changed.
     pub fn workload(&self) -> Result<Workload, Usage> {
-        let workload = Workload::parse_with(&self.workload, &self.workload_text, &self.settings)
-            .map_err(|error| Usage(error.to_string()))?;
-        if workload.digest() != self.workload_sha256 {
-            return Err(Usage(format!(
-                "the load file of workload {file} has changed since the recording; restore the file (SHA-256 of workload and load \
-                file: now {now}, in the recording {recorded})",
-                file = self.workload,
-                now = workload.digest(),
-                recorded = self.workload_sha256
-            )));
-        }
-        Ok(workload)
+        recorded_workload::unchanged(&self.workload, &self.workload_text, &self.settings, &self.workload_sha256)
     }
 }
 
