@@ -120,10 +120,10 @@ fn failed_attempts<'c>(clients: impl Iterator<Item = &'c ClientTally>) -> String
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_drive::engine::ConnectionFailure;
     use plimsoll_model::Verdict;
 
     use super::*;
+    use crate::tests::connection_failures::refused;
 
     const S: i64 = 1_000_000_000;
 
@@ -182,14 +182,7 @@ mod tests {
     #[test]
     fn an_outage_until_the_end_says_since_when_and_that_nobody_could_connect() {
         let mut away = client(0, &[]);
-        let failure = |was_up, measured, count| ConnectionFailure {
-            cause: Cause::ConnectionRefused,
-            was_up,
-            measured,
-            kept: false,
-            count,
-        };
-        away.connection_failures = vec![failure(true, true, 1), failure(false, true, 9), failure(false, false, 4)];
+        away.connection_failures = vec![refused(true, true, 1), refused(false, true, 9), refused(false, false, 4)];
         let dead = found(&[(3 * S / 2, 4 * S)], &[], &[away]);
         assert!(
             dead[0].1.ends_with(

@@ -1,5 +1,6 @@
 //! Verdicts of runs on servers that are known, in memory under a virtual clock.
 
+pub(crate) mod connection_failures;
 mod live;
 mod million;
 mod outliers;

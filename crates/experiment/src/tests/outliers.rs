@@ -8,7 +8,7 @@ use plimsoll_client::operation::{Access, Caching, Disposition, Done, FileKey, Op
 use plimsoll_client::target::Target;
 use plimsoll_drive::connect::{self, ConnectOptions, Connector, Work};
 use plimsoll_drive::engine::{Plan, Watch, run_on, so_far};
-use plimsoll_drive::network::memory::{Accept, Delays, Delivery, Memory, Reply};
+use plimsoll_drive::network::memory::{Delays, Memory};
 use plimsoll_model::{Names, Symbol};
 use plimsoll_report::findings::Findings;
 use plimsoll_report::text;
@@ -18,6 +18,7 @@ use plimsoll_workload::scenario::{Scenario, ScenarioStep as Wanted, Verdict};
 use plimsoll_workload::{Load, Pause, Phases};
 use plimsoll_workload::{Parameter, Workload};
 
+use super::simulated::{START, served_by};
 use crate::RunResult;
 use crate::level::{LevelResult, added_up, unfinished};
 use crate::level_spec::LevelSpec;
@@ -25,8 +26,6 @@ use crate::live::LiveFeed;
 use crate::run_spec::RunSpec;
 use crate::sink::{MeasuringSink, SinkOptions};
 
-/// When every clock starts, ns since the Unix epoch.
-const START: i64 = 1_700_000_000_000_000_000;
 const CLIENTS: u32 = 8;
 
 /// A client that reads consecutive blocks of its own file.
@@ -189,16 +188,7 @@ pub(super) fn jitter(middle: Duration) -> Latency {
 
 fn network(script: &Script, seed: u32) -> Memory {
     let first = Offline::new(&Script { seed: u64::from(seed) + 1, ..*script });
-    Memory::new(START, move |_, _, _| {
-        let mut server = first.another();
-        let serve = move |at: i64, bytes: &[u8], replies: &mut Vec<Reply>| {
-            let since = u64::try_from(at - START).unwrap();
-            for (due, bytes) in server.received(since, bytes).unwrap() {
-                replies.push(Reply { at: START + i64::try_from(due).unwrap(), what: Delivery::Bytes(bytes) });
-            }
-        };
-        Accept::Serve(Box::new(serve), 0)
-    })
+    Memory::new(START, move |_, _, _| served_by(first.another()))
 }
 
 #[test]

@@ -157,14 +157,18 @@ fn network(plan: &Plan, worker: u32) -> Memory {
         let client = first + key.0 * step;
         let mean = Duration::from_micros(u64::from(300 + 20 * (client % UNLIKE)));
         let (latency, draw) = (Latency::Exponential { mean }, Draw::Independent);
-        let mut server = Offline::new(&Script { seed: u64::from(client) + 1, draw, ..Script::parallel(latency) });
-        let serve = move |at: i64, bytes: &[u8], replies: &mut Vec<Reply>| {
-            let since = u64::try_from(at - START).unwrap();
-            for (due, bytes) in server.received(since, bytes).unwrap() {
-                replies.push(Reply { at: START + i64::try_from(due).unwrap(), what: Delivery::Bytes(bytes) });
-            }
-        };
-        Accept::Serve(Box::new(serve), 0)
+        served_by(Offline::new(&Script { seed: u64::from(client) + 1, draw, ..Script::parallel(latency) }))
     });
     memory.numbered(first, step)
+}
+
+/// A connection to `server`, whose clock starts at [`START`].
+pub(super) fn served_by(mut server: Offline) -> Accept {
+    let serve = move |at: i64, bytes: &[u8], replies: &mut Vec<Reply>| {
+        let since = u64::try_from(at - START).unwrap();
+        for (due, bytes) in server.received(since, bytes).unwrap() {
+            replies.push(Reply { at: START + i64::try_from(due).unwrap(), what: Delivery::Bytes(bytes) });
+        }
+    };
+    Accept::Serve(Box::new(serve), 0)
 }

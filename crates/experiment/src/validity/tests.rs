@@ -1,6 +1,7 @@
 //! Each check by itself.
 
 use super::*;
+use crate::tests::connection_failures::refused;
 use plimsoll_drive::engine::WorkerCpu;
 
 fn times(p50_s: f64, p99_s: f64) -> Option<Times> {
@@ -195,15 +196,8 @@ fn a_response_time_longer_than_the_phase_is_explained() {
 
 #[test]
 fn a_lost_connection_is_no_operation_that_failed() {
-    let failure = |was_up, measured, count| ConnectionFailure {
-        cause: Cause::ConnectionRefused,
-        was_up,
-        measured,
-        kept: false,
-        count,
-    };
     let mut user = client(2774, &[(Cause::ConnectionReset, 1)]);
-    user.connection_failures = vec![failure(false, true, 24), failure(true, true, 6), failure(false, false, 9)];
+    user.connection_failures = vec![refused(false, true, 24), refused(true, true, 6), refused(false, false, 9)];
     let generator = Generator::default();
     let said: Vec<String> =
         reasons(&level(&generator, &[user.clone()], true)).into_iter().map(|reason| reason.text).collect();
