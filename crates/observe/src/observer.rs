@@ -13,7 +13,7 @@ mod waiting;
 use std::sync::Arc;
 
 pub use hand_over::HandOverError;
-use plimsoll_model::{Anomalies, Anomaly, Coverage, Names, PacketCounts, Sink};
+use plimsoll_model::{Anomaly, Coverage, Names, PacketCounts, Sink};
 use serde::{Deserialize, Serialize};
 
 use crate::capture::{ClockEstimate, Frame, LinkType};
@@ -71,21 +71,6 @@ pub struct Observed<S> {
 impl<S: Sink> Observer<S> {
     /// An observer that gives transactions to `sink`.
     pub fn new(sink: S) -> Self {
-        let output = Output {
-            sink,
-            names: Names::default(),
-            anomalies: Anomalies::default(),
-            tally: Default::default(),
-            resent: Default::default(),
-            one_way: 0,
-            jumped_at: 0,
-            late_requests: Default::default(),
-            unfinished: Default::default(),
-            slots: Default::default(),
-            delegations: Default::default(),
-            spare_calls: Default::default(),
-            services: None,
-        };
         Self {
             connections: Connections::default(),
             numbered: 0,
@@ -94,7 +79,7 @@ impl<S: Sink> Observer<S> {
             clock: ClockEstimate::new(),
             gate: TimeGate::default(),
             ties: Ties::default(),
-            shared: Shared::new(output),
+            shared: Shared::new(Output::new(sink)),
             name_lookups: NameLookups::default(),
             connections_used: 0,
             unknown_links: Vec::new(),

@@ -51,6 +51,25 @@ pub struct Output<S> {
 }
 
 impl<S> Output<S> {
+    /// Hands transactions to `sink`; so far there was none.
+    pub(crate) fn new(sink: S) -> Self {
+        Self {
+            sink,
+            names: Names::default(),
+            anomalies: Anomalies::default(),
+            tally: Default::default(),
+            resent: Default::default(),
+            one_way: 0,
+            jumped_at: 0,
+            late_requests: Default::default(),
+            unfinished: Default::default(),
+            slots: Default::default(),
+            delegations: Default::default(),
+            spare_calls: Default::default(),
+            services: None,
+        }
+    }
+
     /// The same with another sink.
     pub(crate) fn with_sink<T>(self, sink: T) -> Output<T> {
         let Self {

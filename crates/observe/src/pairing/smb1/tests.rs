@@ -33,22 +33,7 @@ const DENIED: u32 = 0xc000_0022;
 impl Bench {
     fn new() -> Self {
         let end = |port| Endpoint { ip: std::net::IpAddr::from([127, 0, 0, 1]), port };
-        let (sink, names) = (Rows::default(), Names::default());
-        let output = Output {
-            sink,
-            names,
-            anomalies: Default::default(),
-            tally: Default::default(),
-            resent: Default::default(),
-            one_way: 0,
-            jumped_at: 0,
-            late_requests: Default::default(),
-            unfinished: Default::default(),
-            slots: Default::default(),
-            delegations: Default::default(),
-            spare_calls: Default::default(),
-            services: None,
-        };
+        let output = Output::new(Rows::default());
         let link = ConnectionContext {
             connection: 0,
             ends: [end(1024), end(445)],
