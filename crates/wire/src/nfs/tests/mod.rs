@@ -2,6 +2,7 @@
 
 mod compounds;
 mod sides;
-mod v4_strict;
+mod v4_answers;
+mod v4_requests;
 mod v4_vectors;
 mod versions_2_and_3;
