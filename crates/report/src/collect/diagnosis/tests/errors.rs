@@ -7,14 +7,25 @@ use crate::findings::Rule;
 
 const DATA: &str = r"\\server1\data";
 
-fn healthy() -> Traffic {
+pub(super) fn healthy() -> Traffic {
     let mut traffic = Traffic::new();
     (0..1_000).for_each(|i| traffic.request([open(), read()][i % 2], (i % 3) as u8, DATA, &format!("f{}", i % 90), MS));
     traffic
 }
 
-fn session() -> Procedure {
+pub(super) fn session() -> Procedure {
     Procedure::of(Protocol::Smb2, 1)
+}
+
+/// A healthy server, and `count` refused connections to a share; `client` gives the client of each.
+pub(super) fn refused(count: u8, client: impl Fn(u8) -> u8) -> Traffic {
+    let (mut traffic, connect) = (healthy(), Procedure::of(Protocol::Smb2, 3));
+    for i in 0..count {
+        traffic.changed(connect, client(i), DATA, "", MS, |t| {
+            (t.status, t.outcome) = (Some(0xC000_0022), plimsoll_model::Outcome::Refused);
+        });
+    }
+    traffic
 }
 
 #[test]
@@ -177,25 +188,6 @@ fn few_stale_handles_are_trouble_where_hardly_anything_else_is_asked() {
     assert!(!traffic.rules().contains(&Rule::ErrorStatuses), "5 of 105");
 }
 
-/// A healthy server, and `count` refused connections to a share; `client` gives the client of each.
-fn refused(count: u8, client: impl Fn(u8) -> u8) -> Traffic {
-    let (mut traffic, connect) = (healthy(), Procedure::of(Protocol::Smb2, 3));
-    for i in 0..count {
-        traffic.changed(connect, client(i), DATA, "", MS, |t| {
-            (t.status, t.outcome) = (Some(0xC000_0022), plimsoll_model::Outcome::Refused);
-        });
-    }
-    traffic
-}
-
-#[test]
-fn a_program_that_is_refused_again_and_again_is_named() {
-    let text = refused(20, |_| 7).first(Rule::ErrorStatuses);
-    assert!(text.contains("requests were from client 10.0.0.7"), "{text}");
-    assert!(!refused(19, |_| 7).rules().contains(&Rule::ErrorStatuses));
-    assert!(!refused(20, |i| i).rules().contains(&Rule::ErrorStatuses), "20 people, each once");
-}
-
 #[test]
 fn of_two_troubles_the_one_that_more_requests_met_comes_first() {
     let mut traffic = refused(30, |_| 7);
@@ -273,114 +265,6 @@ fn trouble_of_a_few_does_not_stand_before_what_clients_wait_for() {
     (0..40).for_each(|_| traffic.request(Procedure::of(Protocol::Smb2, 8), 2, r"\\server2\slow", "d.txt", 400 * MS));
     let rules = traffic.rules();
     assert!(rules.contains(&Rule::ErrorStatuses) && rules[0] != Rule::ErrorStatuses, "{:#?}", traffic.diagnosis());
-}
-
-/// 60 writes of each client to the share, followed by `refused` refusals with a status, and `later` successes.
-fn refused_later(clients: u8, refused: usize, later: usize, path: impl Fn(usize) -> String) -> Traffic {
-    let (mut traffic, write) = (healthy(), Procedure::of(Protocol::Nfs3, 7));
-    for i in 0..60 {
-        (4..4 + clients).for_each(|client| traffic.request(write, client, DATA, &path(i % 20), MS));
-    }
-    for i in 0..refused + later {
-        for client in 4..4 + clients {
-            traffic.changed(write, client, DATA, &path(if i < refused { 100 + i } else { i }), MS, |t| {
-                if i < refused {
-                    (t.status, t.outcome) = (Some(13), Outcome::of_status(write, 13));
-                }
-            });
-        }
-    }
-    traffic
-}
-
-#[test]
-fn a_refusal_that_begins_for_what_worked_before_is_said_with_its_instant() {
-    let new = |i: usize| format!("new{i}");
-    let text = refused_later(1, 24, 0, new).first(Rule::ErrorStatuses);
-    assert!(text.starts_with("24 write requests got 0xd: clients repeat requests"), "{text}");
-    assert!(
-        text.contains("At first, the server carried out 60 such requests from client 10.0.0.4. From 2023-11-14 22:13:"),
-        "{text}"
-    );
-    assert!(
-        text.contains(
-            " on, it refused all such requests. Check what changed at that time: permissions, the options of the export"
-        ),
-        "{text}"
-    );
-    assert!(!text.contains("were from client"), "{text}");
-    let text = refused_later(3, 4, 0, new).first(Rule::ErrorStatuses);
-    assert!(
-        text.contains("carried out 180 such requests from 3 clients (10.0.0.4, 10.0.0.5, 10.0.0.6). From"),
-        "{text}"
-    );
-}
-
-#[test]
-fn a_few_refusals_of_one_client_need_to_be_for_what_it_had_used() {
-    let rules = |traffic: Traffic| traffic.rules();
-    assert!(!rules(refused_later(1, 12, 0, |i| format!("new{i}"))).contains(&Rule::ErrorStatuses), "protected files");
-    assert!(rules(refused_later(1, 12, 0, |i| format!("old{}", i % 20))).contains(&Rule::ErrorStatuses));
-    assert!(
-        !rules(refused_later(1, 12, 12, |i| format!("old{}", i % 20))).contains(&Rule::ErrorStatuses),
-        "it goes on"
-    );
-    assert!(!rules(refused_later(3, 6, 6, |i| format!("new{i}"))).contains(&Rule::ErrorStatuses), "half of them");
-}
-
-#[test]
-fn an_account_that_can_no_longer_log_on_is_said_to_have_been_able_to() {
-    let mut traffic = healthy();
-    (0..6).for_each(|_| traffic.request(session(), 1, DATA, "", 9 * MS));
-    (0..6).for_each(|_| traffic.error(session(), 0xC000_006D, 9 * MS));
-    let text = traffic.first(Rule::ErrorStatuses);
-    assert!(text.contains("the server carried out 6 such requests from client 10.0.0.1."), "{text}");
-    (0..2).for_each(|_| traffic.request(session(), 1, DATA, "", 9 * MS));
-    assert!(!traffic.first(Rule::ErrorStatuses).contains("carried out"), "it can again");
-}
-
-#[test]
-fn the_directory_of_all_refused_paths_is_named() {
-    let inside = refused_later(1, 24, 0, |i| format!(r"projects\secret\new{i}")).first(Rule::ErrorStatuses);
-    assert!(inside.contains(r"All paths are in the directory projects\secret."), "{inside}");
-    let outside = refused_later(1, 24, 0, |i| format!(r"projects{}\new{i}", i % 2)).first(Rule::ErrorStatuses);
-    assert!(!outside.contains("directory"), "{outside}");
-}
-
-#[test]
-fn refusals_of_several_users_in_one_directory_name_all_of_them() {
-    let (mut traffic, write) = (healthy(), Procedure::of(Protocol::Nfs3, 7));
-    for i in 0..90 {
-        for client in 4..7 {
-            // From the 60th on.
-            let (is_refused, user) = (i >= 60, format!("100{client}"));
-            traffic.changed_by(&user, write, client, DATA, &format!("hr/payroll/{}.csv", i % 20), MS, |t| {
-                let status = if is_refused { 13 } else { 0 };
-                (t.status, t.outcome) = (Some(status), Outcome::of_status(write, status));
-            });
-        }
-    }
-    let text = traffic.first(Rule::ErrorStatuses);
-    assert!(
-        text.contains("such requests from 3 clients (10.0.0.4, 10.0.0.5, 10.0.0.6), users 1004, 1005, 1006. From"),
-        "{text}"
-    );
-    assert!(text.contains(" All paths are in the directory hr/payroll."), "{text}");
-}
-
-#[test]
-fn a_server_that_refuses_what_needs_no_permission_cannot_verify_signatures() {
-    let refused = |codes: [u16; 2]| {
-        let mut traffic = healthy();
-        for _ in 0..30 {
-            codes.into_iter().for_each(|code| traffic.error(Procedure::of(Protocol::Smb2, code), 0xC000_0022, MS));
-        }
-        traffic.named_first(Rule::ErrorStatuses)
-    };
-    let text = refused([3, 4]);
-    assert!(text.contains("the server probably cannot verify the signatures of requests"), "{text}");
-    let text = refused([3, 3]);
-    assert!(text.contains("for which they have no permission"), "TREE_CONNECT alone: {text}");
 }
 
 /// Clients 5 and 6 write `files` files of 1 MB; then the disk is full for client 6, and client 7 continues.

@@ -83,7 +83,7 @@ fn other_work_is_no_slower_time() {
 }
 
 /// A server that answers a read every millisecond, 4,000 in total, with `outstanding` requests at each of them.
-fn served(outstanding: impl Fn(i64) -> i64, every_ns: impl Fn(i64) -> i64) -> Traffic {
+pub(super) fn served(outstanding: impl Fn(i64) -> i64, every_ns: impl Fn(i64) -> i64) -> Traffic {
     let mut traffic = Traffic::new();
     for i in 0..4_000 {
         let took = outstanding(i) * every_ns(i);
@@ -204,116 +204,6 @@ fn what_waits_in_a_queue_is_not_what_the_operation_takes() {
     assert!(queue.is_some() && slow.is_some() && queue < slow, "{:#?}", loaded_beyond(35, 40, 300).diagnosis());
 }
 
-/// Four clients that read and open without a pause; for `silence_ns` no client is answered, and then all are, for separate files or one.
-fn stopped(silence_ns: i64, path: impl Fn(i64) -> String) -> Traffic {
-    stopped_for(open(), silence_ns, path)
-}
-
-/// The same, with the procedure of the requests without an answer.
-fn stopped_for(procedure: Procedure, silence_ns: i64, path: impl Fn(i64) -> String) -> Traffic {
-    let mut traffic = Traffic::new();
-    let some = |traffic: &mut Traffic| {
-        (0..600).for_each(|i| traffic.request(read(), (i % 4) as u8, DATA, &format!("f{i}"), MS));
-    };
-    some(&mut traffic);
-    for i in 0..4 {
-        let pause = if i == 0 { silence_ns } else { 100_000 };
-        traffic.changed(procedure, i as u8, DATA, &path(i), pause, |t| {
-            let began = t.timeline.response_last.map(|end| end - silence_ns);
-            (t.timeline.request_first, t.timeline.request_last) = (began, began);
-        });
-    }
-    some(&mut traffic);
-    traffic
-}
-
-/// Work of four clients. For each of these distances the server sends no response for 900 ms.
-fn pausing(distances_ms: &[i64]) -> Traffic {
-    let mut traffic = Traffic::new();
-    for (at, distance) in distances_ms.iter().enumerate() {
-        (0..distance / 4).for_each(|i| traffic.request(read(), (i % 4) as u8, DATA, &format!("f{i}"), 4 * MS));
-        for client in 0..4 {
-            let took = if client == 0 { 900 * MS } else { MS / 10 };
-            traffic.changed(read(), client, DATA, &format!("g{at}{client}"), took, |t| {
-                let began = t.timeline.response_last.map(|end| end - 900 * MS);
-                (t.timeline.request_first, t.timeline.request_last) = (began, began);
-            });
-        }
-    }
-    (0..300).for_each(|i| traffic.request(read(), (i % 4) as u8, DATA, &format!("f{i}"), 4 * MS));
-    traffic
-}
-
-#[test]
-fn several_silences_are_said_with_their_number_and_interval() {
-    let text = pausing(&[3_000; 5]).first(Rule::Burst);
-    assert!(
-        text.starts_with("The server sent no response in 5 periods of ") && text.contains(", about every 3."),
-        "{text}"
-    );
-    assert!(text.contains("During these periods, at least 20 requests of 4 clients waited"), "{text}");
-    let text = pausing(&[3_000, 6_000, 1_500, 5_000]).first(Rule::Burst);
-    assert!(text.starts_with("The server sent no response in 4 periods") && !text.contains("about every"), "{text}");
-}
-
-#[test]
-fn a_server_that_gets_no_requests_is_not_silent() {
-    let mut traffic = pausing(&[3_000; 5]);
-    let network = &mut traffic.coverage.network;
-    (network.data_segments, network.resent_segments) = ([3_000, 5_000], [60, 0]);
-    network.resent_wait_ns = [10_000_000_000, 0];
-    let text = traffic.first(Rule::Retransmission);
-    assert!(text.contains("packets were lost after the capture point"), "{text}");
-    assert!(!traffic.rules().contains(&Rule::Burst), "{:#?}", traffic.diagnosis());
-    traffic.coverage.network.resent_wait_ns = [2_200_000_000, 0];
-    assert!(traffic.rules().contains(&Rule::Burst), "{:#?}", traffic.diagnosis());
-}
-
-/// Two clients wait for different slow files, two are answered all the time, and then all pause for 400 ms.
-fn overtaken() -> Traffic {
-    let mut traffic = Traffic::new();
-    (0..600).for_each(|i| traffic.request(read(), (i % 2) as u8, DATA, &format!("f{i}"), 2 * MS));
-    for (i, pause) in [(2, 400 * MS), (3, 100_000)] {
-        traffic.changed(open(), i, DATA, &format!("g{i}"), pause, |t| {
-            let began = t.timeline.response_last.map(|end| end - 1_500 * MS);
-            (t.timeline.request_first, t.timeline.request_last) = (began, began);
-        });
-    }
-    (0..600).for_each(|i| traffic.request(read(), (i % 2) as u8, DATA, &format!("f{i}"), 2 * MS));
-    traffic
-}
-
-#[test]
-fn a_server_that_answers_nobody_is_said_with_since_when() {
-    let text = stopped(1_300 * MS, |i| format!("g{i}")).first(Rule::Burst);
-    assert!(text.starts_with("The server sent no response for 1."), "{text}");
-    assert!(
-        text.contains(
-            "s from 2023-11-14 22:13:20 UTC on. During this time, at least 4 requests of 4 clients waited: 8"
-        ),
-        "{text}"
-    );
-    let silent = |traffic: &Traffic| {
-        traffic.diagnosis().statements.iter().any(|statement| statement.text.contains("sent no response"))
-    };
-    assert!(!silent(&stopped(1_300 * MS, |_| "one".to_owned())), "they may wait for that file");
-    assert!(!silent(&stopped(100 * MS, |i| format!("g{i}"))), "too short to be felt");
-    assert!(!silent(&overtaken()), "others were answered after they were sent");
-    assert!(!silent(&served(|_| 1, |i| if i == 2_000 { 3_000 * MS } else { MS })), "one client alone");
-}
-
-#[test]
-fn opens_that_wait_for_a_lease_are_no_silence_of_the_server() {
-    let silent = |traffic: &Traffic| traffic.rules().contains(&Rule::Burst);
-    for (procedure, expected) in [(open(), false), (read(), true)] {
-        let mut traffic = stopped_for(procedure, 1_300 * MS, |i| format!("g{i}"));
-        let breaks = &mut traffic.coverage.breaks;
-        (breaks.notified, breaks.opens, breaks.wait_ns) = (4, 4, 5_200_000_000);
-        traffic.first(Rule::LeaseBreaks);
-        assert_eq!(silent(&traffic), expected, "{procedure:?}: {:#?}", traffic.diagnosis());
-    }
-}
-
 /// 20 s of one read of 1 ms each 20 ms; from 10 s on, for `lasts_ms`, one each `every_us`, each of `took_ns`.
 fn rush(lasts_ms: i64, every_us: i64, took_ns: i64) -> Traffic {
     let mut traffic = Traffic::new();
@@ -400,44 +290,4 @@ fn a_server_that_serves_one_at_a_time_from_the_beginning_is_busy() {
     let mut far = served(|i| (i + 1).min(6), |_| 7 * MS);
     far.coverage.network.to_server_ns = Some(7_000_000);
     assert!(!said(&far), "the quickest is the round trip");
-}
-
-/// 100 small reads, and five reads of 1 MB from another file by one client, `took_ms` each; most of it is receiving.
-fn large(took_ms: i64) -> Traffic {
-    large_after(1, took_ms)
-}
-
-/// The same, with `service_ms` of service time each.
-fn large_after(service_ms: i64, took_ms: i64) -> Traffic {
-    let mut traffic = Traffic::new();
-    for i in 0..100 {
-        traffic.request(read(), (i % 3) as u8, DATA, &format!("f{}", i % 50), MS);
-        if i % 20 == 19 {
-            traffic.changed(read(), 1, DATA, "film.iso", took_ms * MS, |t| {
-                t.payload_bytes = Some(1_000_000);
-                t.timeline.response_first = t.timeline.request_last.map(|ns| ns + service_ms * MS);
-            });
-        }
-    }
-    traffic
-}
-
-#[test]
-fn large_transfers_that_take_the_time_of_their_bytes_are_no_slow_requests() {
-    assert!(!large(150).rules().contains(&Rule::FewSlowRequests), "{:#?}", large(150).diagnosis());
-    let slow = large(400).diagnosis().statements.into_iter().find(|one| one.rule == Rule::FewSlowRequests).unwrap();
-    let end = "Sending and receiving (at about 20.1 Mbit/s) were 99.8 % of the time that these requests took: the network path or the client is slow, or the server accepts data \
-               slowly.";
-    assert!(slow.text.ends_with(end) && slow.text.contains("client 10.0.0.1 on 1 connection"), "{}", slow.text);
-}
-
-#[test]
-fn slow_requests_that_mostly_wait_for_the_server_have_no_transfer_rate() {
-    // Receiving takes 60 %, and then 1 %.
-    for (service_ms, is_service) in [(160, false), (396, true)] {
-        let found = large_after(service_ms, 400).diagnosis().statements;
-        let slow = found.iter().find(|one| one.rule == Rule::FewSlowRequests).unwrap();
-        assert!(!slow.text.contains("Mbit/s"), "{}", slow.text);
-        assert_eq!(slow.text.contains("Service time was"), is_service, "{}", slow.text);
-    }
 }
