@@ -65,6 +65,20 @@ pub(super) fn check(
     Ok(())
 }
 
+/// # Errors
+/// Clients of several targets would share a connection: they rotate over the targets, and a connection has only one.
+pub(super) fn check_targets(count: usize, level_specs: &[LevelSpec]) -> Result<(), Usage> {
+    let shared =
+        level_specs.iter().map(|level_spec| level_spec.plan.clients_per_connection).find(|&clients| clients > 1);
+    match shared {
+        Some(clients) if count > 1 => Err(Usage(format!(
+            "--clients-per-connection {clients}: each client of a run with several targets needs its own connection; remove \
+             --clients-per-connection, or start a separate run for each target"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Operations that NFS has from version 4.2 on.
 fn check_version(workload: &Workload, target: &Target) -> Result<(), Usage> {
     let name = workload.name();
@@ -93,6 +107,17 @@ fn check_version(workload: &Workload, target: &Target) -> Result<(), Usage> {
 mod tests {
     use super::*;
     use crate::load_options::LoadOptions;
+
+    #[test]
+    fn clients_of_several_targets_share_no_connection() {
+        let workload = Workload::find("getattr").unwrap();
+        let levels = |clients_per_connection| {
+            LoadOptions { clients_per_connection, ..LoadOptions::default() }.levels(workload.defaults()).unwrap()
+        };
+        assert!(check_targets(2, &levels(1)).is_ok() && check_targets(1, &levels(2)).is_ok());
+        let error = check_targets(2, &levels(2)).unwrap_err().to_string();
+        assert!(error.starts_with("--clients-per-connection 2: "), "{error}");
+    }
 
     #[test]
     fn channels_need_a_dialect_that_has_them() {

@@ -22,6 +22,12 @@ pub(super) fn wrong(level: &Level<'_>) -> Option<String> {
             )
         }
     };
-    (count > 0)
-        .then(|| format!("the server returned wrong data {count} time{}{reads}", if count == 1 { "" } else { "s" }))
+    // Reads are verified in the whole run, operations counted in its measured phase.
+    let all = count.max(wrong);
+    let outside = match all - count {
+        0 => String::new(),
+        outside => format!(", {outside} of them outside the measured phase"),
+    };
+    let s = if all == 1 { "" } else { "s" };
+    (all > 0).then(|| format!("the server returned wrong data {all} time{s}{outside}{reads}"))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use plimsoll_client::Client;
 use plimsoll_client::blocking::Blocking;
@@ -10,7 +10,7 @@ use plimsoll_client::content::Content;
 use plimsoll_client::operation::{Access, Caching, Cause, Disposition};
 use plimsoll_client::smb2::{Dialect, Wish};
 use plimsoll_client::target::Target;
-use plimsoll_client::{Failure, FileKey, Operation, Reply};
+use plimsoll_client::{Failure, FileKey, Operation, Reply, Tag};
 use plimsoll_drive::connect::{self, ConnectOptions, Connector};
 use plimsoll_drive::engine::ConnectionInfo;
 use plimsoll_model::{Endpoint, Names, Outcome, Transaction};
@@ -326,25 +326,36 @@ fn locks_and_watches(one: &mut Driven, two: &mut Driven) {
     assert_eq!(one.act(&Operation::Unlock { file: held, offset: 0, length: 10 }), FINE);
     assert_eq!(two.act(&lock(other, true)), FINE);
     let watching = one.begin(&Operation::Watch { path: "" });
-    until_held(one);
-    assert_eq!(two.act(&Operation::Mkdir { path: "new" }), FINE);
-    assert_eq!(one.wait(watching), FINE);
-    assert_eq!(two.act(&Operation::Rmdir { path: "new" }), FINE);
+    assert_eq!(changed_until_reported(one, two, watching), FINE);
     let watching = one.begin(&Operation::Watch { path: "" });
-    until_held(one);
+    until_sent(one);
     assert_eq!(one.act(&Operation::Cancel { tag: watching }), FINE);
     assert_eq!(one.wait(watching).unwrap_err().outcome, Outcome::Cancelled);
 }
 
-/// The server said that it holds everything that is not answered.
-fn until_held(client: &mut Driven) {
+/// `two` changes the directory until the server reports a change to `one`: the first change may reach the server before the request to watch.
+fn changed_until_reported(one: &mut Driven, two: &mut Driven, watching: Tag) -> Result<Reply, Failure> {
+    let until = Instant::now() + PATIENCE;
+    while Instant::now() < until {
+        assert_eq!(two.act(&Operation::Mkdir { path: "new" }), FINE);
+        assert_eq!(two.act(&Operation::Rmdir { path: "new" }), FINE);
+        one.run_for(Duration::from_millis(100));
+        if let Some(result) = one.take_done(watching) {
+            return result;
+        }
+    }
+    panic!("no change is reported");
+}
+
+/// Everything that is not answered is a request that waits at the server, or is on its way to it.
+fn until_sent(client: &mut Driven) {
     for _ in 0..10_000 {
         if client.client.outstanding() == 0 {
             return;
         }
         client.run_for(Duration::from_millis(5));
     }
-    panic!("nothing is held");
+    panic!("not sent");
 }
 
 #[test]

@@ -43,11 +43,11 @@ impl Attention {
 
     #[cold]
     fn stalled(&mut self, from: i64, to: i64) {
-        // A stall while answers of the last one are being read continues that one.
+        self.longest_ns = self.longest_ns.max(u64::try_from(to - from).unwrap_or(0));
+        // While answers of the last stall are being read, they may have come at any time since its start.
         let from = self.stall.filter(|_| self.unread).map_or(from, |(earlier, _)| earlier);
         self.stall = Some((from, to));
         self.unread = true;
-        self.longest_ns = self.longest_ns.max(u64::try_from(to - from).unwrap_or(0));
     }
 
     /// The earliest instant at which an answer that was read at `at` may have come; `waited`: how long the kernel had it, ns, if known.
@@ -106,6 +106,15 @@ mod tests {
         attention.waits(980 * MS, 990 * MS, WINDOW);
         attention.looks(3_000 * MS, WINDOW);
         assert_eq!(attention.end(1_000 * MS), 990 * MS);
+    }
+
+    #[test]
+    fn stalls_one_after_another_are_not_added() {
+        let mut attention = Attention::default();
+        attention.waits(0, 40 * MS, WINDOW);
+        [60, 69, 78, 98].into_iter().for_each(|at| attention.looks(at * MS, WINDOW));
+        assert_eq!(attention.longest_stall_ns(), 20_000_000);
+        assert_eq!(attention.came(99 * MS, None), 40 * MS, "no answer was read since the first one");
     }
 
     #[test]

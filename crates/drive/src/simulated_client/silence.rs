@@ -72,7 +72,7 @@ impl Gaps {
 }
 
 /// The gaps of one target.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetGaps {
     /// The target in messages.
     pub name: String,
@@ -88,9 +88,13 @@ impl TargetGaps {
     }
 }
 
-/// The gaps of each target that all workers share. Every worker has all targets, in the same order.
+/// The gaps of each target that all workers share. Every worker has all targets, in the same order; were it not so (a part of an older
+/// version), the gaps of all are unknown.
 pub(crate) fn common_by_target(workers: Vec<Vec<TargetGaps>>) -> Vec<TargetGaps> {
     let join = |mut all: Vec<TargetGaps>, worker: Vec<TargetGaps>| {
+        if !all.iter().map(|target| &target.name).eq(worker.iter().map(|target| &target.name)) {
+            return Vec::new();
+        }
         all.iter_mut().zip(worker).for_each(|(all, one)| all.gaps = both(&all.gaps, &one.gaps));
         all
     };
@@ -150,6 +154,17 @@ mod tests {
         assert_eq!(merged_gaps([other.clone(), other]), [], "nobody wanted anything");
         assert_eq!(merged_gaps([vec![gap(0, 100, Some(95))]]), [], "wanted for 5 ms only");
         assert_eq!(merged_gaps([]), []);
+    }
+
+    #[test]
+    fn a_part_that_does_not_tell_targets_apart_leaves_them_unknown() {
+        let target = |name: &str| TargetGaps { name: name.to_owned(), gaps: vec![gap(0, 100, Some(0))] };
+        let both = || vec![target("a"), target("b")];
+        assert_eq!(common_by_target(vec![both(), both()]), both());
+        for parts in [vec![both(), Vec::new()], vec![Vec::new(), both()], vec![both(), vec![target("a"), target("c")]]]
+        {
+            assert!(common_by_target(parts).is_empty());
+        }
     }
 
     #[test]

@@ -180,7 +180,7 @@ fn observe(condition: &Condition, runs: &[Placed<'_>; 4]) -> Result<Observation,
 fn apart(levels: &[Level<'_>], (questions, conditions): (&mut [Question], &[Condition])) -> String {
     for (at, question) in questions.iter_mut().enumerate() {
         let Some(level) = levels.get(at / conditions.len()) else { continue };
-        let numbers = usable(level).and_then(|runs| numbers(&question.condition, &runs));
+        let numbers = usable(level).and_then(|runs| numbers(&question.condition, &runs, &level.runs));
         question.judge_apart(numbers.and_then(|[a, b]| Apart::of(&question.condition, [&a, &b])));
     }
     "the confidence interval of a condition contains its limit, or cannot be computed; record more runs of each side"
@@ -211,25 +211,24 @@ fn usable<'r>(level: &Level<'r>) -> Result<Vec<Placed<'r>>, String> {
     }
 }
 
-/// The numbers of each recording of each side, without those that the load generator's lateness moved.
-fn numbers(condition: &Condition, runs: &[Placed<'_>]) -> Result<[Vec<Vec<RunNumber>>; 2], String> {
+/// The numbers of each recording of each side, without those that the load generator's lateness moved. A recording without any number
+/// keeps its place, because the unit of independence is decided by `all` recordings.
+fn numbers(condition: &Condition, runs: &[Placed<'_>], all: &[Placed<'_>]) -> Result<[Vec<Vec<RunNumber>>; 2], String> {
     let (kept, left_out): (Vec<&Placed<'_>>, Vec<&Placed<'_>>) =
         runs.iter().partition(|placed| reliable(condition, &placed.run.moved).is_ok());
     match left_out.first().map(|placed| reliable(condition, &placed.run.moved)) {
         Some(Err(why)) if left_out.len() > kept.len() => return Err(format!("{why} in {} runs", left_out.len())),
         _ => {}
     }
-    let mut sides = [Vec::new(), Vec::new()];
+    let recordings = |side| all.iter().filter(|run| run.side == side).map(|run| run.recording + 1).max().unwrap_or(0);
+    let mut sides = [0, 1].map(|side| vec![Vec::new(); recordings(side)]);
     for placed in kept {
-        let Some(recordings) = sides.get_mut(placed.side) else { continue };
-        if recordings.len() <= placed.recording {
-            recordings.resize_with(placed.recording + 1, Vec::new);
-        }
-        if let Some(own) = recordings.get_mut(placed.recording) {
+        if let Some(own) = sides.get_mut(placed.side).and_then(|side| side.get_mut(placed.recording)) {
             own.push(RunNumber::of(&placed.run.run, condition)?);
         }
     }
-    if let Some((_, name)) = sides.iter().zip(["baseline", "candidate"]).find(|(side, _)| side.is_empty()) {
+    let is_empty = |side: &Vec<Vec<RunNumber>>| side.iter().all(Vec::is_empty);
+    if let Some((_, name)) = sides.iter().zip(["baseline", "candidate"]).find(|(side, _)| is_empty(side)) {
         return Err(format!("the {name} has no valid run"));
     }
     Ok(sides)
@@ -268,4 +267,44 @@ fn length(levels: &[Level<'_>]) -> Duration {
     let (first, last) = (spans().map(|span| span.0).min(), spans().map(|span| span.1).max());
     let ns = first.zip(last).map_or(0, |(first, last)| last.saturating_sub(first));
     Duration::from_nanos(u64::try_from(ns).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::{Procedure, Protocol};
+    use plimsoll_report::collect::comparison::MeasuredRun;
+    use plimsoll_stats::intervals::{IntervalRecorder, Intervals};
+    use plimsoll_testkit::transaction;
+
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    fn run(moved: &[&str]) -> RecordedRun {
+        let mut recorder = IntervalRecorder::new(Intervals::growing());
+        (1..=2_000).for_each(|at| recorder.record(&transaction(Procedure::of(Protocol::Nfs3, 6), at * MS, MS)));
+        RecordedRun {
+            level: "1 client".to_owned(),
+            run: MeasuredRun { span_ns: (0, 2_000 * MS), intervals: recorder.finish() },
+            invalid: None,
+            generators_fault: false,
+            moved: moved.iter().map(|&name| name.to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn recordings_stay_the_unit_when_one_has_no_number_left() {
+        let (fine, late) = (run(&[]), run(&["p99"]));
+        let condition = Condition::parse("all.p99 > +5%").unwrap();
+        for late_one in [0, 1] {
+            let baseline =
+                |recording| Placed { side: 0, recording, run: if recording == late_one { &late } else { &fine } };
+            let candidate = Placed { side: 1, recording: 0, run: &fine };
+            let runs = [baseline(0), baseline(0), baseline(1), baseline(1), candidate, candidate];
+            let [a, b] = numbers(&condition, &runs, &runs).unwrap();
+            assert_eq!(Apart::of(&condition, [&a, &b]).unwrap().unit, Unit::Recording, "recording {late_one} is late");
+        }
+        let late_only = [Placed { side: 0, recording: 0, run: &late }, Placed { side: 1, recording: 0, run: &fine }];
+        assert_eq!(numbers(&condition, &late_only, &late_only).unwrap_err(), "the baseline has no valid run");
+    }
 }

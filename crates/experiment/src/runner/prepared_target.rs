@@ -49,6 +49,7 @@ impl Runner<'_> {
         let (timeout, directory_leases) = (Duration::from_nanos(self.timeout_ns), self.workload.caches_directories());
         let connect_options = ConnectOptions { timeout, directory_leases, ..connect_options.clone() };
         let clients = level_specs.iter().map(|level_spec| level_spec.plan.load.clients()).max().unwrap_or(1);
+        crate::compatibility::check_targets(resolved.all().count(), level_specs)?;
         let mut places = Vec::new();
         for resolved in resolved.all() {
             crate::compatibility::check(self.workload, &resolved.target, &connect_options, level_specs)?;

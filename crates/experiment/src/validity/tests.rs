@@ -91,6 +91,10 @@ fn wrong_reads_are_said_with_the_number_of_verified_reads() {
     assert!(text.starts_with("the server returned wrong data 1 time; 1 of 1 verified read was wrong ("), "{text}");
     let text = said(Generator::default(), &[wrong(9), ClientTally { verified_reads: 3, ..client(7, &[]) }]);
     assert!(text.starts_with("the server returned wrong data 1 time; 1 of 12 verified reads were wrong ("), "{text}");
+    let in_warmup = ClientTally { verified_reads: 12, wrong_reads: 5, ..client(1000, &[]) };
+    let text = said(Generator::default(), std::slice::from_ref(&in_warmup));
+    let start = "the server returned wrong data 5 times, 5 of them outside the measured phase; 5 of 12 verified reads were wrong (";
+    assert!(text.starts_with(start), "{text}");
 }
 
 #[test]

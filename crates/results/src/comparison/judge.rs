@@ -254,6 +254,13 @@ mod tests {
         }
     }
 
+    /// The report says of its difference that it cannot tell.
+    fn cannot_tell(mut found: Report) -> Report {
+        let metric = &mut found.comparison.as_mut().unwrap().levels[0].rows[0].metrics[0];
+        metric.differences[0].as_mut().unwrap().verdict = CANNOT_TELL.to_owned();
+        found
+    }
+
     #[test]
     fn a_number_that_the_load_generator_moved_decides_nothing() {
         let late = |moved: [&[&str]; 2]| {
@@ -262,18 +269,18 @@ mod tests {
             found.comparison.as_mut().unwrap().levels[0].moved = names.to_vec();
             found
         };
-        let baseline = late([&["p99"], &[]]);
+        let baseline = cannot_tell(late([&["p99"], &[]]));
         let (judgement, word) = outcome(&baseline, "read.p99 > +5%");
         assert_eq!(word, "undecided");
         assert!(judgement.undecided[0].contains("the load generator of A was late, so p99"), "{judgement:?}");
         assert_eq!(outcome(&baseline, "read.p99 > 10ms").1, "failed", "the number itself has no baseline");
-        assert_eq!(outcome(&late([&[], &["p99"]]), "read.p99 > 10ms").1, "undecided");
+        assert_eq!(outcome(&cannot_tell(late([&[], &["p99"]])), "read.p99 > 10ms").1, "undecided");
         assert_eq!(outcome(&late([&["mean"], &["mean", "p95"]]), "read.p99 > +5%").1, "failed", "others stand");
     }
 
     #[test]
     fn other_loads_decide_nothing_about_a_difference() {
-        let mut found = comparison(Some((0.06, 0.14)), true);
+        let mut found = cannot_tell(comparison(Some((0.06, 0.14)), true));
         let loads = "A had 40 iterations/s, B had 80 iterations/s: the loads differ";
         found.comparison.as_mut().unwrap().levels[0].other_loads = vec![Some(loads.to_owned())];
         let (judgement, word) = outcome(&found, "read.p99 > +5%");
@@ -288,9 +295,7 @@ mod tests {
         let found = comparison(Some((0.06, 0.14)), false);
         let (judgement, word) = outcome(&found, "read.p99 > +5%");
         assert!(judgement.undecided.len() == 1 && word == "undecided", "{judgement:?}, {word}");
-        let mut lossy = comparison(Some((0.06, 0.14)), true);
-        let differences = &mut lossy.comparison.as_mut().unwrap().levels[0].rows[0].metrics[0].differences;
-        differences[0].as_mut().unwrap().verdict = CANNOT_TELL.to_owned();
+        let lossy = cannot_tell(comparison(Some((0.06, 0.14)), true));
         let (judgement, word) = outcome(&lossy, "read.p99 > +5%");
         assert!(judgement.undecided.len() == 1 && word == "undecided", "{judgement:?}, {word}");
         assert!(judgement.undecided[0].contains("operations missing from the captures may explain"), "{judgement:?}");
