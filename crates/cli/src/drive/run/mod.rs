@@ -269,7 +269,9 @@ fn chosen(
 ) -> anyhow::Result<(ResolvedTarget, RunSpec)> {
     let resolved = target.choose(spec.timeout())?;
     for one in resolved.all() {
-        check_slots(variants, &one.target)?;
+        for (variant, planned) in variants.iter().zip(&spec.variants) {
+            check_slots(variant, &planned.levels, &one.target)?;
+        }
     }
     if arguments.tap.is_some() && !resolved.is_connected() {
         let why = "--tap: with a file:// target, the operating system sends the requests, so Plimsoll has no data to write; remove --tap, \
