@@ -103,3 +103,22 @@ fn a_guest_among_the_accounts_is_named_and_makes_the_level_partial() {
         assert!(said.contains("check name and password") && !said.contains("logged on as a guest"), "{said}");
     }
 }
+
+#[test]
+fn an_account_without_the_share_is_named() {
+    let _alone = alone();
+    let Some(samba) = available(Samba::start(&[])) else { return };
+    let scratch = Scratch::new("accounts-share");
+    let folder = scratch.path();
+    // Samba makes guests of unknown users, and the share is not for guests.
+    let accounts = samba.accounts(1) + "nobodyhere:wrong\n";
+    fs::write(folder.join("accounts"), accounts).unwrap();
+    fs::write(folder.join("password"), Samba::PASSWORD).unwrap();
+    let target = format!("smb://{}@{}/data", Samba::USER, samba.address());
+    let arguments = ["run", "getattr", "--clients", "2", "--duration", "500ms", "--target", &target];
+    let ran = output_in(folder, &[&arguments[..], &["--password-file", "password", "--accounts", "accounts"]].concat());
+    let said = String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap();
+    assert_eq!(ran.status.code(), Some(4), "{said}");
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("; account nobodyhere)"), "{said}");
+}
