@@ -9,7 +9,7 @@ pub enum EngineError {
     #[error("invalid load settings: {0}")]
     Plan(&'static str),
     /// No client could connect and log on, so nothing was measured.
-    #[error("no client could connect: {failure}{account}{hint}", account = named(account.as_deref()), hint = hint(failure))]
+    #[error("no client could connect: {failure}{who}{hint}", who = named(.account.as_deref()), hint = hint(.failure))]
     NobodyConnected {
         /// The first failure.
         failure: Failure,
