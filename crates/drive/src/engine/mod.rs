@@ -33,7 +33,7 @@ mod worker_result;
 
 pub use crate::simulated_client::silence::{Gap, TargetGaps};
 pub use error::EngineError;
-pub use generator::{Generator, RoundTrips, WorkerCpu};
+pub use generator::{Bindings, Generator, RoundTrips, WorkerCpu};
 pub use lateness::{Lateness, Shifted, WAKING_NS};
 pub use plan::{Plan, Reconnect};
 pub use plan_part::PlanPart;
