@@ -88,7 +88,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     transactions: Option<PathBuf>,
     /// Write the data that the load generator sends and receives as a pcapng capture, for `plimsoll analyze` and
-    /// Wireshark
+    /// Wireshark. The file leaves out read data that the clients discard
     #[arg(long, value_name = "FILE.pcapng", help_heading = "Output")]
     tap: Option<PathBuf>,
     #[command(flatten)]
