@@ -26,9 +26,29 @@ impl Credentials {
         Self { domain: String::new(), user: "Guest".to_owned(), password: Secret::default() }
     }
 
+    /// The account's name in reports: `DOMAIN\user`, or `user` without a domain. Names of accounts in captures have the same form.
+    #[must_use]
+    pub fn display(&self) -> String {
+        match self.domain.as_str() {
+            "" => self.user.clone(),
+            domain => format!("{domain}\\{}", self.user),
+        }
+    }
+
     /// Whether the logon is anonymous.
     #[must_use]
     pub fn is_anonymous(&self) -> bool {
         self.user.is_empty() && self.password.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_an_account_has_its_domain() {
+        let of = |domain: &str| Credentials { domain: domain.to_owned(), ..Credentials::guest() }.display();
+        assert_eq!((of(""), of("WORK")), ("Guest".to_owned(), "WORK\\Guest".to_owned()));
     }
 }

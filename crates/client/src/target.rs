@@ -9,6 +9,7 @@
 mod accounts;
 mod parse;
 mod password;
+mod query;
 #[cfg(test)]
 mod tests;
 

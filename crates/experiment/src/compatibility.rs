@@ -7,6 +7,7 @@ use plimsoll_drive::connect::ConnectOptions;
 use plimsoll_workload::Workload;
 
 use super::level_spec::LevelSpec;
+use super::parameters::{LoadParameter, Variant};
 use plimsoll_results::Usage;
 
 /// # Errors
@@ -53,6 +54,7 @@ pub(super) fn check(
             "--connections {connections}: delegations need one connection per client; remove delegations=yes from the target, or remove --connections"
         )));
     }
+    check_session_slots(target, connect_options.slots, level_specs)?;
     let most = level_specs.iter().map(|level_spec| level_spec.plan.connections_in_all()).max().unwrap_or(0);
     let reserved = matches!(target, Target::Nfs(target) if target.reserved_port);
     if reserved && most > reserved::PORTS.into() {
@@ -74,6 +76,35 @@ pub(super) fn check_targets(count: usize, level_specs: &[LevelSpec]) -> Result<(
         Some(clients) if count > 1 => Err(Usage(format!(
             "--clients-per-connection {clients}: each client of a run with several targets needs its own connection; remove \
              --clients-per-connection, or start a separate run for each target"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a varied parameter that the target lacks, and sessions with fewer slots than connections.
+///
+/// # Errors
+/// The target lacks it, or there are fewer slots.
+pub fn check_slots(variant: &Variant, level_specs: &[LevelSpec], target: &Target) -> Result<(), Usage> {
+    let has_slots = matches!(target, Target::Nfs(nfs) if nfs.has_sessions());
+    let slots = match variant.load {
+        Some((LoadParameter::Slots, _)) if !has_slots => {
+            return Err(Usage("--vary slots needs a target nfs://host/export?version=4.1 (or 4.2)".to_owned()));
+        }
+        Some((LoadParameter::Slots, slots)) => Some(slots),
+        _ => None,
+    };
+    check_session_slots(target, slots, level_specs)
+}
+
+/// Refuses a session with fewer slots than connections: each connection uses separate slots, so Plimsoll would have to request more than the
+/// user asked for. `slots` overrides the target's.
+fn check_session_slots(target: &Target, slots: Option<u32>, level_specs: &[LevelSpec]) -> Result<(), Usage> {
+    let Target::Nfs(NfsTarget { slots: of_target, .. }) = target else { return Ok(()) };
+    let most = level_specs.iter().map(|level_spec| level_spec.plan.connections).max().unwrap_or(1);
+    match slots.or(*of_target) {
+        Some(slots) if slots < most => Err(Usage(format!(
+            "slots={slots}: each of the {most} connections needs a slot; give slots={most} or more, or fewer connections"
         ))),
         _ => Ok(()),
     }
@@ -131,5 +162,24 @@ mod tests {
         assert!(said("smb://h/s", Dialect::V202..=Dialect::V210).contains("SMB 2.1 has no multichannel"));
         assert!(said("nfs://h/e", Dialect::V202..=Dialect::V311).contains("only smb:// targets"));
         assert_eq!(said("smb://h/s", Dialect::V202..=Dialect::V311), "");
+    }
+
+    #[test]
+    fn each_connection_of_a_session_needs_a_slot() {
+        let workload = Workload::find("getattr").unwrap();
+        let options = LoadOptions { connections: 4, depth: Some(8), ..LoadOptions::default() };
+        let level_specs = options.levels(workload.defaults()).unwrap();
+        let said = |target: &str, slots| {
+            let connect_options = ConnectOptions { slots, ..ConnectOptions::default() };
+            let checked = check(&workload, &Target::parse(target).unwrap(), &connect_options, &level_specs);
+            checked.err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        let expected =
+            "slots=1: each of the 4 connections needs a slot; give slots=4 or more, or fewer connections".to_owned();
+        assert_eq!(said("nfs://h/e?version=4.1&slots=1", None), expected);
+        assert_eq!(said("nfs://h/e?slots=8", Some(1)), expected, "the varied value counts");
+        for (target, slots) in [("nfs://h/e?slots=1", Some(4)), ("nfs://h/e?slots=4", None), ("nfs://h/e", None)] {
+            assert_eq!(said(target, slots), "");
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! A workload with one value of the varied parameter, and its parameters for reports.
 
-use plimsoll_client::target::Target;
 use plimsoll_drive::connect::ConnectOptions;
 use plimsoll_report::findings;
 use plimsoll_results::Usage;
@@ -126,19 +125,6 @@ fn with(name: &str, settings: &[Parameter], one_more: Option<&Parameter>) -> Res
     }
     let settings: Vec<Parameter> = settings.iter().chain(one_more).cloned().collect();
     Workload::find_with(name, &settings).map_err(|error| Usage(error.to_string()))
-}
-
-/// Refuses a varied parameter that the target lacks.
-///
-/// # Errors
-/// The target lacks it.
-pub fn check_slots(variants: &[Variant], target: &Target) -> Result<(), Usage> {
-    let has_slots = matches!(target, Target::Nfs(nfs) if nfs.has_sessions());
-    let wants_slots = |variant: &Variant| matches!(variant.load, Some((LoadParameter::Slots, _)));
-    if variants.iter().any(wants_slots) && !has_slots {
-        return Err(Usage("--vary slots needs a target nfs://host/export?version=4.1 (or 4.2)".to_owned()));
-    }
-    Ok(())
 }
 
 /// Parses `NAME=VALUE`.

@@ -201,7 +201,7 @@ impl<'a> Runner<'a> {
             counters.begin(level_spec);
         }
         // Preparing the files is no part of the level.
-        drop(prepared.server.take_guarantees());
+        drop((prepared.server.take_guarantees(), prepared.server.take_guest_logons()));
         Ok(feed)
     }
 
@@ -229,6 +229,7 @@ impl<'a> Runner<'a> {
         let ran = ran.on(level_spec).claiming(self.workload.source()).named(self.workload).beside(self.server_side);
         let ran = ran.counted(self.counters.and_then(|counters| counters.end(level_spec)));
         let ran = ran.guaranteed(prepared.server.take_guarantees());
+        let ran = ran.against(guests(&prepared.server.take_guest_logons()));
         self.monitor.level_over(&ran);
         let recorded = match self.recording.zip(feed) {
             Some((recording, feed)) => recording.end(feed, &ran, prepared.server.facts(), names),
@@ -236,4 +237,14 @@ impl<'a> Runner<'a> {
         };
         (ran, recorded)
     }
+}
+
+/// Why a level with guests among its users says less: a guest has other rights, and its requests are not the user's.
+fn guests(guest_logons: &[String]) -> Option<Reason> {
+    (!guest_logons.is_empty()).then(|| {
+        Reason::partial(format!(
+            "guest logons: the server logged on {} as guests, so their requests have the rights of a guest; check name and password",
+            guest_logons.join(", ")
+        ))
+    })
 }

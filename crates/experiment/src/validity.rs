@@ -215,14 +215,15 @@ fn unconnected<'a>(idle: impl Iterator<Item = &'a ClientTally>) -> String {
     let attempts: u64 = causes.iter().map(|(_, count)| count).sum();
     causes.into_iter().max_by_key(|&(_, count)| count).map_or_else(String::new, |(cause, _)| {
         format!(
-            "; {clients} of the clients without an action failed to connect ({attempts} attempts, most frequent cause: {}{})",
+            "; {clients} of the clients without an action failed to connect ({attempts} attempt{s}, most frequent cause: {}{})",
             cause.label(),
-            named(accounts)
+            named(accounts),
+            s = if attempts == 1 { "" } else { "s" }
         )
     })
 }
 
-/// The accounts whose logons were refused; empty if there are none.
+/// The accounts whose logons or shares were refused; empty if there are none.
 fn named(mut accounts: Vec<&str>) -> String {
     accounts.sort_unstable();
     accounts.dedup();

@@ -61,7 +61,7 @@ pub struct PacketCounts {
     pub missing_bytes: u64,
     /// The largest packet on the wire, bytes: a snap length that cuts nothing.
     pub largest: u64,
-    /// Packets that the capture cut short (snaplen).
+    /// Packets that the snap length of the capture cut short.
     pub truncated: u64,
     /// Packets that carry on a message begun in an earlier one, both ways ("Continue").
     pub continued: u64,

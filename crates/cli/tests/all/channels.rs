@@ -225,6 +225,30 @@ fn a_hostile_binding_is_counted() {
 }
 
 #[test]
+fn a_binding_without_an_answer_does_not_wait_for_the_timeout() {
+    let _alone = alone();
+    let Some(samba) = samba() else { return };
+    let scratch = Scratch::new("channels-unanswered");
+    let folder = scratch.path();
+    let faulty = Faulty::start(samba.address(), Framing::Smb, Vec::new()).unwrap();
+    let load = ["--duration", "300ms", "--warmup", "0s", "--timeout", "300s"];
+    for _ in 0..2 {
+        faulty.set_rules(Vec::new());
+        drive(folder, faulty.address(), "random-read", &load);
+    }
+    let connection = Some(of_the_session(&faulty)[2]);
+    faulty.set_rules(vec![Rule::Answers { connection, which: Which::Nth(1), fault: Fault::Never }]);
+    let begun = std::time::Instant::now();
+    let run = drive(folder, faulty.address(), "random-read", &load);
+    assert!(begun.elapsed().as_secs() < 200, "{:?}", begun.elapsed());
+    let stage = &run["stages"][0];
+    assert!(stage["generator"]["bindings_repeated"].as_u64().unwrap() >= 1, "{stage}");
+    assert_eq!(stage["channels"]["sessions"][0]["channels"].as_array().map_or(0, Vec::len), 4);
+    let said = run["said"].as_str().unwrap();
+    assert!(said.contains("repeated, because the server did not answer in time"), "{said}");
+}
+
+#[test]
 fn a_server_without_multichannel_is_refused() {
     let _alone = alone();
     let scratch = Scratch::new("channels-none");

@@ -199,6 +199,11 @@ fn depth_is_varied() {
         let (code, said) = plimsoll(folder, &["sweep", "getattr", "--levels", "1", "--vary", wrong]);
         assert!(code == Some(2) && said.contains(expected), "{wrong}: {said}");
     }
+    // The second value is refused before the first one is measured.
+    let how = ["--target", "embedded:nfs?version=4.1", "--connections", "4", "--depth", "8", "--vary", "slots=8,2"];
+    let (code, said) = plimsoll(folder, &[&["sweep", "getattr", "--levels", "1"], &how[..]].concat());
+    let expected = "slots=2: each of the 4 connections needs a slot; give slots=4 or more, or fewer connections";
+    assert!(code == Some(2) && said.contains(expected), "{said}");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! How a connection joins, recovers and leaves a session that it shares with others.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use plimsoll_wire::nfs::v4::create_session::Session as Created;
 
 use super::client::Nfs4Client;
@@ -18,7 +20,8 @@ const LOOK: i64 = 1_000_000;
 const PATIENCE: i64 = 5_000_000_000;
 
 impl Nfs4Client {
-    /// Number of slots to request for a session. The client that checks the server requests the maximum, to find the server's limit.
+    /// Number of slots to request for a session, at least one per connection. The client that checks the server requests the maximum, to
+    /// find the server's limit.
     pub(super) fn wanted_slots(&self) -> u32 {
         let least = self.trunk.as_ref().map_or(1, |trunk| trunk.connections());
         if self.counts { self.options.slots.max(least) } else { MOST }
@@ -139,7 +142,10 @@ impl Nfs4Client {
     /// Notes that this connection creates a separate session.
     fn has_own(&mut self) {
         self.part = Part::default();
-        self.trunk_session = self.trunk.as_ref().map_or(0, |trunk| trunk.made_own());
+        if let Some(trunk) = &self.trunk {
+            self.trunk_session = trunk.made_own();
+            self.options.separate_sessions.store(trunk.connections(), Relaxed);
+        }
     }
 
     fn change_to(&mut self, bound: &Bound) {

@@ -1,7 +1,7 @@
 //! Common options of all NFSv4 clients of a run, and the values negotiated with the server.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use plimsoll_model::Guarantees;
@@ -37,7 +37,7 @@ pub struct Nfs4Options {
     pub security: Option<Gss>,
     /// Maximum number of bytes of a READ or WRITE, even if the server allows more.
     pub most: u32,
-    /// Slots to request for a session.
+    /// Slots to request for a session; more if a client has more connections.
     pub slots: u32,
     /// Ask for a read delegation with each open for reading, from 4.1 on. Not by clients with several connections.
     pub delegations: bool,
@@ -45,6 +45,11 @@ pub struct Nfs4Options {
     pub agreed: OnceLock<Agreed>,
     /// Maximum number of slots that the server grants: the number that the first client got, which requested 4,096.
     pub server_slots: OnceLock<u32>,
+    /// The most slots of a session of the load; 0 before the first one.
+    pub load_slots: AtomicU32,
+    /// Separate sessions of each client, because the server granted a session fewer slots than the client has connections; 0 if no server
+    /// did.
+    pub separate_sessions: AtomicU32,
     /// Requests that waited for a slot.
     pub slot_waits: AtomicU64,
     /// Guarantees seen by clients that have ended; each client adds its own at its end.
@@ -150,6 +155,8 @@ impl Nfs4Options {
             delegations: false,
             agreed: OnceLock::new(),
             server_slots: OnceLock::new(),
+            load_slots: AtomicU32::new(0),
+            separate_sessions: AtomicU32::new(0),
             slot_waits: AtomicU64::new(0),
             guarantees: Mutex::default(),
             recoveries: Mutex::default(),

@@ -1,5 +1,7 @@
 //! The beginning and end of a session: the calls, and the effect of the responses.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use plimsoll_model::Symbol;
 use plimsoll_wire::nfs::v4::bind::BindConnection;
 use plimsoll_wire::nfs::v4::close::ReturnDelegation;
@@ -167,12 +169,14 @@ impl Nfs4Client {
 
     /// Handles a new session; the next CREATE_SESSION has the next sequence ID.
     pub(super) fn created(&mut self, session: &Created) {
-        let wanted = self.wanted_slots();
-        if !self.counts {
+        if self.counts {
+            self.session = self.session.next(session, self.wanted_slots(), self.part);
+            self.options.load_slots.fetch_max(self.session.slots(), Relaxed);
+        } else {
             // The first client requests the maximum, so the granted number is the server's limit.
             let _ = self.options.server_slots.set(session.fore.slots);
+            self.session = self.session.next(session, self.options.slots, self.part);
         }
-        self.session = self.session.next(session, wanted.min(self.options.slots), self.part);
         self.client_id.1 = self.client_id.1.wrapping_add(1);
         self.agreed = self.agreed.within(session, self.session.slots());
     }

@@ -168,6 +168,11 @@ impl SmbClient {
         account.begin(&service, now).ok_or(Cause::OutOfResources)
     }
 
+    /// The account's place among all accounts.
+    pub(super) fn account_place(&self) -> u32 {
+        self.account
+    }
+
     pub(super) fn account(&self) -> Option<&Account> {
         self.options.accounts.get(self.account as usize)
     }

@@ -2,6 +2,8 @@
 //!
 //! Spec: MS-SMB2 3.2.4.2, 3.2.5.2, 3.2.5.3, 3.2.5.5
 
+use std::sync::PoisonError;
+
 use plimsoll_model::Outcome;
 use plimsoll_wire::smb2::empty_body::{Logoff, TreeDisconnect};
 use plimsoll_wire::smb2::ioctl::fsctl;
@@ -14,6 +16,7 @@ use super::connection::signing::{Signer, SigningAlgorithm};
 use super::connection::{CREDIT, Limits, MOST, Protection, RequestContext};
 use super::jobs::JobId;
 use super::logon::Logon;
+use super::logons::LogonIdentity;
 use super::negotiated_security::NegotiatedSecurity;
 use super::options::{Dialect, Negotiated, Wish};
 use super::request_kind::RequestKind;
@@ -266,11 +269,26 @@ impl SmbClient {
             }
         }
         self.connection.session.signs = logon.signs && key.is_some();
+        self.note_identity(setup.flags);
         let demanded = self.options.encryption == Wish::Demanded;
         self.connection.session.seals = demanded || setup.flags & session_setup::SESSION_ENCRYPTS != 0;
         let unsealed = self.connection.session.seals && self.connection.session.seal.is_none();
         let unsigned = self.options.signing == Wish::Demanded && key.is_none();
         if unsealed || unsigned { Err(Cause::NotOffered) } else { Ok(()) }
+    }
+
+    /// Notes whom the server made of the user. Each account may be treated differently.
+    fn note_identity(&self, flags: u16) {
+        // Samba omits the flag of an anonymous session.
+        let is_anonymous = || self.account().is_some_and(|account| account.credentials.is_anonymous());
+        let identity = if flags & session_setup::SESSION_IS_GUEST != 0 {
+            LogonIdentity::Guest
+        } else if flags & session_setup::SESSION_IS_NULL != 0 || is_anonymous() {
+            LogonIdentity::Anonymous
+        } else {
+            LogonIdentity::User
+        };
+        self.options.logons.lock().unwrap_or_else(PoisonError::into_inner).add(self.account_place(), identity);
     }
 
     fn connect_share(&mut self, job: JobId, at: i64, out: &mut Outbox) -> Result<(), Cause> {
@@ -312,17 +330,12 @@ impl SmbClient {
     pub(super) fn ready(&mut self, job: JobId, at: i64, events: &mut dyn Events) {
         let Some(logon) = self.logon.take() else { return };
         let session = &self.connection.session;
-        let guest = logon.flags & session_setup::SESSION_IS_GUEST != 0;
         let negotiated = Negotiated {
             dialect: self.connection.limits.dialect,
             signing: session.signer.as_ref().filter(|_| session.signs && !session.seals).map(Signer::algorithm),
             encryption: logon.cipher.filter(|_| session.seals),
             max_read: self.connection.limits.max_read,
             max_write: self.connection.limits.max_write,
-            guest,
-            // Samba leaves the flag away.
-            anonymous: logon.flags & session_setup::SESSION_IS_NULL != 0
-                || !guest && self.account().is_some_and(|account| account.credentials.is_anonymous()),
         };
         // The values of the first client are enough, because all have the same options and server.
         let _ = self.options.negotiated.set(negotiated);

@@ -10,6 +10,7 @@ use super::connection::sealing::Cipher;
 use super::connection::signing::SigningAlgorithm;
 use super::directory_cache::DirectoryLeases;
 use super::durable::Reconnects;
+use super::logons::Logons;
 
 /// A version of the protocol.
 ///
@@ -96,6 +97,8 @@ pub struct SmbOptions {
     pub credits: u16,
     /// The values negotiated by the first client.
     pub negotiated: OnceLock<Negotiated>,
+    /// The identities that the server gave the accounts.
+    pub logons: Mutex<Logons>,
     /// Counts of recovered files of clients that have ended; each client adds its own at its end.
     pub reconnects: Mutex<Reconnects>,
     /// Counts of leases of directories of clients that have ended; each client adds its own at its end.
@@ -123,6 +126,7 @@ impl SmbOptions {
             ],
             credits: 512,
             negotiated: OnceLock::new(),
+            logons: Mutex::default(),
             reconnects: Mutex::default(),
             directory_leases: Mutex::default(),
             guarantees: Mutex::default(),
@@ -143,8 +147,4 @@ pub struct Negotiated {
     pub max_read: u32,
     /// Maximum size of a write, bytes.
     pub max_write: u32,
-    /// The server logged the user on as a guest.
-    pub guest: bool,
-    /// The logon is anonymous.
-    pub anonymous: bool,
 }

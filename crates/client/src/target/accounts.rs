@@ -14,7 +14,8 @@ const MOST: u64 = 100_000;
 
 impl Target {
     /// Clients log on with the accounts of a file, in turn. Each line is `USER:PASSWORD` or `DOMAIN\\USER:PASSWORD`; empty lines and
-    /// those that begin with `#` are none. `USER{1-50}` stands for 50 users, and `{}` in such a line's password for the user's number.
+    /// those that begin with `#` are none. `USER{1-50}` stands for 50 users, and `{}` in such a line's password for the user's number. A
+    /// name with any other braces is invalid: it is probably a misspelled template.
     /// Where the target names no user, the first account also prepares the files.
     ///
     /// # Errors
@@ -63,8 +64,13 @@ fn account(line: &str) -> Result<Credentials, &'static str> {
 
 /// The accounts that a line stands for: one, unless its user has a range of numbers.
 fn all_of(account: Credentials) -> Result<Vec<Credentials>, &'static str> {
-    let Some((before, range, behind)) = range_in(&account.user) else { return Ok(vec![account]) };
-    let (first, last) = range;
+    let range = range_in(&account.user);
+    let rest =
+        range.map_or([&*account.user, "", &*account.domain], |(before, _, behind)| [before, behind, &*account.domain]);
+    if rest.iter().any(|part| part.contains(['{', '}'])) {
+        return Err("has braces without a range FIRST-LAST");
+    }
+    let Some((before, (first, last), behind)) = range else { return Ok(vec![account]) };
     let number = |text: &str| text.parse::<u64>().map_err(|_| "has a number that is too large");
     let (from, to, width) = (number(first)?, number(last)?, first.len());
     match to.checked_sub(from) {
@@ -123,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_template_stands_for_many_accounts() {
-        let (_, accounts) = found("smb://h/s", b"OFFICE\\u{08-11}x:p{}q\nanna:{}\nb{1-}:{}\nc{7-7}:same").unwrap();
+        let (_, accounts) = found("smb://h/s", b"OFFICE\\u{08-11}x:p{}q\nanna:{}\nc{7-7}:same").unwrap();
         let seen: Vec<String> =
             accounts.iter().map(|one| format!("{}/{}/{}", one.domain, one.user, one.password.expose())).collect();
         let expected = [
@@ -131,9 +137,8 @@ mod tests {
             "OFFICE/u09x/p09q",
             "OFFICE/u10x/p10q",
             "OFFICE/u11x/p11q",
-            // No templates.
+            // No template.
             "/anna/{}",
-            "/b{1-}/{}",
             "/c7/same",
         ];
         assert_eq!(seen, expected);
@@ -145,6 +150,12 @@ mod tests {
             (&b"u{5-4}:hunter2"[..], "line 1 has a range that ends before it begins"),
             (b"u{0-100000}:hunter2", "line 1 has more than 100,000 accounts"),
             (b"u{1-99999999999999999999}:hunter2", "line 1 has a number that is too large"),
+            (b"b{1-}:hunter2", "line 1 has braces without a range FIRST-LAST"),
+            (b"a{1-3:hunter2", "line 1 has braces without a range"),
+            (b"a1-3}:hunter2", "line 1 has braces without a range"),
+            (b"a{x-3}:hunter2", "line 1 has braces without a range"),
+            (b"anna:{}\na{1-3}{4-5}:hunter2", "line 2 has braces without a range"),
+            (b"W{1-2}\\anna:hunter2", "line 1 has braces without a range"),
             (b"anna:one\nhunter2\n", "line 2 has no colon"),
             (b"anna:\n", "line 1 has no password"),
             (b":hunter2\n", "line 1 names no user"),

@@ -10,6 +10,7 @@ use percent_encoding::percent_decode_str;
 use plimsoll_wire::rpc::Protection;
 use zeroize::Zeroizing;
 
+use super::query::options;
 use super::{
     Embedded, NFS_PORT, NfsTarget, NfsVersion, PORTMAP_PORT, SMB_PORT, Server, SmbTarget, Target, TargetError,
 };
@@ -180,9 +181,9 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
         security,
         credentials,
     };
-    for (key, value) in parts.query.split('&').filter(|option| !option.is_empty()).map(option) {
+    for (key, value) in options(parts.query)? {
         match key {
-            "version" | "vers" => {
+            "version" => {
                 let known = NfsVersion::ALL.into_iter().find(|version| version.name() == value);
                 target.version = Some(known.ok_or(wrong("version", "must be 3, 4.0, 4.1 or 4.2"))?);
             }
@@ -218,9 +219,9 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
 /// The options of `embedded:nfs`.
 fn embedded_nfs(query: &str) -> Result<Target, TargetError> {
     let (mut version, mut slots, mut delegations) = (None, None, false);
-    for (key, value) in query.split('&').filter(|option| !option.is_empty()).map(option) {
+    for (key, value) in options(query)? {
         match key {
-            "version" | "vers" => {
+            "version" => {
                 let spoken = NfsVersion::ALL.into_iter().filter(|version| *version != NfsVersion::V40);
                 let known = spoken.into_iter().find(|version| version.name() == value);
                 version = Some(known.ok_or(wrong("version", "must be 3, 4.1 or 4.2, the versions of embedded:nfs"))?);
@@ -296,10 +297,6 @@ fn slot_count(digits: &str) -> Result<u32, TargetError> {
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
     let number = digits.parse().ok().filter(|number| plain && (1..=4_096).contains(number));
     number.ok_or(wrong("slots", "must be a number from 1 to 4096"))
-}
-
-fn option(text: &str) -> (&str, &str) {
-    text.split_once('=').unwrap_or((text, ""))
 }
 
 fn path(rest: &str) -> Result<Target, TargetError> {

@@ -96,6 +96,10 @@ fn versions_of_nfs() {
     assert_eq!(nfs("nfs://h/x?version=3&delegations=no").version, Some(NfsVersion::V3));
     for (wrong, says) in [
         ("nfs://h/x?version=4", "must be 3, 4.0, 4.1 or 4.2"),
+        ("nfs://h/x?version=4.1&slots=2&slots=8", "option slots is given twice; give it once"),
+        ("nfs://h/x?version=4.1&version=4.2", "option version is given twice"),
+        ("nfs://h/x?vers=4.1&version=4.1", "option version is given twice"),
+        ("nfs://h/x?resvport&resvport", "option resvport is given twice"),
         ("nfs://h/x?version=4.0&slots=4", "need NFS 4.1 or 4.2"),
         ("nfs://h/x?version=4.0&mountport=1", "apply only to NFS 3"),
         ("nfs://h/x?version=4.0&delegations=yes", "need NFS 4.1 or 4.2"),
@@ -181,6 +185,7 @@ fn paths_and_embedded_servers() {
         ("embedded:nfs?slots=8", "version=4.1"),
         ("embedded:nfs?delegations=yes", "version=4.1"),
         ("embedded:nfs?version=3&slots=8", "version=4.1"),
+        ("embedded:nfs?version=4.1&slots=2&slots=8", "option slots is given twice"),
         ("embedded:nfs?resvport", "slots=NUMBER"),
         ("embedded:nfs/x", "embedded:nfs"),
     ] {

@@ -11,7 +11,7 @@ use plimsoll_client::operation::{Access, Caching, Cause, Disposition};
 use plimsoll_client::smb2::auth::{Credentials, Secret};
 use plimsoll_client::smb2::sealing::Cipher;
 use plimsoll_client::smb2::signing::SigningAlgorithm;
-use plimsoll_client::smb2::{Dialect, Negotiated, SmbClient, SmbOptions, Wish};
+use plimsoll_client::smb2::{Dialect, LogonIdentity, Negotiated, SmbClient, SmbOptions, Wish};
 use plimsoll_client::{Failure, FileKey, Operation, Reply};
 use plimsoll_model::{Endpoint, Outcome, Symbol};
 use plimsoll_testkit::servers::{Samba, Scratch, Share, available};
@@ -263,8 +263,8 @@ fn who_may_log_on_and_where() {
     for credentials in [Credentials::guest(), Credentials::anonymous()] {
         let options = Arc::new(SmbOptions::new("127.0.0.1", Share::Guest.name(), credentials.clone()));
         let mut client = connect_shared(&samba, &options);
-        let agreed = *options.negotiated.get().unwrap();
-        assert_eq!((agreed.anonymous, agreed.guest), (credentials.is_anonymous(), !credentials.is_anonymous()));
+        let identity = if credentials.is_anonymous() { LogonIdentity::Anonymous } else { LogonIdentity::Guest };
+        assert_eq!(options.logons.lock().unwrap().all().get(&0), Some(&identity));
         assert_eq!(client.act(&Operation::Null), Ok(Reply::Nothing));
         assert_eq!(client.leave(), Ok(Reply::Nothing));
         let elsewhere = SmbOptions::new("127.0.0.1", Share::Data.name(), credentials.clone());

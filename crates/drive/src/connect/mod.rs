@@ -68,6 +68,10 @@ pub trait Connector: Send + Sync {
     }
     /// Facts that clients and server have negotiated so far, in words, for the report.
     fn facts(&self) -> Vec<String>;
+    /// The accounts of a file that became guests since the last call, in words; one text per server.
+    fn take_guest_logons(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// The guarantees that clients received since the last call, without those of connected clients.
     fn take_guarantees(&self) -> Guarantees {
         Guarantees::default()

@@ -150,17 +150,23 @@ impl Connector for Nfs4Server {
         if self.reserved_port {
             facts.push("source ports below 1024".to_owned());
         }
-        if let Some(Agreed { slots, read, write, back_channel, lease_seconds, .. }) = self.options.agreed.get() {
-            facts.push(match slots {
+        if let Some(&Agreed { slots, read, write, back_channel, lease_seconds, .. }) = self.options.agreed.get() {
+            // The first session belongs to no client of the load, so it has no slot per connection.
+            let of_load = Some(self.options.load_slots.load(Relaxed)).filter(|&of_load| of_load > 0);
+            facts.push(match of_load.unwrap_or(slots) {
                 0 => "no sessions, no slots".to_owned(),
                 1 => "1 slot per session".to_owned(),
                 slots => format!("{slots} slots per session"),
             });
             facts.push(format!("reads up to {} KiB, writes up to {} KiB", read >> 10, write >> 10));
-            facts.push(if *back_channel { "back channel" } else { "no back channel" }.to_owned());
+            facts.push(if back_channel { "back channel" } else { "no back channel" }.to_owned());
             facts.push(format!("lease of {lease_seconds} s"));
         }
         facts.extend(self.options.server_slots.get().map(|limit| format!("server limit: {limit} slots per session")));
+        let separate = self.options.separate_sessions.load(Relaxed);
+        facts.extend((separate > 0).then(|| {
+            format!("{separate} sessions per client, because the server granted fewer slots than connections")
+        }));
         let waits = self.options.slot_waits.load(Relaxed);
         facts.extend((waits > 0).then(|| format!("waits for a slot: {waits}")));
         if self.options.delegations {

@@ -218,7 +218,7 @@ fn smb(target: &SmbTarget, options: &ConnectOptions, names: &mut Names) -> Resul
         options: Arc::new(smb),
         share: names.intern(&target.share),
         in_turn: if target.accounts.is_empty() { 0..1 } else { 1..1 + target.accounts.len() },
-        users: all().map(|credentials| names.intern(&credentials.user)).collect(),
+        users: all().map(|credentials| names.intern(&credentials.display())).collect(),
         seed: options.seed,
         directory_leases: options.directory_leases,
     }))

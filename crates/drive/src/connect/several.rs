@@ -74,6 +74,13 @@ impl Connector for Several {
         common_facts_first(&facts)
     }
 
+    fn take_guest_logons(&self) -> Vec<String> {
+        let of = |(name, server): &(String, Arc<dyn Connector>)| {
+            server.take_guest_logons().into_iter().map(|words| format!("{words} on {name}")).collect::<Vec<_>>()
+        };
+        self.servers.iter().flat_map(of).collect()
+    }
+
     fn take_guarantees(&self) -> Guarantees {
         let mut taken = self.first.take_guarantees();
         self.all().skip(1).for_each(|server| taken.merge(&server.take_guarantees()));

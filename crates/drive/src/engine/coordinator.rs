@@ -40,12 +40,15 @@ pub(super) struct RunCoordinator {
     rendezvous: Option<Arc<Rendezvous>>,
 }
 
+/// Why a client could not connect, and its account, if the server refused this one of several.
+pub(super) type ConnectFailure = (Failure, Option<String>);
+
 #[derive(Debug, Default)]
 struct BarrierState {
     arrived: u32,
     latest: i64,
     up: u32,
-    first_failure: Option<(i64, Failure)>,
+    first_failure: Option<(i64, ConnectFailure)>,
     machine: Option<(&'static str, io::Error)>,
     /// Whether all begin, and when: the first worker that knows decides for all.
     begin: Option<Option<i64>>,
@@ -132,11 +135,11 @@ impl RunCoordinator {
         self.drained.load(SeqCst) >= self.size || self.failed()
     }
 
-    /// A client could not connect.
-    pub(super) fn on_connect_failure(&self, at: i64, failure: Failure) {
+    /// A client could not connect; `account`: the server refused this one of several accounts.
+    pub(super) fn on_connect_failure(&self, at: i64, failure: Failure, account: Option<String>) {
         let mut barrier = self.lock();
         if barrier.first_failure.as_ref().is_none_or(|(first, _)| at < *first) {
-            barrier.first_failure = Some((at, failure));
+            barrier.first_failure = Some((at, (failure, account)));
         }
     }
 
@@ -146,7 +149,7 @@ impl RunCoordinator {
     }
 
     /// The failure of the first client that could not connect.
-    pub(super) fn first_failure(&self) -> Option<Failure> {
+    pub(super) fn first_failure(&self) -> Option<ConnectFailure> {
         self.lock().first_failure.as_ref().map(|(_, failure)| failure.clone())
     }
 

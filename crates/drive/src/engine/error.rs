@@ -8,9 +8,14 @@ pub enum EngineError {
     /// The plan contradicts itself.
     #[error("invalid load settings: {0}")]
     Plan(&'static str),
-    /// No client could connect and log on, so nothing was measured. Contains the first failure.
-    #[error("no client could connect: {0}{hint}", hint = hint(.0))]
-    NobodyConnected(Failure),
+    /// No client could connect and log on, so nothing was measured.
+    #[error("no client could connect: {failure}{who}{hint}", who = named(.account.as_deref()), hint = hint(.failure))]
+    NobodyConnected {
+        /// The first failure.
+        failure: Failure,
+        /// The account of its client, if there are several accounts and the server refused the logon or the share.
+        account: Option<String>,
+    },
     /// The common start had passed before every client was connected; nothing was measured.
     #[error(
         "too late for --start-at: this process was ready {:.3} s after that time, so nothing was measured; start the \
@@ -28,6 +33,10 @@ pub enum EngineError {
         /// The operating system's error.
         source: std::io::Error,
     },
+}
+
+fn named(account: Option<&str>) -> String {
+    account.map_or_else(String::new, |account| format!(" (account {account})"))
 }
 
 /// Advice if no client could connect.
@@ -49,5 +58,21 @@ fn hint(failure: &Failure) -> &'static str {
         }
         Cause::OutOfResources => "; use fewer connections, or allow more open files (ulimit -n)",
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_account_is_named() {
+        let said = |account: Option<&str>| {
+            let failure = Failure::without_answer(Cause::ShareRefused);
+            EngineError::NobodyConnected { failure, account: account.map(str::to_owned) }.to_string()
+        };
+        let with = said(Some("WORK\\anna"));
+        assert!(with.contains(" (account WORK\\anna); check the share name and the permissions of the user"), "{with}");
+        assert!(!said(None).contains("account"));
     }
 }

@@ -66,6 +66,12 @@ pub struct Generator {
     /// Connections that were lost while their session continued on others, whole run.
     #[serde(default)]
     pub channels_lost: u64,
+    /// Further connections of sessions that the server did not bind at the first attempt, by attempt, whole run.
+    #[serde(default)]
+    pub bindings_repeated: u64,
+    /// The bindings when the run was stopped before the load began; none otherwise.
+    #[serde(default)]
+    pub bindings_at_stop: Bindings,
     /// Session requests outside of the measured phase.
     #[serde(default)]
     pub session_requests: SessionRequests,
@@ -91,12 +97,22 @@ impl Generator {
         self.unanswered.add(&other.unanswered);
         add_fields!(self, other;
             planned, late_starts, never_sent, sent_again, overdue, unmatched_responses, requests_avoided, left_rudely,
-            channels_lost
+            channels_lost, bindings_repeated
         );
+        add_fields!(self.bindings_at_stop, other.bindings_at_stop; channels, unbound);
         self.longest_stall_ns = self.longest_stall_ns.max(other.longest_stall_ns);
         self.overtime_ns = self.overtime_ns.max(other.overtime_ns);
         self.session_requests.add(&other.session_requests);
     }
+}
+
+/// Connections of sessions that may have several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bindings {
+    /// Connections of sessions that are up, existing or planned.
+    pub channels: u64,
+    /// Those of them that are not bound.
+    pub unbound: u64,
 }
 
 /// Round trips of several connections.

@@ -33,7 +33,7 @@ mod worker_result;
 
 pub use crate::simulated_client::silence::{Gap, TargetGaps};
 pub use error::EngineError;
-pub use generator::{Generator, RoundTrips, WorkerCpu};
+pub use generator::{Bindings, Generator, RoundTrips, WorkerCpu};
 pub use lateness::{Lateness, Shifted, WAKING_NS};
 pub use plan::{Plan, Reconnect};
 pub use plan_part::PlanPart;
@@ -154,8 +154,9 @@ pub fn run_on<S: Sink + Send, N: Network>(
     }
     if !coordinator.anybody_up() && !watch.stopped() {
         // Without a failure, the time for connecting ended first.
-        let failure = coordinator.first_failure().unwrap_or_else(|| Failure::without_answer(Cause::TimedOut));
-        return Err(EngineError::NobodyConnected(failure));
+        let nothing = || (Failure::without_answer(Cause::TimedOut), None);
+        let (failure, account) = coordinator.first_failure().unwrap_or_else(nothing);
+        return Err(EngineError::NobodyConnected { failure, account });
     }
     Ok(gathered(plan, brought.into_iter().flatten()))
 }

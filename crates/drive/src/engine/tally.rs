@@ -50,7 +50,7 @@ pub struct ClientTally {
     pub reconnects: u64,
     /// It was logged on when the measured phase ended.
     pub connected: bool,
-    /// Its account, if there are several and the server refused its logon.
+    /// Its account, if there are several and the server refused its logon or the share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused_account: Option<String>,
 }

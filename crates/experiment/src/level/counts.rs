@@ -81,6 +81,7 @@ pub(crate) fn keeping_up(level: &Level<'_>) -> Generator {
         unmatched_responses: generator.unmatched_responses,
         requests_avoided: generator.requests_avoided,
         channels_lost: generator.channels_lost,
+        bindings_repeated: generator.bindings_repeated,
         sent_again: generator.sent_again,
         run_delay_s: lateness::run_delay_s(level),
         stolen_s: generator.stolen_ns.map(|ns| ns as f64 / 1e9),

@@ -1,6 +1,6 @@
 //! Outages, interruptions, requests without an answer and empty reads: their effect on a load level. MEASUREMENT.md has the thresholds.
 
-use plimsoll_drive::engine::{ClientTally, Unanswered};
+use plimsoll_drive::engine::{Bindings, ClientTally, Unanswered};
 use plimsoll_model::Reason;
 use plimsoll_report::findings::{Interruption, ShortReads, Silence};
 use plimsoll_stats::{Headline, Statistics};
@@ -97,6 +97,17 @@ pub(super) fn reasons(
     reasons
 }
 
+/// The outstanding bindings of a run that was stopped before its load began.
+pub(super) fn unbound(Bindings { channels, unbound }: Bindings) -> Option<Reason> {
+    let were = if unbound == 1 { "was" } else { "were" };
+    (unbound > 0).then(|| {
+        Reason::invalid(format!(
+            "interrupted before the load began: {unbound} of {channels} channels {were} not bound to the session yet (SESSION_SETUP \
+            BINDING)"
+        ))
+    })
+}
+
 /// A note that a recording has only a part of a level; with its last instant, ns since the Unix epoch.
 pub(super) fn not_finished(Interruption { after_s, planned_s }: Interruption, last_ns: i64) -> Reason {
     let of = planned_s.map_or_else(String::new, |planned_s| format!(" of {planned_s:.1} s"));
@@ -143,6 +154,13 @@ mod tests {
         );
         let (_, reasons) = judged(&[(S, 6 * S)], &quick, 8);
         assert_eq!(reasons.iter().map(|reason| reason.verdict).collect::<Vec<_>>(), [Verdict::Invalid]);
+    }
+
+    #[test]
+    fn outstanding_bindings_of_a_stopped_run_are_counted() {
+        assert_eq!(unbound(Bindings { channels: 4, unbound: 0 }), None);
+        let said = unbound(Bindings { channels: 4, unbound: 1 }).unwrap();
+        assert!(said.text.contains("1 of 4 channels was not bound to the session yet (SESSION_SETUP BINDING)"));
     }
 
     #[test]

@@ -106,6 +106,7 @@ fn judged(
     reasons.extend(outages::reasons(&silence, (&silences, &outages::targets(&targets)), &clients, measured));
     let (unanswered, answered) = (generator.unanswered.count, generator.answered.requests);
     reasons.extend(disruption::reasons(&silence, short_reads, unanswered, stopped, answered));
+    reasons.extend(disruption::unbound(generator.bindings_at_stop));
     reasons.extend(ends.map(|at| disruption::not_finished(at, measured.1)));
     let confidence =
         intervals.as_ref().map_or_else(ConfidenceIntervals::default, |whole| ConfidenceIntervals::of(whole, measured));

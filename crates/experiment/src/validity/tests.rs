@@ -162,8 +162,11 @@ fn clients_that_could_not_connect_are_said_to() {
     let mut refused = client(0, &[]);
     refused.connection_failures = vec![failure(Cause::LogonRefused, 2)];
     refused.refused_account = Some("user2".to_owned());
-    let text = said(Generator::default(), &[client(9, &[]), refused]);
+    let text = said(Generator::default(), &[client(9, &[]), refused.clone()]);
     assert!(text.ends_with("(2 attempts, most frequent cause: logon refused; account user2)"), "{text}");
+    refused.connection_failures = vec![failure(Cause::ShareRefused, 1)];
+    let text = said(Generator::default(), &[client(9, &[]), refused]);
+    assert!(text.contains("(1 attempt, most frequent cause: ") && text.ends_with("; account user2)"), "{text}");
     away.connection_failures = vec![failure(Cause::ConnectionReset, 5), failure(Cause::ConnectionRefused, 6)];
     let text = said(Generator::default(), &[client(9, &[]), client(0, &[]), away]);
     assert_eq!(

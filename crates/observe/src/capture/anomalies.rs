@@ -27,6 +27,9 @@ pub struct CaptureAnomalies {
     pub reordered_files: u64,
     /// Files that begin with the same packets as one before.
     pub repeated_files: u64,
+    /// Packets of a load generator's tap, which leaves out file data by design: no snap length truncated them.
+    #[serde(default)]
+    pub shortened_by_tap: u64,
     /// Packets that stood behind one of a later time, and were put at their place as far as the window reaches.
     pub reordered: u64,
 }
@@ -47,6 +50,7 @@ impl CaptureAnomalies {
             downtime,
             reordered_files: self.reordered_files + before.reordered_files,
             repeated_files: self.repeated_files + before.repeated_files,
+            shortened_by_tap: self.shortened_by_tap + before.shortened_by_tap,
             reordered: self.reordered + before.reordered,
         }
     }
@@ -63,9 +67,11 @@ impl CaptureAnomalies {
             downtime,
             reordered_files,
             repeated_files,
+            shortened_by_tap,
             reordered,
         } = self;
         coverage.downtime.add(&downtime);
+        coverage.packets.truncated = coverage.packets.truncated.saturating_sub(shortened_by_tap);
         let counts = [
             (Anomaly::CaptureFileTruncated, truncated_tail),
             (Anomaly::CaptureRecordBad, bad_records),

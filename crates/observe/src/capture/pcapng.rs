@@ -30,6 +30,12 @@ const BLOCK_HEADER: usize = 8;
 const BLOCK_OVERHEAD: usize = 12;
 /// The shortest section header block.
 const SHORTEST_SECTION: u32 = 28;
+/// Bytes before the options of a section header block.
+const SECTION_OPTIONS: usize = 24;
+/// The options of a longer section header block are not read; its comments are long.
+const MAX_SECTION_HEADER: u32 = 64 << 10;
+/// The option with the name of the program that wrote the section (shb_userappl).
+const APPLICATION: u16 = 4;
 /// Bytes before the packet in an enhanced packet block and in a packet block.
 const PACKET_HEADER: usize = 28;
 /// Bytes before the packet in a simple packet block.
@@ -48,6 +54,8 @@ struct Interface {
     drops: u64,
     /// When it went down, while it is.
     down_since_ns: Option<i64>,
+    /// It is the tap of a load generator, which leaves out file data by design: no snap length cut its packets.
+    is_tap: bool,
 }
 
 /// A reader of one pcapng file.
@@ -55,12 +63,23 @@ struct Interface {
 pub(super) struct Pcapng {
     order: Order,
     interfaces: Vec<Interface>,
+    /// Plimsoll wrote the section.
+    is_own: bool,
+}
+
+/// A packet of a block.
+struct Packet {
+    located: Located,
+    /// Its time cannot be represented.
+    untimed: bool,
+    /// A tap left out file data.
+    shortened_by_tap: bool,
 }
 
 impl Pcapng {
     /// Reads the first section header, so that a file that only begins like one is refused at once.
     pub(super) fn open(window: &mut ByteWindow) -> Result<Self, Stop> {
-        let mut this = Self { order: Order::Little, interfaces: Vec::new() };
+        let mut this = Self { order: Order::Little, interfaces: Vec::new(), is_own: false };
         window.rest(BLOCK_OVERHEAD)?;
         this.section(window)?;
         Ok(this)
@@ -96,12 +115,13 @@ impl Pcapng {
             window.rest(len)?;
             self.check_trailer(window, len)?;
             if packet {
-                let located = self.packet(kind, window.available().get(..len).unwrap_or_default(), window.place());
+                let found = self.packet(kind, window.available().get(..len).unwrap_or_default(), window.place());
                 window.pass(len);
-                match located {
-                    Some((located, untimed)) => {
-                        anomalies.unusable_times += u64::from(untimed);
-                        return Ok(Some(located));
+                match found {
+                    Some(packet) => {
+                        anomalies.unusable_times += u64::from(packet.untimed);
+                        anomalies.shortened_by_tap += u64::from(packet.shortened_by_tap);
+                        return Ok(Some(packet.located));
                     }
                     None => anomalies.bad_records += 1,
                 }
@@ -144,6 +164,13 @@ impl Pcapng {
         if version.0 != 1 {
             return Err(Stop::Unsupported(format!("pcapng version {}.{} is not supported", version.0, version.1)));
         }
+        self.is_own = false;
+        if len <= MAX_SECTION_HEADER {
+            window.rest(len as usize)?;
+            let block = window.available().get(..len as usize).unwrap_or_default();
+            let mut applications = self.options(block, SECTION_OPTIONS).filter(|(code, _)| *code == APPLICATION);
+            self.is_own = applications.any(|(_, name)| name.starts_with(b"plimsoll "));
+        }
         window.skip(u64::from(len))?;
         self.interfaces.clear();
         Ok(())
@@ -165,9 +192,10 @@ impl Pcapng {
             return false;
         }
         let link = LinkType::from_registry(u32::from(self.order.u16(block, 8)));
-        let (mut unit, mut offset_s) = (None, 0);
+        let (mut unit, mut offset_s, mut is_tap) = (None, 0, false);
         for (code, value) in self.options(block, 16) {
             match (code, value.len()) {
+                (2, _) => is_tap = self.is_own && value == b"tap",
                 (9, 1) => unit = value.first().copied(),
                 (14, 8) => offset_s = self.order.u64(value, 0) as i64,
                 _ => {}
@@ -180,6 +208,7 @@ impl Pcapng {
             clock,
             drops: 0,
             down_since_ns: None,
+            is_tap,
         });
         true
     }
@@ -217,8 +246,8 @@ impl Pcapng {
         }
     }
 
-    /// The packet of a block, and whether the block has a time that cannot be represented.
-    fn packet(&self, kind: u32, block: &[u8], place: u64) -> Option<(Located, bool)> {
+    /// The packet of a block.
+    fn packet(&self, kind: u32, block: &[u8], place: u64) -> Option<Packet> {
         let order = self.order;
         let (interface, header) = match kind {
             SIMPLE_PACKET => (0, SIMPLE_HEADER),
@@ -245,7 +274,8 @@ impl Pcapng {
         };
         let untimed = kind != SIMPLE_PACKET && time_ns.is_none();
         let (start, len) = (place + header as u64, captured as usize);
-        Some((Located { start, len, original_len, time_ns, link: interface.link }, untimed))
+        let located = Located { start, len, original_len, time_ns, link: interface.link };
+        Some(Packet { located, untimed, shortened_by_tap: interface.is_tap && captured < original_len })
     }
 
     /// The options of a block from `at` on: code and value, until the end mark, the trailer or the first that does not fit.

@@ -11,10 +11,12 @@ const IDLE_PART: f64 = 0.01;
 /// Connections are compared that were in use for this part of the session's time.
 const COMPARED_PART: f64 = 0.9;
 
-/// `None` where no session has several. `phase_ns` is the measured phase of a load level.
+/// `None` where no session with requests has several. `phase_ns` is the measured phase of a load level.
 pub(super) fn channels(statistics: &Statistics, names: &Names, phase_ns: Option<(i64, i64)>) -> Option<Channels> {
     let (several, sessions_in_all) = statistics.channels().of_several();
-    let all: Vec<Session> = several.iter().map(|one| session(one, names, phase_ns)).collect();
+    // A session without requests has nothing to compare: for example, its client stopped while it bound the connections.
+    let used = several.iter().filter(|one| one.channels.iter().any(|row| row.requests > 0));
+    let all: Vec<Session> = used.map(|one| session(one, names, phase_ns)).collect();
     let idle = all.iter().flat_map(|session| &session.channels).filter(|channel| channel.is_idle).count();
     let worst_balance = all.iter().filter_map(|session| session.balance).reduce(f64::max);
     (!all.is_empty()).then(|| Channels {
@@ -84,4 +86,43 @@ fn length_ns((first, last): (i64, i64)) -> u64 {
 
 fn seconds(ns: u64) -> f64 {
     ns as f64 / SECOND
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use plimsoll_model::{Endpoint, Procedure, Protocol, Transaction};
+    use plimsoll_stats::Options;
+    use plimsoll_testkit::transaction;
+
+    use super::*;
+
+    #[test]
+    fn a_session_without_requests_is_left_out() {
+        let of = |connection: u32, session: u64, procedure: Procedure| {
+            let end = |port| Endpoint { ip: IpAddr::from([10, 0, 0, 1]), port };
+            let (client, server) = (end(1_000 + connection as u16), end(445));
+            Transaction {
+                connection,
+                session: Some(session),
+                client,
+                server,
+                ..transaction(procedure, 2_000_000, 1_000_000)
+            }
+        };
+        let (binding, read) = (Procedure::smb2_binding(), Procedure::of(Protocol::Smb2, 8));
+        let mut statistics = Statistics::new(Options::default());
+        for (connection, session, procedure) in
+            [(0, 7, binding), (1, 7, binding), (2, 8, read), (3, 8, binding), (4, 9, read)]
+        {
+            statistics.record(&of(connection, session, procedure));
+        }
+        let found = channels(&statistics, &Names::default(), None).unwrap();
+        let ids: Vec<&str> = found.sessions.iter().map(|session| session.id.as_str()).collect();
+        assert_eq!((ids, found.sessions_with_several, found.sessions_in_all), (vec!["0x8"], 1, 3));
+        let mut idle = Statistics::new(Options::default());
+        (0..2).for_each(|connection| idle.record(&of(connection, 7, binding)));
+        assert_eq!(channels(&idle, &Names::default(), None), None);
+    }
 }

@@ -12,7 +12,7 @@ pub const MOST_LISTED: usize = 64;
 pub struct Channels {
     /// Sessions in all.
     pub sessions_in_all: u64,
-    /// Those with several connections.
+    /// Those with several connections and at least one request.
     pub sessions_with_several: u64,
     /// Number of connections with less than a hundredth of their session's mean per connection, over all sessions.
     pub idle_channels: u64,

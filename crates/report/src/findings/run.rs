@@ -86,6 +86,10 @@ pub struct Generator {
     /// Connections that were lost while their session continued on others, from connecting to logging off.
     #[serde(default)]
     pub channels_lost: u64,
+    /// Repeated attempts to bind further connections to their sessions, from connecting to logging off. 0 in recordings from before they were
+    /// counted.
+    #[serde(default)]
+    pub bindings_repeated: u64,
     /// Requests that were sent again because the connection that they had gone out on was lost, from connecting to logging off.
     #[serde(default)]
     pub sent_again: u64,

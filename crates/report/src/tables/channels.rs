@@ -1,7 +1,7 @@
 //! Sessions with several connections, a line a connection: of captures, and of load levels.
 
 use super::{Cell, Column, Note, Row, Table, Weight, prefix};
-use crate::findings::{Channel, Channels, Findings, Session};
+use crate::findings::{Channel, Channels, Findings, Generator, Session};
 use crate::text::size;
 
 /// The tables; none where no session has several connections.
@@ -9,9 +9,10 @@ pub(crate) fn channels(sides: &[Findings]) -> Vec<Table> {
     let mut tables = Vec::new();
     for side in sides {
         let prefix = prefix(sides, side);
-        tables.extend(side.channels.as_ref().map(|found| table(found, &prefix, "", (0, 0))));
+        tables.extend(side.channels.as_ref().map(|found| table(found, &prefix, "", Counts::default())));
         for stage in &side.stages {
-            let counts = (stage.generator.channels_lost, stage.generator.sent_again);
+            let Generator { channels_lost: lost, sent_again: again, bindings_repeated: repeated, .. } = stage.generator;
+            let counts = Counts { lost, again, repeated };
             let at = format!(", {}", stage.words());
             tables.extend(stage.channels.as_ref().map(|found| table(found, &prefix, &at, counts)));
         }
@@ -22,7 +23,18 @@ pub(crate) fn channels(sides: &[Findings]) -> Vec<Table> {
     tables
 }
 
-fn table(found: &Channels, prefix: &str, at: &str, counts: (u64, u64)) -> Table {
+/// Counts of the load generator, whole run.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    /// Connections lost while the session continued.
+    lost: u64,
+    /// Requests sent again.
+    again: u64,
+    /// Repeated bindings.
+    repeated: u64,
+}
+
+fn table(found: &Channels, prefix: &str, at: &str, counts: Counts) -> Table {
     Table {
         id: String::new(),
         title: format!("{prefix}Sessions with several connections{at}"),
@@ -105,7 +117,7 @@ fn bytes(sum: Option<u64>) -> Cell {
     sum.map_or(Cell::Time(None), |sum| Cell::Words(size(sum)))
 }
 
-fn notes(found: &Channels, (lost, again): (u64, u64)) -> Vec<Note> {
+fn notes(found: &Channels, Counts { lost, again, repeated }: Counts) -> Vec<Note> {
     let plural = crate::collect::plural;
     let mut notes = Vec::new();
     if let Some(balance) = found.worst_balance {
@@ -127,6 +139,13 @@ fn notes(found: &Channels, (lost, again): (u64, u64)) -> Vec<Note> {
             "{connections} lost while the session continued; {requests} sent again on the remaining connections (including the warm-up).",
             connections = plural(lost, "connection") + if lost == 1 { " was" } else { " were" },
             requests = plural(again, "request") + if again == 1 { " was" } else { " were" },
+        );
+        notes.push(Note::of(Weight::Caution, text));
+    }
+    if repeated > 0 {
+        let text = format!(
+            "{} repeated, because the server did not answer in time, sent an invalid response or closed the connection.",
+            plural(repeated, "binding attempt") + if repeated == 1 { " was" } else { " were" },
         );
         notes.push(Note::of(Weight::Caution, text));
     }

@@ -88,7 +88,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     transactions: Option<PathBuf>,
     /// Write the data that the load generator sends and receives as a pcapng capture, for `plimsoll analyze` and
-    /// Wireshark
+    /// Wireshark. The file leaves out read data that the clients discard
     #[arg(long, value_name = "FILE.pcapng", help_heading = "Output")]
     tap: Option<PathBuf>,
     #[command(flatten)]
@@ -269,7 +269,9 @@ fn chosen(
 ) -> anyhow::Result<(ResolvedTarget, RunSpec)> {
     let resolved = target.choose(spec.timeout())?;
     for one in resolved.all() {
-        check_slots(variants, &one.target)?;
+        for (variant, planned) in variants.iter().zip(&spec.variants) {
+            check_slots(variant, &planned.levels, &one.target)?;
+        }
     }
     if arguments.tap.is_some() && !resolved.is_connected() {
         let why = "--tap: with a file:// target, the operating system sends the requests, so Plimsoll has no data to write; remove --tap, \

@@ -1,6 +1,7 @@
 //! Several connections of one session.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use plimsoll_client::nfs4::{Nfs4Client, Nfs4Options, Trunk};
 use plimsoll_client::operation::Cause;
@@ -53,6 +54,24 @@ fn one_makes_the_session_and_others_wait_for_it() {
     for play in [&one, &other] {
         assert_eq!(play.done(Tag::CONNECT), Some(Ok(Reply::Nothing)));
         play.check_rows("trunk");
+    }
+}
+
+#[test]
+fn connections_without_a_slot_each_have_separate_sessions_and_this_is_noted() {
+    let (options, _) = shared();
+    // The server grants 4 slots.
+    let trunk = options.trunk("many", 5);
+    let of = (options, trunk);
+    for nth in 0..2 {
+        let mut play = member(&of, nth);
+        play.connect();
+        assert_eq!(play.calls[0].operations, [42], "EXCHANGE_ID");
+        play.serve();
+        assert_eq!(play.done(Tag::CONNECT), Some(Ok(Reply::Nothing)));
+        let separate = of.0.separate_sessions.load(Relaxed);
+        assert_eq!(separate, if nth == 0 { 0 } else { 5 });
+        assert_eq!(of.0.load_slots.load(Relaxed), 4);
     }
 }
 

@@ -9,11 +9,18 @@ use plimsoll_client::operation::{Cause, Done};
 use plimsoll_client::{Inbox, NewChannel};
 use plimsoll_model::{Endpoint, Sink};
 
-use super::super::connection::ConnectionState;
+use super::super::connection::{Connection, ConnectionState};
+use super::super::generator::Bindings;
 use super::super::timers::Timer;
 use super::Worker;
 use super::connections::is_final;
 use crate::network::{ConnectionKey, Network};
+
+/// How long a server may take for the first attempt of a binding, ns; doubled with each further one. On loopback Samba takes some
+/// milliseconds. But its processes may drop a connection without closing it while one passes it to another (4.17).
+const BINDING_NS: u64 = 3_000_000_000;
+/// Doublings, at most.
+const DOUBLINGS: u32 = 16;
 
 impl<S: Sink, N: Network> Worker<'_, S, N> {
     /// The places of the further channels of a session.
@@ -81,11 +88,13 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let number = self.job.coordinator.next_connection();
         let Some(connection) = self.connections.get_mut(at as usize) else { return };
         connection.made += 1;
-        // The deadline of the connecting holds for the binding, too.
-        connection.state = ConnectionState::LoggingOn;
+        connection.enter(ConnectionState::LoggingOn);
         (connection.inbox, connection.full_since) = (Inbox::of(connection.channel), None);
         let new = NewChannel { channel: connection.channel, connection: number, client, server };
-        let (home, now) = (connection.home, self.now);
+        let (home, now, epoch, failed) = (connection.home, self.now, connection.epoch, connection.failed);
+        let patience = BINDING_NS.saturating_mul(1 << failed.min(DOUBLINGS)).min(self.job.plan.timeout_ns);
+        let patience = i64::try_from(patience).unwrap_or(i64::MAX);
+        self.timers.push(now.saturating_add(patience), Timer::Deadline(at, epoch));
         self.with_client(home, |client, out, accounting| client.channel_opened(&new, now, out, accounting));
     }
 
@@ -138,6 +147,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     /// A further connection was lost, or could not be made: tries again later, or gives it up.
     pub(super) fn fail_channel(&mut self, at: u32, cause: Cause, was_up: bool) {
         self.generator.channels_lost += u64::from(was_up);
+        let was_binding = self.state_of(at) == Some(ConnectionState::LoggingOn);
         self.close_channel(at, cause, ConnectionState::Waiting, true);
         let policy = self.job.plan.reconnect;
         let Some(connection) = self.connections.get_mut(at as usize) else { return };
@@ -145,6 +155,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let (failed, home, settled) = (connection.failed, connection.home, connection.settled);
         if !(is_final(cause) || failed > policy.attempts) {
             if self.connects() {
+                self.generator.bindings_repeated += u64::from(was_binding);
                 let wait = i64::try_from(policy.wait_ns(failed)).unwrap_or(i64::MAX);
                 self.timers.push(self.now.saturating_add(wait), Timer::Retry(at));
             }
@@ -191,6 +202,16 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             connection.enter(ConnectionState::Closed);
             self.unsettled -= u32::from(!std::mem::replace(&mut connection.settled, true));
         }
+    }
+
+    /// Connections of sessions that are up, and those of them that are not bound yet.
+    pub(super) fn bindings(&self) -> Bindings {
+        let channels = self.connections.get(self.sessions as usize..).unwrap_or_default();
+        let is_up = |connection: &&Connection| self.state_of(connection.home) == Some(ConnectionState::Up);
+        let of_sessions = || channels.iter().filter(is_up);
+        let first = (0..self.sessions).filter(|home| self.state_of(*home) == Some(ConnectionState::Up)).count();
+        let unbound = of_sessions().filter(|connection| connection.state != ConnectionState::Up).count();
+        Bindings { channels: (first + of_sessions().count()) as u64, unbound: unbound as u64 }
     }
 
     /// The run is over: connections that are being made are not needed any more.

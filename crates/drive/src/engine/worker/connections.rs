@@ -165,7 +165,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     pub(super) fn on_connect_failure(&mut self, at: u32, failure: Failure) {
         self.busy -= 1;
         let cause = failure.cause;
-        self.job.coordinator.on_connect_failure(self.now, failure);
+        let account = self.refused_account(at, cause);
+        self.job.coordinator.on_connect_failure(self.now, failure, account);
         self.fail(at, cause, false);
     }
 
@@ -207,7 +208,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let policy = self.job.plan.reconnect;
         if !was_up {
             self.accounting.attempt_failed(at, self.now);
-            self.name_account(first, cause);
+            self.name_account(at, first, cause);
         }
         let kept = self.suspend(at);
         // Failed attempts to resume are not counted: the suspended operations succeed or fail themselves.
@@ -229,10 +230,19 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
     }
 
-    /// Notes the account of one of our clients whose logon was refused.
-    fn name_account(&mut self, client_index: usize, cause: Cause) {
-        if let Some(tally) = self.accounting.tallies.get_mut(client_index).filter(|_| cause == Cause::LogonRefused) {
-            tally.refused_account = self.job.setup.account_of(tally.client_index);
+    /// The account of a connection whose logon or share was refused, if there are several accounts.
+    fn refused_account(&self, at: u32, cause: Cause) -> Option<String> {
+        let refused = matches!(cause, Cause::LogonRefused | Cause::ShareRefused);
+        let connection = self.connections.get(at as usize).filter(|_| refused)?;
+        let (client_index, _) = self.partition.owner(connection.home);
+        self.job.setup.account_of(client_index)
+    }
+
+    /// Notes the account of one of our clients if it was refused.
+    fn name_account(&mut self, at: u32, client_index: usize, cause: Cause) {
+        let account = self.refused_account(at, cause);
+        if let Some(tally) = self.accounting.tallies.get_mut(client_index).filter(|_| account.is_some()) {
+            tally.refused_account = account;
         }
     }
 

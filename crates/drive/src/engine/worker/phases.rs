@@ -40,6 +40,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             None => {
                 self.accounting.window = (self.now, self.now);
                 self.stopped = self.job.watch.stopped();
+                self.generator.bindings_at_stop = self.bindings();
             }
         }
         self.leave_all()?;

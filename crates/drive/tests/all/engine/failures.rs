@@ -66,12 +66,12 @@ fn nobody_connected_says_why() {
     ] {
         let toys = Toys::new(&TURN);
         let result = try_over(&plan(3), &toys, |_| door(move |_, _, _| Accept::Refuse(kind, MS)));
-        let Err(EngineError::NobodyConnected(failure)) = result else { panic!("{kind:?}: {result:?}") };
+        let Err(EngineError::NobodyConnected { failure, .. }) = result else { panic!("{kind:?}: {result:?}") };
         assert_eq!((failure.cause, failure.status), (cause, None));
     }
     let toys = Toys::new(&TURN);
     let result = try_over(&plan(3), &toys, |_| door(|_, _, _| Accept::Silence));
-    let Err(EngineError::NobodyConnected(failure)) = result else { panic!("{result:?}") };
+    let Err(EngineError::NobodyConnected { failure, .. }) = result else { panic!("{result:?}") };
     assert_eq!(failure.cause, Cause::TimedOut);
 }
 
@@ -128,7 +128,7 @@ fn a_refused_logon_is_not_tried_again() {
             Accept::Serve(Box::new(refuse), 0)
         })
     });
-    let Err(EngineError::NobodyConnected(failure)) = result else { panic!("{result:?}") };
+    let Err(EngineError::NobodyConnected { failure, .. }) = result else { panic!("{result:?}") };
     assert_eq!((failure.cause, failure.status), (Cause::LogonRefused, Some(0xc000_006d)));
     assert_eq!(doors.load(SeqCst), 1);
 }

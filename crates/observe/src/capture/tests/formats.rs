@@ -17,6 +17,32 @@ fn each_format_gives_back_its_packets() {
 }
 
 #[test]
+fn packets_that_a_tap_shortened_are_counted_apart() {
+    let (e, packets) = (Endian::Big, packets(LinkType::Ethernet));
+    let file = |application: &[u8], name: &[u8]| {
+        let version = [e.u32(0x1a2b_3c4d).to_vec(), e.u16(1).to_vec(), e.u16(0).to_vec(), vec![0xff; 8]].concat();
+        let options = [builders::option(e, 3, b"Linux"), builders::option(e, 4, application)].concat();
+        let interface = [e.u16(1).to_vec(), vec![0; 6], builders::option(e, 2, name)].concat();
+        let mut file = builders::block(e, 0x0a0d_0d0a, &[version, options].concat());
+        file.extend(builders::block(e, 1, &interface));
+        let ticks = |packet: &super::Owned| packet.time_ns.unwrap() as u64 / 1000;
+        packets.iter().for_each(|packet| file.extend(builders::enhanced(e, 0, ticks(packet), packet)));
+        file
+    };
+    // Two packets are shorter than they were.
+    for (application, name, expected) in
+        [("plimsoll 0.1.0", "tap", 2), ("plimsoll 0.1.0", "eth0", 0), ("Dumpcap (Wireshark)", "tap", 0)]
+    {
+        let (frames, anomalies) = read_bytes(&file(application.as_bytes(), name.as_bytes())).unwrap();
+        assert_eq!((&frames, anomalies.shortened_by_tap), (&packets, expected), "{application} {name}");
+        let mut coverage = plimsoll_model::Coverage::default();
+        coverage.packets.truncated = 2;
+        anomalies.add_to(&mut coverage);
+        assert_eq!(coverage.packets.truncated, 2 - expected);
+    }
+}
+
+#[test]
 fn packed_captures_give_the_same_frames() {
     let packets = packets(LinkType::Ethernet);
     for (name, bytes) in builders::all(&packets) {

@@ -588,6 +588,7 @@ fn generator(rich: &Findings, number: u32) -> Generator {
         never_sent: 3,
         requests_avoided: 12 * u64::from(number),
         channels_lost: u64::from(number),
+        bindings_repeated: 2 * u64::from(number),
         sent_again: 3 * u64::from(number),
         run_delay_s: Some(0.25),
         late_requests: Some(3),
