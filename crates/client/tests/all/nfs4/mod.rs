@@ -3,6 +3,7 @@
 mod delegations;
 mod hostile;
 mod minor_2;
+mod outages;
 mod play;
 mod recall_any;
 mod recovery;
