@@ -88,7 +88,7 @@ fn compared(contestants: &[Contestant], level: &[&LevelRuns], (order, ignore): (
         .collect();
     let moved = contestants.iter().zip(level).map(|(one, its)| ranking::moved_metrics(one, its)).collect::<Vec<_>>();
     let rows = Scope::of(&intervals).into_iter().map(|scope| judged(row(scope, level, from), &comparable, &moved));
-    let rows = missing::judged(rows.collect(), contestants).into_iter();
+    let rows = loads::neutral(missing::judged(rows.collect(), contestants), level, ignore).into_iter();
     ComparedLevel {
         level: level.first().map(|first| first.level.clone()).unwrap_or_default(),
         runs: level.iter().map(|one| one.runs.len() as u64).collect(),
