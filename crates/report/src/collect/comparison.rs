@@ -13,6 +13,7 @@ use plimsoll_stats::comparison::{
 
 pub use contestant::{Contestant, Ignore, IterationCost, LevelRuns, LoadPoint, MeasuredRun};
 pub use loads::{differing_loads, time_out};
+pub(super) use ranking::moved_metrics;
 pub use ranking::protocols;
 
 use super::answers;
