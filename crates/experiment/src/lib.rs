@@ -56,6 +56,7 @@ mod sink;
 #[cfg(test)]
 mod tests;
 mod two_sides;
+mod unused_options;
 mod validity;
 mod wrong_data;
 

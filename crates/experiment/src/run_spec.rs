@@ -334,8 +334,9 @@ impl RunSpec {
 
     fn other_server_options(&self, ours: &Self) -> Option<String> {
         let shown = |server| serde_json::to_string(server).unwrap_or_default();
-        let options = || format!("its server options are {}, not {}", shown(&self.server), shown(&ours.server));
-        (self.server != ours.server).then(options)
+        let (theirs, ours) = (self.used_server().0, ours.used_server().0);
+        let options = || format!("its server options are {}, not {}", shown(&theirs), shown(&ours));
+        (theirs != ours).then(options)
     }
 }
 

@@ -120,8 +120,9 @@ impl Findings {
             names,
             status_name,
         };
-        findings.diagnosis = diagnosis::diagnose(&evidence);
-        findings
+        let (diagnosis, unanswered) = diagnosis::diagnose(&evidence);
+        findings.diagnosis = diagnosis;
+        findings.and(unanswered)
     }
 }
 
@@ -150,8 +151,13 @@ impl Findings {
             "The input is a table of transactions without packets, so it does not show whether the capture dropped packets. If you have \
             the capture, analyze the capture instead.",
         );
+        self.and([reason])
+    }
+
+    /// The same with more reasons against its numbers.
+    fn and(self, more: impl IntoIterator<Item = Reason>) -> Findings {
         let others = self.validity.each_reason().map(|(verdict, text)| Reason { verdict, text: text.to_owned() });
-        let validity = Validity::of(others.chain([reason]));
+        let validity = Validity::of(others.chain(more));
         Findings { validity, ..self }
     }
 }

@@ -106,7 +106,7 @@ pub(crate) struct Conditions {
     #[arg(long)]
     ignore_guarantees: bool,
     /// Call differences better or worse, rank the servers and check --fail-if even if the loads differ, for example in --clients,
-    /// --depth, --rate or --think [default: if they differ, changes from the baseline are not judged]
+    /// --depth, --rate or --think, or are unknown (captures) [default: if they differ, changes from the baseline are not judged]
     #[arg(long)]
     ignore_load: bool,
 }

@@ -14,16 +14,21 @@ use crate::output_of;
 
 /// Thirty seconds of 30 GETATTRs per second, answered after `mean_us` on average, between half and one and a half of it.
 fn capture(mean_us: i64) -> Vec<u8> {
+    capture_of(900, mean_us)
+}
+
+/// The same with `requests` in 30 seconds.
+fn capture_of(requests: u32, mean_us: i64) -> Vec<u8> {
     let (client, server): (SocketAddr, SocketAddr) =
         ("192.0.2.7:801".parse().unwrap(), "192.0.2.1:2049".parse().unwrap());
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::new(client, server));
     traffic.all(&tcp.handshake());
     let start = traffic.time_ns;
     let mut state = 1_u32;
-    for xid in 1..=900_u32 {
+    for xid in 1..=requests {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let answered_after = mean_us * 1_000 * (500 + i64::from(state >> 16) % 1_000) / 1_000;
-        traffic.time_ns = start + i64::from(xid) * 33_000_000;
+        traffic.time_ns = start + i64::from(xid) * (29_700_000_000 / i64::from(requests));
         let asked = traffic.time_ns;
         traffic.send(&mut tcp, Side::Client, &rpc::record(&rpc::getattr(xid, b"root")));
         traffic.time_ns = asked + answered_after;
@@ -79,6 +84,23 @@ fn a_slower_server_is_worse_and_the_same_is_not() {
     let [a, _] = both;
     let same = json(&compare(&[a.clone(), a], &["--json", "-"]));
     assert_eq!(all(&same, "mean")["verdict"], "no difference shown");
+}
+
+/// Nobody knows what the clients of a capture asked for: half of the requests are no slower server. A condition compares the numbers.
+#[test]
+fn fewer_requests_of_a_capture_are_not_worse() {
+    let scratch = Scratch::new("compare-fewer");
+    let both = [900, 450].map(|requests| {
+        let path = scratch.path().join(format!("{requests}.pcap"));
+        std::fs::write(&path, capture_of(requests, 2_000)).unwrap();
+        path
+    });
+    let verdict = |more: &[&str]| all(&json(&compare(&both, more)), "throughput")["verdict"].clone();
+    assert_eq!(verdict(&["--json", "-"]), "fewer");
+    assert_eq!(verdict(&["--json", "-", "--ignore-load"]), "worse");
+    assert_eq!(compare(&both, &["--fail-if", "throughput < -5%"]).status.code(), Some(1));
+    let text = String::from_utf8(compare(&both, &[]).stdout).unwrap();
+    assert!(text.contains("B and A differ in throughput: op/s -50 %") && !text.contains("B is worse"), "{text}");
 }
 
 #[test]

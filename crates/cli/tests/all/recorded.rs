@@ -107,6 +107,28 @@ fn a_run_is_repeated_from_its_recording() {
     }
 }
 
+/// Earlier versions recorded options that the target does not use, which are refused now.
+#[test]
+fn a_repeated_run_leaves_out_options_without_effect_and_names_them() {
+    let scratch = Scratch::new("repeated-unused");
+    let folder = scratch.path();
+    let run =
+        ["run", "getattr", "--target", "embedded:nfs", "--clients", "1", "--duration", "100ms", "--warmup", "0ms"];
+    let code = plimsoll(folder, &[&run[..], &["-q", "--record", "first"]].concat());
+    assert!(matches!(code, Some(0 | 4)), "{}", said(folder));
+    let path = folder.join("first/manifest.json");
+    let mut old = manifest(&folder.join("first"));
+    let server = &mut old["measured"]["spec"]["server"];
+    (server["dialect"], server["signing"]) = ("3.0".into(), true.into());
+    fs::write(&path, serde_json::to_vec_pretty(&old).unwrap()).unwrap();
+    let code = plimsoll(folder, &["run", "--from", "first", "-q", "--record", "second"]);
+    assert!(matches!(code, Some(0 | 4)), "{}", said(folder));
+    let said = said(folder);
+    assert!(said.contains("--from first: left out --dialect 3.0, --signing: this target does not use"), "{said}");
+    let server = &manifest(&folder.join("second"))["measured"]["spec"]["server"];
+    assert_eq!((&server["dialect"], &server["signing"]), (&Value::Null, &Value::from(false)), "{server}");
+}
+
 #[test]
 fn an_analysis_is_reported_again_from_its_recording() {
     let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures");

@@ -13,6 +13,7 @@ use plimsoll_stats::comparison::{
 
 pub use contestant::{Contestant, Ignore, IterationCost, LevelRuns, LoadPoint, MeasuredRun};
 pub use loads::{differing_loads, time_out};
+pub(super) use ranking::moved_metrics;
 pub use ranking::protocols;
 
 use super::answers;
@@ -88,7 +89,7 @@ fn compared(contestants: &[Contestant], level: &[&LevelRuns], (order, ignore): (
         .collect();
     let moved = contestants.iter().zip(level).map(|(one, its)| ranking::moved_metrics(one, its)).collect::<Vec<_>>();
     let rows = Scope::of(&intervals).into_iter().map(|scope| judged(row(scope, level, from), &comparable, &moved));
-    let rows = missing::judged(rows.collect(), contestants).into_iter();
+    let rows = loads::neutral(missing::judged(rows.collect(), contestants), level, ignore).into_iter();
     ComparedLevel {
         level: level.first().map(|first| first.level.clone()).unwrap_or_default(),
         runs: level.iter().map(|one| one.runs.len() as u64).collect(),

@@ -37,7 +37,7 @@ mod unfinished;
 mod unopened;
 mod worst_minute;
 
-use plimsoll_model::Operation;
+use plimsoll_model::{Operation, Reason};
 use plimsoll_stats::tallies::Long;
 
 use super::percent;
@@ -47,20 +47,24 @@ use evidence::{CAUSE_SHARE, FELT_NS};
 use few::Few;
 use found::{Found, Kind, Look, NAMED};
 
-/// The diagnosis of a capture; empty where the numbers must not be used.
-pub(super) fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
+/// The diagnosis of a capture, empty where the numbers must not be used; and why its response times are incomplete: a part of the requests
+/// never got a response, as in a run.
+pub(super) fn diagnose(evidence: &Evidence<'_>) -> (Diagnosis, Vec<Reason>) {
     let findings = evidence.findings;
     let waited_s = evidence.waited_s();
     let operations = operations::by_operation(&findings.operations);
     if findings.validity.verdict == Verdict::Invalid {
-        return Diagnosis::default();
+        return Default::default();
     }
     let Some(first) = operations.first().filter(|_| waited_s > 0.0) else {
         // Nobody waited for a response that came: maybe because none did.
-        let statements = hanging::hanging(evidence, waited_s).map(|found| found.statement).into_iter().collect();
-        return Diagnosis { statements, ..Diagnosis::default() };
+        let found: Vec<Found> = hanging::hanging(evidence, waited_s).into_iter().collect();
+        let reasons = unanswered_requests(&found);
+        let statements = found.into_iter().map(|found| found.statement).collect();
+        return (Diagnosis { statements, ..Diagnosis::default() }, reasons);
     };
     let mut found = found(evidence, waited_s);
+    let reasons = unanswered_requests(&found);
     found.sort_by(|a, b| b.rank().0.cmp(&a.rank().0).then(b.rank().1.total_cmp(&a.rank().1)));
     let next = next::next(findings, first.label, found.iter().find_map(|one| one.look.as_ref()));
     let lead = operations::operation(findings, waited_s, first);
@@ -75,7 +79,11 @@ pub(super) fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
     let all = causes.into_iter().chain([lead]).chain(rest);
     // Sums of binary fractions have digits that say nothing.
     let whole_ns = (waited_s * 1e9).round() / 1e9;
-    Diagnosis { waited_s: Some(whole_ns), statements: all.map(|one| one.statement).collect(), next }
+    (Diagnosis { waited_s: Some(whole_ns), statements: all.map(|one| one.statement).collect(), next }, reasons)
+}
+
+fn unanswered_requests(found: &[Found]) -> Vec<Reason> {
+    found.iter().filter_map(|one| one.unanswered.as_deref()).map(Reason::partial).collect()
 }
 
 /// The results of all rules.

@@ -6,9 +6,9 @@ mod plan;
 use plimsoll_stats::changes::{CARRYOVER, FEWEST_RUNS, MOST_RUNS, change_points};
 use plimsoll_stats::comparison::{CONFIDENCE, Course, Metric, Scope, Verdict, repeats};
 
-use super::comparison::{Contestant, LevelRuns, MeasuredRun, numbers, shown};
+use super::comparison::{Contestant, LevelRuns, MeasuredRun, moved_metrics, numbers, shown};
 use crate::findings::TOOL;
-use crate::findings::comparison::Estimate;
+use crate::findings::comparison::{Estimate, FEWER, MORE};
 use crate::findings::history::{
     History, HistoryMethod, HistoryMetric, HistoryRun, HistorySeries, MetricChange, RunFact, SCHEMA,
 };
@@ -43,6 +43,8 @@ pub struct RecordedRun {
 struct Run {
     shown: HistoryRun,
     rows: Vec<Row>,
+    /// The metrics that the load generator's lateness moved.
+    moved: Vec<String>,
 }
 
 /// A row of a run, with its numbers.
@@ -121,7 +123,8 @@ fn run(recorded: &RecordedRun, level: &LevelRuns) -> Run {
         validity: findings.validity.clone(),
         facts: facts::of(findings).into_iter().chain(recorded.facts.iter().cloned()).collect(),
     };
-    Run { shown, rows: Scope::of(&intervals).into_iter().filter_map(of_row).collect() }
+    let moved = moved_metrics(&recorded.contestant, level);
+    Run { shown, rows: Scope::of(&intervals).into_iter().filter_map(of_row).collect(), moved }
 }
 
 fn one_series(
@@ -141,7 +144,9 @@ fn one_series(
         counted.drain(..counted.len() - MOST_RUNS);
     }
     let mut metrics = metrics(&runs, &counted);
-    changes(&mut metrics, &counted, false_alarms);
+    // Of captures nobody knows how much the clients requested.
+    let is_neutral = plan.outstanding.is_none();
+    changes(&mut metrics, &counted, (false_alarms, is_neutral));
     let runs: Vec<HistoryRun> = runs.into_iter().map(|run| run.shown).collect();
     let changes = facts::change_points(&runs, &counted, &metrics);
     HistorySeries {
@@ -189,6 +194,7 @@ fn one(scope: Scope, metric: Metric, runs: &[Run]) -> HistoryMetric {
         let row = run.rows.iter().find(|row| row.scope == scope)?;
         row.numbers.iter().find(|(known, _)| *known == metric)?.1.clone()
     };
+    let is_moved = |run: &Run| run.moved.iter().any(|moved| moved == metric.label());
     HistoryMetric {
         scope: if scope == Scope::All { "all" } else { "operation" }.to_owned(),
         name: scope.name(),
@@ -196,33 +202,60 @@ fn one(scope: Scope, metric: Metric, runs: &[Run]) -> HistoryMetric {
         unit: metric.unit().label().to_owned(),
         more_is_better: metric.more_is_better(),
         points: runs.iter().map(point).collect(),
+        moved: (0..).zip(runs).filter(|(_, run)| is_moved(run)).map(|(at, _)| at).collect(),
         untested: None,
         changes: Vec::new(),
     }
 }
 
-/// Finds the changes of all metrics together.
-fn changes(metrics: &mut [HistoryMetric], counted: &[usize], false_alarms: f64) {
-    let mut tested: Vec<(&mut HistoryMetric, Vec<f64>)> = Vec::new();
+/// A number that is searched for changes.
+struct Searched<'m> {
+    metric: &'m mut HistoryMetric,
+    /// Places of the runs whose value counts.
+    counted: Vec<usize>,
+    values: Vec<f64>,
+}
+
+/// Finds the changes of all metrics. A value that the load generator's lateness moved does not count. Metrics with the same runs are
+/// searched together; the groups share the errors.
+fn changes(metrics: &mut [HistoryMetric], counted: &[usize], (false_alarms, is_neutral): (f64, bool)) {
+    let mut groups: Vec<Vec<Searched<'_>>> = Vec::new();
     for metric in metrics {
+        let is_moved = |at: usize| metric.moved.contains(&(at as u64));
+        let counted: Vec<usize> = counted.iter().copied().filter(|&at| !is_moved(at)).collect();
         let values: Vec<f64> = counted.iter().filter_map(|&at| Some(metric.points.get(at)?.as_ref()?.value)).collect();
-        let missing = counted.len() - values.len();
-        let why = match (counted.len(), missing) {
-            (1, _) => Some(format!("only 1 run is valid; at least {ENOUGH} are needed")),
-            (runs, _) if runs < ENOUGH => Some(format!("only {runs} runs are valid; at least {ENOUGH} are needed")),
-            (_, 0) if values.iter().any(|value| value.is_nan() || *value <= 0.0) => Some("a run has 0".to_owned()),
-            (_, 0) => None,
-            (_, 1) => Some("1 run has no value".to_owned()),
-            (_, many) => Some(format!("{many} runs have no value")),
-        };
-        match why {
+        match untested(&values, counted.len(), !metric.moved.is_empty()) {
             Some(why) => metric.untested = Some(why),
-            None => tested.push((metric, values)),
+            None => {
+                let searched = Searched { metric, counted, values };
+                match groups.iter_mut().find(|group| group.iter().any(|one| one.counted == searched.counted)) {
+                    Some(group) => group.push(searched),
+                    None => groups.push(vec![searched]),
+                }
+            }
         }
     }
-    let rows: Vec<Vec<f64>> = tested.iter().map(|(_, values)| values.clone()).collect();
-    for ((metric, values), cuts) in tested.into_iter().zip(change_points(&rows, false_alarms)) {
-        metric.changes = (0..cuts.len()).filter_map(|place| change(metric, &values, &cuts, place, counted)).collect();
+    let share = false_alarms / groups.len().max(1) as f64;
+    for group in groups {
+        let rows: Vec<Vec<f64>> = group.iter().map(|one| one.values.clone()).collect();
+        for (one, cuts) in group.into_iter().zip(change_points(&rows, share)) {
+            let Searched { metric, counted, values } = one;
+            let of_cut = |place| change(metric, &values, (&cuts, place), (&counted, is_neutral));
+            metric.changes = (0..cuts.len()).filter_map(of_cut).collect();
+        }
+    }
+}
+
+/// Why a number is not searched for changes.
+fn untested(values: &[f64], runs: usize, are_moved: bool) -> Option<String> {
+    let late = if are_moved { " and without a late load generator" } else { "" };
+    match (runs, runs - values.len()) {
+        (1, _) => Some(format!("only 1 run is valid{late}; at least {ENOUGH} are needed")),
+        (runs, _) if runs < ENOUGH => Some(format!("only {runs} runs are valid{late}; at least {ENOUGH} are needed")),
+        (_, 0) if values.iter().any(|value| value.is_nan() || *value <= 0.0) => Some("a run has 0".to_owned()),
+        (_, 0) => None,
+        (_, 1) => Some("1 run has no value".to_owned()),
+        (_, many) => Some(format!("{many} runs have no value")),
     }
 }
 
@@ -230,9 +263,8 @@ fn changes(metrics: &mut [HistoryMetric], counted: &[usize], false_alarms: f64) 
 fn change(
     metric: &HistoryMetric,
     values: &[f64],
-    cuts: &[usize],
-    place: usize,
-    counted: &[usize],
+    (cuts, place): (&[usize], usize),
+    (counted, is_neutral): (&[usize], bool),
 ) -> Option<MetricChange> {
     let cut = *cuts.get(place)?;
     let from = place.checked_sub(1).and_then(|before| cuts.get(before)).copied().unwrap_or(0);
@@ -242,7 +274,12 @@ fn change(
     let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
     let (was, is) = (mean(before), mean(after));
     let interval = repeats::welch(kind, before, after, 0.0).and_then(|found| found.relative_interval);
-    let verdict = if (is > was) == metric.more_is_better { Verdict::Better } else { Verdict::Worse };
+    let verdict = match (is > was, metric.more_is_better) {
+        (true, true) if is_neutral => MORE,
+        (false, true) if is_neutral => FEWER,
+        (is_more, wanted) if is_more == wanted => Verdict::Better.label(),
+        _ => Verdict::Worse.label(),
+    };
     Some(MetricChange {
         run: *counted.get(cut)? as u64,
         before: was,
@@ -250,6 +287,6 @@ fn change(
         relative: is / was - 1.0,
         relative_low: interval.map(|interval| interval.low).filter(|low| low.is_finite()),
         relative_high: interval.map(|interval| interval.high).filter(|high| high.is_finite()),
-        verdict: verdict.label().to_owned(),
+        verdict: verdict.to_owned(),
     })
 }

@@ -5,6 +5,7 @@
 
 use plimsoll_stats::comparison::{Difference, Metric, Verdict, holm, repeats};
 
+use crate::findings::comparison::CANNOT_TELL;
 use crate::findings::{InterferedNumber, Interference, Interval, Stage, Times};
 
 /// The numbers that are compared.
@@ -23,10 +24,10 @@ pub(super) fn interference(stages: &[Stage]) -> Vec<Interference> {
     for (workload, differences) in &mut found {
         for (number, difference) in workload.numbers.iter_mut().zip(differences) {
             let differs = differs.next().unwrap_or(false);
-            number.verdict = difference.as_ref().map(|one| {
+            if let Some(one) = difference {
                 let verdict = if differs { one.verdict } else { Verdict::NotShown };
-                verdict.label().to_owned()
-            });
+                number.verdict = Some(verdict.label().to_owned());
+            }
         }
     }
     found.into_iter().map(|(workload, _)| workload).collect()
@@ -51,7 +52,8 @@ fn of_workload(stages: &[Stage], place: u32) -> Option<(Interference, Vec<Option
     Some((Interference { workload: share.workload, load, beside: share.beside, rounds, numbers }, differences))
 }
 
-/// A number over all rounds; `None` where a round has none, or it is 0 in all.
+/// A number over all rounds; `None` where a round has none, or it is 0 in all. No difference to judge if the load generator's lateness
+/// moved it in a round: that may be the whole difference.
 fn number(metric: Metric, rounds: &[(Stage, Stage)]) -> Option<(InterferedNumber, Option<Difference>)> {
     let pairs: Vec<(f64, f64)> = rounds
         .iter()
@@ -67,6 +69,10 @@ fn number(metric: Metric, rounds: &[(Stage, Stage)]) -> Option<(InterferedNumber
     let seconds = rounds.iter().filter_map(|(alone, _)| alone.span.elapsed_s).fold(f64::INFINITY, f64::min);
     let difference = repeats::paired(metric, &pairs, repeats::grain(metric, alone, seconds));
     let interval = difference.as_ref().and_then(|one| one.relative_interval);
+    let moved = rounds.iter().flat_map(|(alone, beside)| [alone, beside]);
+    let is_moved =
+        moved.flat_map(|stage| stage.generator.moved_metrics(stage.headline)).any(|one| one == metric.label());
+    let cannot_tell = is_moved && difference.is_some();
     let number = InterferedNumber {
         metric: metric.label().to_owned(),
         unit: metric.unit().label().to_owned(),
@@ -75,9 +81,9 @@ fn number(metric: Metric, rounds: &[(Stage, Stage)]) -> Option<(InterferedNumber
         change: (alone > 0.0).then(|| beside / alone - 1.0),
         change_interval: interval.map(|of| Interval { low: of.low, high: of.high }),
         p_value: difference.as_ref().map(|one| one.p_value),
-        verdict: None,
+        verdict: cannot_tell.then(|| CANNOT_TELL.to_owned()),
     };
-    Some((number, difference))
+    Some((number, difference.filter(|_| !cannot_tell)))
 }
 
 fn value(metric: Metric, stage: &Stage) -> Option<f64> {
@@ -203,6 +209,23 @@ mod tests {
         let found = interference(&stages);
         let p95 = found[1].numbers.iter().find(|number| number.metric == "p95").unwrap();
         assert!(p95.is_worse() && (p95.change.unwrap() - 2.0).abs() < 1e-9, "{p95:?}");
+    }
+
+    /// The load generator was late beside the others: that is no effect of theirs on the server.
+    #[test]
+    fn a_number_that_the_load_generator_moved_has_no_verdict() {
+        let mut stages = run(5, 3.0, &mut 2);
+        let late = crate::findings::MovedNumber { number: "p95".to_owned(), ..Default::default() };
+        stages[1].generator.moved = vec![late];
+        let found = interference(&stages);
+        let verdict = |name: &str| {
+            let number = found[0].numbers.iter().find(|number| number.metric == name).unwrap();
+            (number.verdict.clone().unwrap(), number.change_interval.is_some())
+        };
+        assert_eq!(verdict("p95"), ("cannot tell".to_owned(), true));
+        assert_eq!(verdict("p99"), ("worse".to_owned(), true), "others stand");
+        let others = found[1].numbers.iter().filter(|number| number.is_moved()).count();
+        assert_eq!(others, 0, "the other workload has its own threads");
     }
 
     #[test]

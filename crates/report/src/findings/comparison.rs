@@ -9,6 +9,10 @@ use super::ranking::Ranking;
 
 /// The verdict on a difference of numbers that must not be used.
 pub const CANNOT_TELL: &str = "cannot tell";
+/// The verdict on a higher throughput if the load of a side is unknown: its clients may have requested more.
+pub const MORE: &str = "more";
+/// The verdict on a lower throughput if the load of a side is unknown.
+pub const FEWER: &str = "fewer";
 
 /// How the sides of a report differ.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -90,6 +94,13 @@ impl Comparison {
     pub fn is_of_loads(&self, warning: &str) -> bool {
         let mut sentences = self.levels.iter().flat_map(|level| &level.other_loads).flatten();
         sentences.any(|sentence| warning.starts_with(sentence.as_str()))
+    }
+
+    /// Whether a throughput differs without being better or worse.
+    #[must_use]
+    pub fn has_neutral(&self) -> bool {
+        let metrics = self.levels.iter().flat_map(|level| &level.rows).flat_map(|row| &row.metrics);
+        metrics.flat_map(|metric| metric.differences.iter().flatten()).any(Difference::is_neutral)
     }
 }
 
@@ -176,7 +187,7 @@ pub struct Difference {
     /// Upper end.
     pub relative_high: Option<f64>,
     /// better, worse, no difference shown, or [`CANNOT_TELL`] where one of the two must not be used, where the loads differ, or where
-    /// operations that a capture lacks may be the difference of two rates.
+    /// operations that a capture lacks may be the difference of two rates. [`MORE`] or [`FEWER`] of a throughput if a load is unknown.
     pub verdict: String,
     /// Approximate probability of a difference this large if there is none.
     pub p_value: f64,
@@ -184,6 +195,14 @@ pub struct Difference {
     pub holm_significant: bool,
     /// The smallest relative change for the worse that would have been found 9 times of 10 at this length.
     pub detectable: Option<f64>,
+}
+
+impl Difference {
+    /// Whether it is a difference of throughputs that is neither better nor worse, because the load of a side is unknown.
+    #[must_use]
+    pub fn is_neutral(&self) -> bool {
+        [MORE, FEWER].contains(&self.verdict.as_str())
+    }
 }
 
 /// Something that was asked to fail.

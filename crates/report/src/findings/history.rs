@@ -105,6 +105,9 @@ pub struct HistoryMetric {
     pub more_is_better: bool,
     /// One for each run, with its own 95 % interval; null where the run has none.
     pub points: Vec<Option<Estimate>>,
+    /// Runs whose value the load generator's lateness moved, from 0: they are not searched for changes of this number.
+    #[serde(default)]
+    pub moved: Vec<u64>,
     /// Why it was not searched for changes; null where it was.
     pub untested: Option<String>,
     /// Where it changes, in order.
@@ -126,7 +129,7 @@ pub struct MetricChange {
     pub relative_low: Option<f64>,
     /// See `relative_low`.
     pub relative_high: Option<f64>,
-    /// `better` or `worse`.
+    /// `better` or `worse`; of a throughput of captures `more` or `fewer`.
     pub verdict: String,
 }
 
@@ -154,6 +157,26 @@ pub struct FactChange {
     pub after: Option<String>,
     /// Counted runs from the change of the numbers to the change of this; negative where it came first.
     pub runs_later: i64,
+}
+
+impl HistorySeries {
+    /// Whether the value of a run counts: neither INVALID nor moved by the load generator's lateness.
+    pub(crate) fn counts(&self, metric: &HistoryMetric, run: usize) -> bool {
+        self.runs.get(run).is_some_and(|run| run.counted) && !metric.moved.contains(&(run as u64))
+    }
+
+    /// How many values of each number the load generator's lateness moved, as a sentence; `None` if it moved none.
+    pub(crate) fn moved(&self) -> Option<String> {
+        let of = |metric: &HistoryMetric| {
+            let is_counted =
+                |run: &&u64| usize::try_from(**run).is_ok_and(|run| self.runs.get(run).is_some_and(|run| run.counted));
+            let moved = metric.moved.iter().filter(is_counted).count();
+            let runs = if moved == 1 { "run" } else { "runs" };
+            (moved > 0).then(|| format!("{} of {moved} {runs}", metric.label()))
+        };
+        let moved: Vec<String> = self.metrics.iter().filter_map(of).collect();
+        (!moved.is_empty()).then(|| format!("Not counted, because the load generator was late: {}.", moved.join(", ")))
+    }
 }
 
 impl HistoryMetric {

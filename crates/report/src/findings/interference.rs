@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::comparison::CANNOT_TELL;
 use super::curve::Interval;
 
 /// Whose load a level has, in a run of several workloads.
@@ -56,8 +57,8 @@ pub struct InterferedNumber {
     pub change_interval: Option<Interval>,
     /// The probability of a difference as large where there is none; null with fewer than three rounds.
     pub p_value: Option<f64>,
-    /// `better`, `worse` or `no difference shown` (Holm's procedure over all numbers of all workloads, 5 %); null with fewer than three
-    /// rounds.
+    /// `better`, `worse` or `no difference shown` (Holm's procedure over all numbers of all workloads, 5 %); `cannot tell` if the load
+    /// generator's lateness moved it in a round; null with fewer than three rounds.
     pub verdict: Option<String>,
 }
 
@@ -70,5 +71,10 @@ impl InterferedNumber {
     /// Whether the others changed it.
     pub fn is_changed(&self) -> bool {
         self.is_worse() || self.verdict.as_deref() == Some("better")
+    }
+
+    /// Whether it has no verdict because of the load generator's lateness.
+    pub fn is_moved(&self) -> bool {
+        self.verdict.as_deref() == Some(CANNOT_TELL)
     }
 }

@@ -10,7 +10,7 @@ use super::untrusted::Untrusted;
 use super::{Section, summary};
 use crate::findings::Findings;
 use crate::findings::comparison::{
-    CANNOT_TELL, ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate,
+    CANNOT_TELL, ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate, FEWER, MORE,
 };
 pub use compact::compact;
 use maud::{Markup, html};
@@ -36,31 +36,46 @@ pub(super) fn sections<'a>(sides: &'a [Findings], comparison: &'a Comparison) ->
     ]
 }
 
-/// Number of differences of all levels that are better, worse, not significant, and unknown.
-fn verdicts(comparison: &Comparison) -> (usize, usize, usize, usize) {
+/// Number of differences of all levels with each verdict.
+#[derive(Default)]
+struct Verdicts {
+    better: usize,
+    worse: usize,
+    /// Throughputs of captures.
+    neutral: usize,
+    not_shown: usize,
+    unknown: usize,
+}
+
+fn verdicts(comparison: &Comparison) -> Verdicts {
     let metrics = comparison.levels.iter().flat_map(|level| &level.rows).flat_map(|row| &row.metrics);
-    let mut sums = (0, 0, 0, 0);
+    let mut sums = Verdicts::default();
     for difference in metrics.flat_map(|metric| metric.differences.iter().flatten()) {
         match difference.verdict.as_str() {
-            "better" => sums.0 += 1,
-            "worse" => sums.1 += 1,
-            CANNOT_TELL => sums.3 += 1,
-            _ => sums.2 += 1,
+            "better" => sums.better += 1,
+            "worse" => sums.worse += 1,
+            MORE | FEWER => sums.neutral += 1,
+            CANNOT_TELL => sums.unknown += 1,
+            _ => sums.not_shown += 1,
         }
     }
     sums
 }
 
 fn summary(sides: &[Findings], comparison: &Comparison) -> Markup {
-    let (better, worse, neither, unknown) = verdicts(comparison);
+    let Verdicts { better, worse, neutral, not_shown, unknown } = verdicts(comparison);
     html! {
         (notices(sides))
         p.story {
             @for (place, other) in sides.iter().enumerate().skip(1) { (sentence(comparison, other, place - 1)) }
             @if comparison.method.tested > 0 {
-                "Of " (comparison.method.tested) " tested numbers, " (worse) " are worse and " (better) " better; " (neither)
+                "Of " (comparison.method.tested) " tested numbers, " (worse) " are worse and " (better) " better; " (not_shown)
                 " show no difference. Even without a real difference, about " (format!("{:.0}", comparison.method.by_chance))
-                " would appear better or worse by chance. "
+                " would appear to differ by chance. "
+                @if neutral > 0 {
+                    "Throughputs that differ, but are neither better nor worse, because a capture does not show how much its clients \
+                     requested: " (neutral) ". "
+                }
             }
             @if unknown > 0 { "Numbers that cannot be compared, because those of one side are INVALID, lack operations or come from a late load generator, or because the loads differ: " (unknown) "." }
         }

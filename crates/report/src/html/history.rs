@@ -55,6 +55,7 @@ fn changes(series: &HistorySeries) -> Markup {
             } }
         }
         @for point in &series.changes { (change(series, point)) }
+        @if let Some(moved) = series.moved() { p { (Untrusted(&moved)) } }
     }
 }
 
@@ -90,7 +91,7 @@ fn figure(history: &History) -> Option<Figure<'_>> {
         id: "history",
         title: "Each number over time",
         explanation: "One point per run, with the 95 % interval of the run as a band. The lines are the means between changes. \
-        INVALID runs are drawn separately, and the means exclude them.",
+        Runs that are INVALID, or whose load generator was too late for this number, are drawn separately, and the means exclude them.",
         summary: "One number over all runs; the tables have the values.".into(),
         choose: "Number",
         charts: charts.collect(),
@@ -100,7 +101,7 @@ fn figure(history: &History) -> Option<Figure<'_>> {
 
 fn chart<'a>(series: &HistorySeries, metric: &HistoryMetric) -> Option<Chart<'a>> {
     let points: Vec<(f64, bool, &Estimate)> = (series.runs.iter().zip(&metric.points).enumerate())
-        .filter_map(|(at, (run, point))| Some(((at + 1) as f64, run.counted, point.as_ref()?)))
+        .filter_map(|(at, (_, point))| Some(((at + 1) as f64, series.counts(metric, at), point.as_ref()?)))
         .collect();
     let of = |name: &str, color: usize, wanted: bool| {
         let own = || points.iter().filter(move |point| point.1 == wanted);
@@ -115,7 +116,7 @@ fn chart<'a>(series: &HistorySeries, metric: &HistoryMetric) -> Option<Chart<'a>
         }
     };
     let mut all = vec![of("Runs", 0, true)];
-    all.extend(Some(of("INVALID runs", 7, false)).filter(|invalid| !invalid.x.is_empty()));
+    all.extend(Some(of("Runs that do not count", 7, false)).filter(|invalid| !invalid.x.is_empty()));
     all.extend(means(series, metric));
     let ends = || points.iter().flat_map(|(_, _, point)| [Some(point.value), point.low, point.high]).flatten();
     let (low, high) = ends().fold((f64::INFINITY, 0.0_f64), |(low, high), end| (low.min(end), high.max(end)));

@@ -46,7 +46,7 @@ fn row(workload: &str, number: &InterferedNumber) -> Row {
     let show = |value: f64| factor.map_or_else(|| duration(value), |factor| significant(value / factor));
     let verdict = match number.verdict.as_deref() {
         None => "-",
-        Some(_) if number.is_changed() => number.verdict.as_deref().unwrap_or_default(),
+        Some(_) if number.is_changed() || number.is_moved() => number.verdict.as_deref().unwrap_or_default(),
         Some(_) => "not shown",
     };
     Row {
@@ -85,6 +85,15 @@ fn notes(sides: &[Findings]) -> Vec<Note> {
     let all = || sides.iter().flat_map(|side| &side.interference);
     let rounds: Vec<String> = all().map(|one| format!("{} {}", one.workload, one.rounds)).collect();
     let mut notes = vec![Note::of(Weight::Quiet, format!("Valid rounds: {}.", rounds.join(", ")))];
+    let moved = |one: &Interference| {
+        let moved: Vec<&str> = one.numbers.iter().filter(|one| one.is_moved()).map(|one| one.metric.as_str()).collect();
+        (!moved.is_empty()).then(|| format!("{} of {}", moved.join(", "), one.workload))
+    };
+    let moved: Vec<String> = all().filter_map(moved).collect();
+    if !moved.is_empty() {
+        let text = format!("Cannot tell, because the load generator was late: {}.", moved.join("; "));
+        notes.push(Note::of(Weight::Caution, text));
+    }
     if all().any(|one| one.numbers.iter().any(|number| number.verdict.is_none())) {
         notes.push(Note::of(
             Weight::Caution,

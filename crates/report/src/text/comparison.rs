@@ -15,6 +15,9 @@ use std::fmt;
 
 /// What follows from different loads.
 const OTHER_LOAD: &str = "The differences may come from the loads alone; --ignore-load judges them in spite of that.";
+/// What neutral verdicts mean.
+const NEUTRAL: &str = "More, fewer: a capture does not show how much its clients requested, so a difference of throughput is neither \
+                       better nor worse; --ignore-load judges it in spite of that.";
 /// Metrics of rows other than the total; the JSON has all metrics.
 const BRIEF: [&str; 4] = ["throughput", "mean", "p50", "p99"];
 
@@ -183,6 +186,10 @@ fn pair(
             )?;
         }
     }
+    let metrics = level.rows.iter().flat_map(|row| &row.metrics);
+    if metrics.filter_map(|metric| metric.differences.get(place)?.as_ref()).any(Difference::is_neutral) {
+        page.paragraph(Role::Quiet, "", NEUTRAL)?;
+    }
     if let Some(sentence) = detectable(&level.rows, place) {
         page.paragraph(Role::Quiet, "", &sentence)?;
     }
@@ -327,7 +334,7 @@ fn notes(page: &mut Page<'_>, comparison: &Comparison) -> fmt::Result {
     // Of sides whose numbers must not be used nothing was tested.
     if method.tested > 0 {
         intervals.push_str(&format!(
-            " {} differences were tested. Even without a real difference, about {:.0} of them would appear better or worse by \
+            " {} differences were tested. Even without a real difference, about {:.0} of them would appear to differ by \
              chance. *: significant after Holm's correction for the number of tests.",
             method.tested, method.by_chance
         ));

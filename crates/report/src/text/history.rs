@@ -86,7 +86,9 @@ fn one(page: &mut Page<'_>, series: &HistorySeries, room: usize) -> fmt::Result 
     let left_out = if invalid == 0 { String::new() } else { format!(", {invalid} of them INVALID (not counted)") };
     page.heading(&format!("{}: {}{left_out}", series.name, count(series.runs.len(), "run")))?;
     let changed = changes::paragraphs(series, (!full).then(|| room.saturating_sub(LEAST)), page.width());
-    let rows = room.saturating_sub(page.lines() + changes::lines(&changed, page.width()) + 3).max(1);
+    let late: Vec<_> = series.moved().into_iter().map(|moved| (Role::Caution, "! ".to_owned(), moved)).collect();
+    let paragraphs = changes::lines(changed.iter().chain(&late), page.width());
+    let rows = room.saturating_sub(page.lines() + paragraphs + 3).max(1);
     table(page, series, rows)?;
     if !changed.is_empty() {
         page.blank()?;
@@ -100,6 +102,9 @@ fn one(page: &mut Page<'_>, series: &HistorySeries, room: usize) -> fmt::Result 
         }
         _ if changed.is_empty() => page.paragraph(Role::Plain, "", "No change found.")?,
         _ => {}
+    }
+    for (role, lead, text) in &late {
+        page.paragraph(*role, lead, text)?;
     }
     if full { uncounted(page, series) } else { Ok(()) }
 }
@@ -125,7 +130,8 @@ fn table(page: &mut Page<'_>, series: &HistorySeries, room: usize) -> fmt::Resul
     table.head(&["", "Over time", "First", "Last", "95 % interval", "Change"]);
     for metric in chosen.iter().filter_map(|&at| series.metrics.get(at)) {
         let known = || (0..).zip(&metric.points).filter_map(|(at, point)| Some((at, point.as_ref()?)));
-        let counted = || known().filter(|(at, _): &(usize, _)| series.runs.get(*at).is_some_and(|run| run.counted));
+        let counts = |at: usize| series.counts(metric, at);
+        let counted = || known().filter(|(at, _): &(usize, _)| counts(*at));
         let values: Vec<f64> = counted().map(|(_, point)| point.value).collect();
         let number = |found: Option<(usize, &Estimate)>| match found {
             Some((_, Estimate { value, .. })) => shown(&metric.unit, *value),

@@ -67,6 +67,47 @@ fn verdict(report: &Report, name: &str) -> String {
     metric(report, "all", name).differences[0].as_ref().unwrap().verdict.clone()
 }
 
+/// The contestant with a known load.
+fn asked(mut one: Contestant) -> Contestant {
+    for level in &mut one.levels {
+        let (curve, words, pace) = (None, level.level.clone(), Vec::new());
+        let point = LoadPoint { curve, level: words, load: 4.0, pace, outstanding: 4, valid: true, iteration: None };
+        level.point = Some(point);
+    }
+    one
+}
+
+/// More operations per second may be more requests: without a load they are neither better nor worse.
+#[test]
+fn a_throughput_of_unknown_load_is_more_or_fewer() {
+    let [few, many] = [50, 100].map(|count| contestant("capture", vec![run_of(count, 1000, 0)]));
+    let report = |a: &Contestant, b: &Contestant, load: bool| {
+        let both = vec![a.clone(), b.clone()];
+        Report::compare_as(both, Order::Apart, Vec::new(), Ignore { load, ..Ignore::default() })
+    };
+    let verdicts = |report: &Report| ["throughput", "bytes"].map(|name| verdict(report, name));
+    assert_eq!(verdicts(&report(&few, &many, false)), ["more"; 2]);
+    assert_eq!(verdicts(&report(&many, &few, false)), ["fewer"; 2]);
+    assert_eq!(verdicts(&report(&few, &asked(many.clone()), false)), ["more"; 2], "only one load is known");
+    assert_eq!(verdicts(&report(&asked(few.clone()), &asked(many.clone()), false)), ["better"; 2]);
+    assert_eq!(verdicts(&report(&few, &many, true)), ["better"; 2], "ignored");
+    let same = report(&few, &few, false);
+    assert_eq!(verdicts(&same), ["no difference shown"; 2]);
+    assert_eq!(metric(&same, "all", "throughput").differences[0].as_ref().unwrap().detectable, None);
+    let found = report(&few, &many, false);
+    let (text, style) = (to_string(&found, &Style::plain(80)), Style::plain(80));
+    let says = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(says(&text).contains("B and A differ in throughput: op/s +100 % ("), "{text}");
+    assert!(says(&text).contains("No difference except in throughput was shown between B and A."), "{text}");
+    assert!(text.contains("more *") && !text.contains("better *"), "{text}");
+    assert!(compact_to_string(&found, &style).contains("100 >*"), "{}", compact_to_string(&found, &style));
+    let first = screen(&found, &style);
+    assert!(first.contains("All operations op/s") && !first.contains("READ op/s"), "{first}");
+    let pages = [html::page(&found).unwrap(), html::compact(&found).unwrap()];
+    assert!(pages.iter().all(|page| !page.contains("class=\"better\"")), "{}", pages[0]);
+    assert!(pages[0].contains("neither better nor worse") && pages[1].contains("△100 %*"), "{}", pages[1]);
+}
+
 /// A capture that lacks half of its operations shows half of the rate, and that is no difference.
 #[test]
 fn what_a_capture_lacks_is_no_difference_of_rates() {
@@ -74,7 +115,7 @@ fn what_a_capture_lacks_is_no_difference_of_rates() {
         let (mut a, b) = (contestant("old", vec![run_of(50, 100, 0)]), contestant("new", vec![run(100, 0)]));
         let unseen = &mut a.findings.unseen;
         (unseen.share_missing, unseen.share_missing_low, unseen.share_missing_high) = (missing, missing, missing);
-        let report = Report::compare(vec![a, b], Order::Apart, Vec::new());
+        let report = Report::compare(vec![asked(a), asked(b)], Order::Apart, Vec::new());
         ["throughput", "bytes"].map(|name| verdict(&report, name))
     };
     assert_eq!(verdicts(Some(0.5)), ["cannot tell", "cannot tell"]);
@@ -90,7 +131,8 @@ fn what_is_not_recognised_is_no_difference_of_a_group() {
         let mut interval = Interval::at(0, IntervalWidth::USUAL);
         interval.row_mut(Procedure::of(Protocol::Nfs4, 1)).count = beside * 30;
         cut.intervals.add(interval);
-        let report = compared(vec![run(100, 0)], vec![cut], Order::Apart);
+        let both = [run(100, 0), cut].map(|run| asked(contestant("capture", vec![run])));
+        let report = Report::compare(both.to_vec(), Order::Apart, Vec::new());
         ["group", "procedure", "all"]
             .map(|scope| metric(&report, scope, "throughput").differences[0].as_ref().unwrap().verdict.clone())
     };

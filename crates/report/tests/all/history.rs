@@ -4,7 +4,7 @@ use plimsoll_model::{Procedure, Protocol};
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint, MeasuredRun};
 use plimsoll_report::collect::history::{HistoryCollector, RecordedRun};
 use plimsoll_report::findings::history::{FactChange, History, HistoryMetric, RunFact};
-use plimsoll_report::findings::{About, Findings, Reason, Run, Source, Validity};
+use plimsoll_report::findings::{About, Findings, MovedNumber, Reason, Run, Source, Stage, Validity};
 use plimsoll_report::json::{Layout, write_history};
 use plimsoll_report::{html, text};
 use plimsoll_stats::{IntervalRecorder, IntervalWidth, Intervals};
@@ -29,6 +29,10 @@ struct Night {
     slower: f64,
     labels: Vec<(&'static str, String)>,
     valid: bool,
+    /// Numbers that the load generator's lateness moved.
+    moved: &'static [&'static str],
+    /// How many more requests the clients sent than usual.
+    busier: f64,
     level: &'static str,
     workload: &'static str,
 }
@@ -36,7 +40,8 @@ struct Night {
 impl Night {
     fn new(night: i64) -> Self {
         let labels = vec![("commit", format!("{:07x}", (night + 3) * 0x2_3ab1))];
-        Self { night, slower: 1.0, labels, valid: true, level: "8 clients", workload: "mixed" }
+        let (moved, busier) = (&[][..], 1.0);
+        Self { night, slower: 1.0, labels, valid: true, moved, busier, level: "8 clients", workload: "mixed" }
     }
 
     /// 7 in 10 requests are reads, 1 in 50 is an open.
@@ -45,7 +50,7 @@ impl Night {
         // The common factor of a night: a standard deviation of 0.5 %.
         let of_night = [0; 3].map(|_| 1.0 + 0.005 * random.normal());
         let mut recorder = IntervalRecorder::new(Intervals::new(IntervalWidth::USUAL));
-        let count = SECONDS * 250 + (random.normal() * 10.0) as i64;
+        let count = (SECONDS as f64 * 250.0 * self.busier) as i64 + (random.normal() * 10.0) as i64;
         for request in 0..count {
             let kind = match random.uniform() {
                 few if few < 0.02 => 0,
@@ -78,7 +83,10 @@ impl Night {
         };
         let late = Reason::invalid("At 8 clients: the load generator was late");
         let validity = Validity::of((!self.valid).then_some(late));
-        let findings = Findings { run: Some(run), source, validity, ..Findings::default() };
+        let mut stage = Stage { level: self.level.to_owned(), ..Stage::default() };
+        let of_number = |number: &&str| MovedNumber { number: (*number).to_owned(), ..MovedNumber::default() };
+        stage.generator.moved = self.moved.iter().map(of_number).collect();
+        let findings = Findings { run: Some(run), source, validity, stages: vec![stage], ..Findings::default() };
         let point = LoadPoint {
             curve: None,
             level: self.level.to_owned(),
@@ -190,6 +198,58 @@ fn an_invalid_run_is_shown_and_does_not_count() {
     assert!(p50.points[20].as_ref().unwrap().value > 3e-3, "it is shown");
     // Three runs are left after the step: as few as there may be.
     assert!(p50.changes.iter().all(|change| change.run == 13 && change.after < 1e-3), "{:?}", p50.changes);
+}
+
+/// A change that begins where the load generator becomes late is no change of the server.
+#[test]
+fn a_value_that_the_load_generator_moved_is_shown_and_does_not_count() {
+    let late = |from: usize, moved: &'static [&'static str]| {
+        let mut nights = three_weeks();
+        for night in nights.iter_mut().skip(from) {
+            (night.moved, night.slower) = (moved, 9.0);
+        }
+        history(&nights)
+    };
+    let runs = |history: &History, label: &str| -> Vec<u64> {
+        metric(history, label).changes.iter().map(|change| change.run).collect()
+    };
+    let unnoticed = late(16, &[]);
+    assert!(runs(&unnoticed, "read p50").contains(&16), "{:?}", runs(&unnoticed, "read p50"));
+    let found = late(16, &["p50", "p95"]);
+    let p50 = metric(&found, "read p50");
+    assert!(p50.changes.iter().all(|change| change.run == 13 && change.after < 1e-3), "{:?}", p50.changes);
+    assert_eq!((p50.moved.as_slice(), p50.points[20].is_some()), (&[16, 17, 18, 19, 20][..], true));
+    assert!(runs(&found, "read p99").contains(&16), "p99 is reliable: {:?}", runs(&found, "read p99"));
+    let screen = text::history(&found, &text::Style::plain(80), false);
+    assert!(screen.contains("Not counted, because the load generator was late: read p50 of 5"), "{screen}");
+    assert!(screen.lines().count() <= 40, "{screen}");
+    assert!(html::history(&found).unwrap().contains("Not counted, because the load generator was late"));
+    assert_eq!(against_schema(&found), Vec::<String>::new());
+    let all = late(0, &["p50"]);
+    let why = metric(&all, "read p50").untested.as_deref().unwrap();
+    assert_eq!(why, "only 0 runs are valid and without a late load generator; at least 6 are needed");
+    assert_eq!(metric(&all, "write p95").untested, None);
+}
+
+/// Nobody knows what the clients of a capture asked for.
+#[test]
+fn more_requests_of_captures_are_neither_better_nor_worse() {
+    let verdict = |is_capture: bool| {
+        let mut collector = HistoryCollector::default();
+        for night in 0..12 {
+            let busier = if night < 6 { 1.0 } else { 1.2 };
+            let mut recorded = Night { busier, ..Night::new(night) }.recorded();
+            if is_capture {
+                recorded.contestant.findings.run = None;
+                recorded.contestant.levels[0].point = None;
+            }
+            collector.add(&recorded);
+        }
+        let history = collector.finish(Vec::new());
+        assert_eq!(against_schema(&history), Vec::<String>::new());
+        metric(&history, "All op/s").changes.iter().map(|change| change.verdict.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!((verdict(false), verdict(true)), (vec!["better".to_owned()], vec!["more".to_owned()]));
 }
 
 #[test]
@@ -307,7 +367,7 @@ fn the_page_draws_every_number_and_marks_its_changes() {
     assert_eq!(p50["chart"]["x"]["marks"][0]["at"], 13.5, "between the 13th and the 14th run");
     let series: Vec<&str> =
         p50["chart"]["series"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
-    assert_eq!(series, ["Runs", "INVALID runs", "Mean between changes"]);
+    assert_eq!(series, ["Runs", "Runs that do not count", "Mean between changes"]);
     assert!(page.contains("also changed: Label kernel 6.11 -&gt; 6.12"));
 }
 

@@ -169,14 +169,17 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
     let output = arguments.output.open(&mut files)?;
     let (table, table_file) = arguments.table(&mut files)?;
     let (tap, tap_file) = arguments.tap(&mut files)?;
-    let (spec, variants) = asked(&arguments)?;
+    let (mut spec, variants) = asked(&arguments)?;
     let work: Vec<(&Variant, Vec<LevelSpec>)> =
         variants.iter().zip(&spec.variants).map(|(variant, spec)| (variant, spec.levels.clone())).collect();
     let Some((first, level)) = variants.first().zip(spec.levels().next().map(|(_, level)| level.clone())) else {
         let why = "no load level to run: give --vary at least one value, or give --from a recording with load levels";
         return Err(Usage(why.to_owned()).into());
     };
-    let target = if arguments.from.is_some() { arguments.target.of(&spec)? } else { arguments.target.clone() };
+    let target = match &arguments.from {
+        Some(folder) => arguments.target.recorded(&mut spec, folder)?,
+        None => arguments.target.clone(),
+    };
     let (resolved, spec) = chosen(&arguments, &target, &variants, spec)?;
     let (finished, names) = already(&arguments, &spec)?;
     let spec = RunSpec { about: about(&arguments)?, ..spec };

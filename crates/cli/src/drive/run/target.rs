@@ -6,11 +6,13 @@ use std::time::Duration;
 use plimsoll_client::smb2::{Dialect, Wish};
 use plimsoll_client::target::{Embedded, PASSWORD_VARIABLE, Target};
 use plimsoll_client::tls::{Trust, authorities};
+
 use plimsoll_drive::connect::{ConnectOptions, find_version};
 use plimsoll_experiment::{ResolvedTarget, RunSpec, ServerSpec};
 use plimsoll_results::Usage;
 
 use super::auth::AuthFlags;
+use crate::shell;
 
 /// Flags of the target.
 #[derive(Clone, Debug, clap::Args)]
@@ -107,8 +109,19 @@ impl TargetFlags {
         ServerSpec { dialect, signing, encryption, kerberos, accounts, tls_ca, tls_insecure, targets }
     }
 
-    /// The flags of a recorded run; the password comes from the usual places.
-    pub(crate) fn of(&self, run: &RunSpec) -> Result<Self, Usage> {
+    /// The flags of the recorded run in this folder, without those that its target does not use; the password comes from the usual places.
+    pub(crate) fn recorded(&self, run: &mut RunSpec, folder: &Path) -> Result<Self, Usage> {
+        let unused = run.remove_unused_options();
+        if !unused.is_empty() {
+            let (folder, unused) = (folder.display(), unused.join(", "));
+            shell::note(&format!(
+                "plimsoll: --from {folder}: left out {unused}: this target does not use these options of the recorded run"
+            ));
+        }
+        self.of(run)
+    }
+
+    fn of(&self, run: &RunSpec) -> Result<Self, Usage> {
         let ServerSpec { dialect, signing, encryption, kerberos, accounts, tls_ca, tls_insecure, targets } =
             &run.server;
         let dialect = dialect.as_deref().map(parse_dialect).transpose().map_err(Usage)?;

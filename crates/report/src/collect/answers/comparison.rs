@@ -35,9 +35,12 @@ pub(in super::super) fn diagnose(sides: &[Findings], levels: &[ComparedLevel], r
             statements.push(measured(Rule::Difference, text));
         }
         statements.extend(largest(&of, place));
+        let neutral: Vec<Statement> =
+            of.iter().filter_map(|level| neutral(level, place, of.len())).take(LEVELS).collect();
         if none && statements.is_empty() {
-            statements.push(nothing(&of, place));
+            statements.push(nothing(&of, place, !neutral.is_empty()));
         }
+        statements.extend(neutral);
         statements.extend(of.iter().find_map(|level| late(level, place, of.len())));
     }
     let partial = sides.iter().any(|side| side.validity.verdict != Verdict::Valid);
@@ -109,6 +112,28 @@ fn loads(level: &ComparedLevel, place: usize) -> Option<Statement> {
     Some(measured(Rule::Difference, text))
 }
 
+/// The throughputs that are neither better nor worse, because the load of a side is unknown.
+fn neutral(level: &ComparedLevel, place: usize, levels: usize) -> Option<Statement> {
+    let all = level.rows.iter().find(|row| row.scope == "all")?;
+    let found = all.metrics.iter().filter_map(|metric| Some((metric, difference(metric, place)?)));
+    let numbers: Vec<String> = found
+        .filter(|(_, found)| found.is_neutral())
+        .filter_map(|(metric, found)| {
+            let name = if metric.metric == "throughput" { "op/s" } else { name(&metric.metric) };
+            Some(format!("{name} {}", differs(found, &metric.unit)?))
+        })
+        .collect();
+    let at = if levels > 1 { format!(" at {}", level.level) } else { String::new() };
+    let text = format!(
+        "{} and {} differ in throughput{at}: {}. That is neither better nor worse, because a capture does not show how much its clients \
+         requested.",
+        letter(place),
+        letter(0),
+        numbers.join(", ")
+    );
+    (!numbers.is_empty()).then(|| measured(Rule::Difference, text))
+}
+
 /// Numbers without a verdict because of the load generator.
 fn late(level: &ComparedLevel, place: usize, levels: usize) -> Option<Statement> {
     let of = |at: usize| Some(format!("{} of {}", level.moved_words(at)?, letter(at)));
@@ -141,13 +166,13 @@ fn size(found: &Difference) -> f64 {
 }
 
 /// No significant difference does not mean that there is none: states the size that would have been found.
-fn nothing(levels: &[&ComparedLevel], place: usize) -> Statement {
+fn nothing(levels: &[&ComparedLevel], place: usize, neutral: bool) -> Statement {
     let all = |level: &&ComparedLevel| level.rows.iter().find(|row| row.scope == "all").cloned();
     let detectable = |name: &str| {
         let rows = levels.iter().filter_map(all);
         let of = |row: ComparedRow| {
-            let metric = row.metrics.into_iter().find(|metric| metric.metric == name)?;
-            metric.differences.get(place - 1)?.as_ref()?.detectable
+            let metric = row.metrics.iter().find(|metric| metric.metric == name)?;
+            difference(metric, place)?.detectable
         };
         let worst: Option<Vec<f64>> = rows.map(of).collect();
         worst?.into_iter().reduce(f64::max)
@@ -167,7 +192,8 @@ fn nothing(levels: &[&ComparedLevel], place: usize) -> Statement {
         }
     };
     let text = format!(
-        "No difference was shown between {other} and {baseline}.{could}",
+        "No difference{except} was shown between {other} and {baseline}.{could}",
+        except = if neutral { " except in throughput" } else { "" },
         other = letter(place),
         baseline = letter(0),
     );
@@ -177,8 +203,13 @@ fn nothing(levels: &[&ComparedLevel], place: usize) -> Statement {
 /// A number and its difference, where one was shown.
 fn shown<'r>(row: &'r ComparedRow, name: &str, place: usize) -> Option<(&'r ComparedMetric, &'r Difference)> {
     let metric = row.metrics.iter().find(|metric| metric.metric == name)?;
-    let found = metric.differences.get(place.checked_sub(1)?)?.as_ref()?;
+    let found = difference(metric, place)?;
     matches!(found.verdict.as_str(), "better" | "worse").then_some((metric, found))
+}
+
+/// A number's difference of the side at `place` from the baseline, which has place 0.
+fn difference(metric: &ComparedMetric, place: usize) -> Option<&Difference> {
+    metric.differences.get(place.checked_sub(1)?)?.as_ref()
 }
 
 /// `+20 % (18 … 22)`.

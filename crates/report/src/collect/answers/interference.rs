@@ -24,18 +24,29 @@ fn of_workload(found: &Interference) -> Option<Statement> {
             .map_or_else(String::new, |other| format!("; {}", of_number(other)));
         let verb = if found.beside.len() == 1 { "changes" } else { "change" };
         format!("{others} {verb} {name}: {}{also}.", of_number(changed))
-    } else if let Some(first) = telling().find(|number| number.verdict.is_some()) {
+    } else if let Some(first) = telling().find(|number| number.verdict.is_some() && !number.is_moved()) {
         format!(
             "No effect of {others} on {name} was shown in {rounds} rounds: {number}.",
             rounds = found.rounds,
             number = of_number(first)
         )
+    } else if let Some(first) = telling().find(|number| number.is_moved()) {
+        format!("{name}, alone and at the same time as {others}: {}", of_number(first))
     } else {
         let first = telling().next()?;
         format!(
             "{name}, alone and at the same time as {others}: {}. An interval and a verdict need at least three valid rounds: increase --repeat.",
             of_number(first)
         )
+    };
+    let moved: Vec<&str> = telling().filter(|number| number.is_moved()).map(|number| number.metric.as_str()).collect();
+    let text = match moved.is_empty() {
+        true => text,
+        false => format!(
+            "{}. Not judged, because the load generator was late: {}.",
+            text.trim_end_matches('.'),
+            moved.join(", ")
+        ),
     };
     Some(measured(Rule::Interference, text))
 }
@@ -87,5 +98,8 @@ mod tests {
                 .starts_with("No effect of stream-read on home (4 clients) was shown in 5 rounds: p95")
         );
         assert!(said(None).contains("need at least three valid rounds: increase --repeat."));
+        let late = said(Some("cannot tell"));
+        assert!(late.starts_with("home (4 clients), alone and at the same time as stream-read: p95"), "{late}");
+        assert!(late.ends_with("%). Not judged, because the load generator was late: p95, throughput."), "{late}");
     }
 }

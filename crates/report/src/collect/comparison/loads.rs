@@ -1,7 +1,9 @@
 //! Whether two sides had the same load. A server that was asked for more does more, and answers later: that is no difference of servers.
 
 use super::contestant::{Ignore, LevelRuns, LoadPoint};
+use crate::findings::comparison::{CANNOT_TELL, ComparedRow, FEWER, MORE};
 use crate::findings::{Interruption, letter};
+use plimsoll_stats::comparison::Verdict;
 
 /// The beginning of a parameter in [`LoadPoint::pace`] that is no part of the load.
 const TIMEOUT: &str = "time-out ";
@@ -60,6 +62,21 @@ pub fn differing_loads(baseline: &LevelRuns, other: &LevelRuns, place: usize) ->
 /// Whether the side at `place` had the load of the baseline, which has place 0.
 pub(super) fn is_same(others: &[Option<String>], place: usize) -> bool {
     place.checked_sub(1).and_then(|other| others.get(other)).is_none_or(Option::is_none)
+}
+
+/// The rows with neutral verdicts on throughputs if the load of a side is unknown (a capture): its clients may have requested more. Then
+/// no change of a throughput is one for the worse, and none is detectable as such.
+pub(super) fn neutral(mut rows: Vec<ComparedRow>, level: &[&LevelRuns], ignore: Ignore) -> Vec<ComparedRow> {
+    let is_known = |place: usize| ignore.load || level.get(place).is_some_and(|one| one.point.is_some());
+    let throughputs = rows.iter_mut().flat_map(|row| &mut row.metrics).filter(|metric| metric.more_is_better);
+    for (place, difference) in throughputs.flat_map(|metric| (1..).zip(&mut metric.differences)) {
+        let Some(found) = difference.as_mut().filter(|_| !(is_known(0) && is_known(place))) else { continue };
+        found.detectable = None;
+        if ![CANNOT_TELL, Verdict::NotShown.label()].contains(&found.verdict.as_str()) {
+            found.verdict = if found.value > 0.0 { MORE } else { FEWER }.to_owned();
+        }
+    }
+    rows
 }
 
 #[cfg(test)]

@@ -224,7 +224,7 @@ fn stable(contestants: &[Contestant], levels: &[Vec<&LevelRuns>]) -> Vec<Ranked>
 
 /// The metrics of a side that the load generator's lateness moved in at least one run of a level: a difference of these may come from the
 /// machines that made the load.
-pub(super) fn moved_metrics(of: &Contestant, level: &LevelRuns) -> Vec<String> {
+pub(in super::super) fn moved_metrics(of: &Contestant, level: &LevelRuns) -> Vec<String> {
     let Some(point) = &level.point else { return Vec::new() };
     let stages = stages(of, point);
     let mut all: Vec<String> = stages.iter().flat_map(|stage| stage.generator.moved_metrics(stage.headline)).collect();

@@ -31,6 +31,8 @@ pub(super) struct Found {
     pub(super) explains: f64,
     pub(super) statement: Statement,
     pub(super) look: Option<Look>,
+    /// Why response times are incomplete: a sentence about requests that never got a response.
+    pub(super) unanswered: Option<String>,
 }
 
 /// Filter for the next command, which narrows it down to the cause.
@@ -45,7 +47,7 @@ pub(super) struct Look {
 impl Found {
     pub(super) fn new(kind: Kind, rule: Rule, share: Option<f64>, text: String) -> Self {
         let statement = Statement { rule, text, share, confidence: Confidence::Measured };
-        Self { kind, explains: share.unwrap_or(0.0), statement, look: None }
+        Self { kind, explains: share.unwrap_or(0.0), statement, look: None, unanswered: None }
     }
 
     pub(super) fn inferred(mut self) -> Self {
@@ -56,6 +58,13 @@ impl Found {
     /// Sets an explained fraction of the waiting that differs from the one in the sentence.
     pub(super) fn explaining(mut self, share: f64) -> Self {
         self.explains = share;
+        self
+    }
+
+    /// These requests never got a response, so response times do not include them.
+    pub(super) fn unanswered(mut self, requests: &str) -> Self {
+        self.unanswered =
+            Some(format!("{requests}: response times and their percentiles do not include these requests."));
         self
     }
 

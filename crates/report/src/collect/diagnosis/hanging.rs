@@ -43,17 +43,17 @@ pub(super) fn hanging(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     }
     let first = hang.requests.iter().min_by_key(|one| one.first_ns)?;
     let concerned: BTreeSet<IpAddr> = hang.requests.iter().map(|one| one.client).collect();
-    let requests: u64 = hang.requests.iter().map(|one| one.requests).sum();
+    let requests = plural(hang.requests.iter().map(|one| one.requests).sum(), "request");
     // Further connections are not listed.
-    let at_least = if evidence.coverage.unfinished.len() >= Coverage::UNFINISHED { "at least " } else { "" };
+    let is_at_least = evidence.coverage.unfinished.len() >= Coverage::UNFINISHED;
+    let requests = if is_at_least { format!("at least {requests}") } else { requests };
+    let longest = duration(longest as f64 / 1e9);
     let text = format!(
-        "Server {server} does not respond: {at_least}{requests} of {clients} got no response for up to {longest}. The first of them was \
+        "Server {server} does not respond: {requests} of {clients} got no response for up to {longest}. The first of them was \
         sent at {first}{last_response}.{in_common} Response times do not include this wait; if they did, it would be {share} of all \
         time waited. Check whether the server's process hangs, or waits for its disks.",
         server = hang.server,
-        requests = plural(requests, "request"),
         clients = clients::named(evidence, &concerned),
-        longest = duration(longest as f64 / 1e9),
         first = instant::second(first.first_ns),
         last_response = match hang.last_response_ns {
             Some(ns) => format!("; the last response of this server came at {}", instant::second(ns)),
@@ -62,7 +62,8 @@ pub(super) fn hanging(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         in_common = in_common(evidence, &hang.requests),
         share = percent(share),
     );
-    let found = Found::new(Kind::Trouble, Rule::NoResponse, None, text).explaining(share);
+    let without = format!("Server {} did not respond to {requests} for up to {longest}", hang.server);
+    let found = Found::new(Kind::Trouble, Rule::NoResponse, None, text).explaining(share).unanswered(&without);
     Some(found.look(first.procedure.row().operation.label(), "path").inferred())
 }
 

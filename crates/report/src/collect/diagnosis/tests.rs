@@ -95,7 +95,7 @@ fn diagnosed(findings: &Findings) -> Diagnosis {
         names: &names,
         status_name: |_, _| None,
     };
-    diagnose(&evidence)
+    diagnose(&evidence).0
 }
 
 fn rules(findings: &Findings) -> Vec<Rule> {

@@ -23,6 +23,7 @@ pub(super) fn unanswered(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found
         return None;
     }
     let named: Vec<String> = paths.iter().take(NAMED).map(|path| path.client.to_string()).collect();
+    let named = named.join(", ");
     let more = if paths.len() > NAMED { format!(" and {} more", paths.len() - NAMED) } else { String::new() };
     let since = paths.iter().filter_map(|path| path.unanswered_from_ns).min();
     let text = format!(
@@ -30,7 +31,6 @@ pub(super) fn unanswered(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found
         up to {times} times within {time} without an answer.{too_large} Response times do not show this. Check whether the server or \
         the network path to the server was down.",
         who = if paths.len() == 1 { "Client" } else { "Clients" },
-        named = named.join(", "),
         since = since.map_or_else(String::new, |ns| format!(" from {} on", instant::second(ns))),
         segments = plural(paths.iter().map(|path| path.unanswered.segments).sum(), "request segment"),
         size = size(u64::from(paths.iter().map(|path| path.unanswered.bytes).min()?)),
@@ -39,7 +39,9 @@ pub(super) fn unanswered(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found
         connections = if sum_s > first.unanswered.ns as f64 / 1e9 { "some connections" } else { "one connection" },
         too_large = too_large(&paths),
     );
-    Some(Found::new(Kind::Trouble, Rule::Unanswered, None, text).explaining(share).inferred())
+    let without = format!("Requests of {named}{more} got no response, because no packets came from the server");
+    let found = Found::new(Kind::Trouble, Rule::Unanswered, None, text).explaining(share);
+    Some(found.unanswered(&without).inferred())
 }
 
 /// That only large segments are concerned: then the path may pass small ones.

@@ -50,8 +50,10 @@ pub(super) fn cut_off(evidence: &Evidence<'_>) -> Option<Found> {
         requests = plural(requests, "request"),
         in_common = in_common(evidence, &cuts),
     );
+    let without = format!("Server {server} ended connections and did not respond to {}", plural(requests, "request"));
     let operation = cuts.last()?.procedure.row().operation.label();
-    let found = Found::new(Kind::Trouble, Rule::CutOff, None, text).explaining(part).look(operation, "path");
+    let found = Found::new(Kind::Trouble, Rule::CutOff, None, text).explaining(part).unanswered(&without);
+    let found = found.look(operation, "path");
     let found = match concerned.first() {
         Some(client) if concerned.len() == 1 => found.only("--client", client.to_string()),
         _ => found,
@@ -130,7 +132,13 @@ pub(super) fn no_response(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
         in_common = in_common(evidence, &hung),
         share = percent(wait_s / (wait_s + waited_s)),
     );
+    let without = format!(
+        "{} got no response for up to {}, although the server responded to others",
+        plural(requests, "request"),
+        duration(longest as f64 / 1e9)
+    );
     let found = Found::new(Kind::Trouble, Rule::NoResponse, None, text).explaining(wait_s / (wait_s + waited_s));
+    let found = found.unanswered(&without);
     Some(found.look(first.procedure.row().operation.label(), "path").inferred())
 }
 

@@ -2,7 +2,7 @@
 
 use super::charts::Across;
 use super::{before, notices, show};
-use crate::findings::comparison::{CANNOT_TELL, ComparedLevel, ComparedMetric, Comparison, Difference};
+use crate::findings::comparison::{CANNOT_TELL, ComparedLevel, ComparedMetric, Comparison, Difference, FEWER, MORE};
 use crate::findings::{Findings, Report};
 use crate::html::chart::Unit;
 use crate::html::figure::Figure;
@@ -69,9 +69,12 @@ fn table(sides: &[Findings], comparison: &Comparison) -> Markup {
                 caption #points-caption {
                     "Every load level of every side: throughput, and the mean response time of each group. The difference \
                     from the first side stands beside each number: ▲ better, ▼ worse, = no difference shown, ? cannot tell."
+                    @if comparison.has_neutral() {
+                        " △ more, ▽ fewer: neither better nor worse, because a capture does not show how much its clients requested."
+                    }
                     @if comparison.method.tested > 0 {
                         " About " (format!("{:.0}", comparison.method.by_chance)) " of " (comparison.method.tested)
-                        " tested differences would appear better or worse by chance, even without a real difference. *: significant after \
+                        " tested numbers would appear to differ by chance, even without a real difference. *: significant after \
                          Holm's correction for the number of tests."
                     }
                 }
@@ -137,6 +140,8 @@ fn mark(difference: Option<&Difference>) -> Markup {
         @match difference.verdict.as_str() {
             "better" => small.better { "▲" (by) (remains) },
             "worse" => small.worse { "▼" (by) (remains) },
+            MORE => small { "△" (by) (remains) },
+            FEWER => small { "▽" (by) (remains) },
             CANNOT_TELL => small { "?" },
             _ => small { "=" },
         }

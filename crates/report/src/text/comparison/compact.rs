@@ -1,8 +1,10 @@
 //! All load levels of all sides in one table: the compact presentation that Swartz 1997 wished for.
 
-use super::{before, notes};
+use super::{NEUTRAL, before, notes};
 use crate::findings::Findings;
-use crate::findings::comparison::{CANNOT_TELL, ComparedLevel, ComparedMetric, Comparison, Difference, Estimate};
+use crate::findings::comparison::{
+    CANNOT_TELL, ComparedLevel, ComparedMetric, Comparison, Difference, Estimate, FEWER, MORE,
+};
 use crate::text::page::{Page, Role};
 use crate::text::table::Table;
 use crate::text::units::{NONE, TimeScale, significant};
@@ -31,6 +33,9 @@ pub(crate) fn draw(page: &mut Page<'_>, sides: &[Findings], comparison: &Compari
     page.table(&table)?;
     let marks = "+ better than the baseline, - worse, = no difference shown, ? cannot tell.";
     page.paragraph(Role::Quiet, "", marks)?;
+    if comparison.has_neutral() {
+        page.paragraph(Role::Quiet, "", &format!("> more than the baseline, < fewer. {NEUTRAL}"))?;
+    }
     notes(page, comparison)
 }
 
@@ -75,6 +80,10 @@ fn mark(difference: Option<&Option<Difference>>) -> &'static str {
         ("better", false) => "+ ",
         ("worse", true) => "-*",
         ("worse", false) => "- ",
+        (MORE, true) => ">*",
+        (MORE, false) => "> ",
+        (FEWER, true) => "<*",
+        (FEWER, false) => "< ",
         (CANNOT_TELL, _) => "? ",
         _ => "= ",
     }

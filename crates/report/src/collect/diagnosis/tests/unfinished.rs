@@ -3,7 +3,7 @@
 use plimsoll_model::{ClientPath, Endpoint, Restart, Unfinished, WaitEnd};
 
 use super::built::{MS, START_NS, Traffic, open, read};
-use crate::findings::Rule;
+use crate::findings::{Rule, Verdict};
 
 const DATA: &str = r"\\server1\data";
 const SECOND: i64 = 1_000 * MS;
@@ -112,6 +112,34 @@ fn a_server_that_responds_to_nobody_any_more_is_said_with_its_last_response() {
     other.coverage.unfinished[0].server.port = 446;
     let text = other.first(Rule::NoResponse);
     assert!(text.contains("the capture has no response of this server at all."), "{text}");
+}
+
+/// Percentiles that lack the requests without a response hide a hang: the verdict says so, as that of a run does.
+#[test]
+fn requests_that_never_got_a_response_make_a_capture_partial() {
+    let verdict = |traffic: &Traffic| {
+        let validity = traffic.findings().validity;
+        (validity.verdict, validity.reasons.join(" "))
+    };
+    let lacks = "response times and their percentiles do not include these requests.";
+    for (traffic, said) in [
+        (
+            without_response(WaitEnd::Capture, &[("a", 12, 30), ("b", 13, 30)]),
+            "Server 10.0.1.49:445 did not respond to 2 requests for up to 18.0 s",
+        ),
+        (
+            without_response(WaitEnd::Client, &[("hung.iso", 1, 12)]),
+            "1 request got no response for up to 11.0 s, although the server responded to others",
+        ),
+        (
+            without_response(WaitEnd::Server, &CRASHES),
+            "Server 10.0.1.49:445 ended connections and did not respond to 4 requests",
+        ),
+    ] {
+        assert_eq!(verdict(&traffic), (Verdict::Partial, format!("{said}: {lacks}")));
+    }
+    let usual = without_response(WaitEnd::Capture, &[("a", 12, 13)]);
+    assert_eq!(verdict(&usual), (Verdict::Valid, String::new()), "the capture ended while a request waited");
 }
 
 #[test]
