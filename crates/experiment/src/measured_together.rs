@@ -7,7 +7,7 @@ use crate::level_spec::LevelSpec;
 use crate::monitor::Monitor;
 use crate::phase_hook::{Moment, PhaseHook};
 
-/// What came of levels that ran at the same time: of one, or of one of each workload.
+/// Results of levels that ran at the same time: of a single level, or of one level per workload.
 pub(super) struct MeasuredTogether {
     pub(super) ran: Vec<LevelResult>,
     /// All could be run.

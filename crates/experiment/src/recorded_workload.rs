@@ -1,4 +1,4 @@
-//! A workload of a recording, and whether it is still the same: the text of a workload that plays a load file does not contain the file.
+//! A workload of a recording, and whether it is still the same: its text names a load file, but does not contain the file.
 
 use plimsoll_results::Usage;
 use plimsoll_workload::{Parameter, Workload};

@@ -1,4 +1,4 @@
-//! Datagrams of UDP: calls and replies of RPC, and what tells names of hosts.
+//! UDP datagrams: messages of RPC, and packets that contain names of hosts.
 
 use plimsoll_model::{Anomaly, Sink};
 

@@ -1,4 +1,4 @@
-//! The end of the capture: what still waits is passed on, and the sums of all stages become the coverage.
+//! The end of the capture: waiting data are passed on, and the sums of all stages become the coverage.
 
 use plimsoll_model::{Anomaly, ClockGranularity, Coverage, Missing, Sink};
 

@@ -1,4 +1,4 @@
-//! What a workload does depends neither on how many clients share the work nor on what the others do.
+//! The actions of a slot depend neither on other slots nor on the number of clients that share the work.
 
 use super::*;
 

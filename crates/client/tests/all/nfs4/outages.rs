@@ -1,4 +1,4 @@
-//! Outages: the time without service, and what ends it.
+//! Outages: the time without service, and its end.
 
 use std::sync::Arc;
 

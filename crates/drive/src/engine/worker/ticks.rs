@@ -1,4 +1,4 @@
-//! What a worker does several times per second besides its load: it looks for a requested end and for overdue requests.
+//! Several times per second a worker looks for a requested end and for overdue requests, and reports its progress.
 
 use plimsoll_client::operation::Cause;
 use plimsoll_model::Sink;

@@ -1,4 +1,4 @@
-//! What keeps the generator's thread from running, under the virtual clock.
+//! Delays of the generator's thread under the virtual clock.
 
 /// How the generator's thread is kept from running, as the clock shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

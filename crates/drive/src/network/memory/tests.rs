@@ -1,3 +1,5 @@
+//! The virtual clock, and connections under it.
+
 use super::*;
 
 const KEY: ConnectionKey = ConnectionKey(0);

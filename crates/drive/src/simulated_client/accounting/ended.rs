@@ -1,4 +1,4 @@
-//! What ended, well or not: actions, iterations and connections, for the tallies of their clients.
+//! Ended actions and iterations, and failed connections, in the tallies of their clients.
 
 use plimsoll_client::operation::{Cause, Done, Failure, Reply};
 use plimsoll_model::{Outcome, Sink};

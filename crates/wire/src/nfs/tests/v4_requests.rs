@@ -1,4 +1,4 @@
-//! Compounds as a client says them: an observer's view is the second opinion.
+//! Compounds as a client writes them: an observer's view is the second opinion.
 
 use crate::nfs::v3::write::Stable;
 use crate::nfs::v4::access::{ALL_RIGHTS, Access};
