@@ -85,11 +85,7 @@ pub fn check_slots(variant: &Variant, level_specs: &[LevelSpec], target: &Target
 
 /// Refuses a session with fewer slots than connections: each connection uses separate slots, so Plimsoll would have to request more than the
 /// user asked for. `slots` overrides the target's.
-fn check_session_slots(
-    target: &Target,
-    slots: Option<u32>,
-    level_specs: &[LevelSpec],
-) -> Result<(), Usage> {
+fn check_session_slots(target: &Target, slots: Option<u32>, level_specs: &[LevelSpec]) -> Result<(), Usage> {
     let Target::Nfs(NfsTarget { slots: of_target, .. }) = target else { return Ok(()) };
     let most = level_specs.iter().map(|level_spec| level_spec.plan.connections).max().unwrap_or(1);
     match slots.or(*of_target) {

@@ -65,7 +65,8 @@ fn account(line: &str) -> Result<Credentials, &'static str> {
 /// The accounts that a line stands for: one, unless its user has a range of numbers.
 fn all_of(account: Credentials) -> Result<Vec<Credentials>, &'static str> {
     let range = range_in(&account.user);
-    let rest = range.map_or([&*account.user, "", &*account.domain], |(before, _, behind)| [before, behind, &*account.domain]);
+    let rest =
+        range.map_or([&*account.user, "", &*account.domain], |(before, _, behind)| [before, behind, &*account.domain]);
     if rest.iter().any(|part| part.contains(['{', '}'])) {
         return Err("has braces without a range FIRST-LAST");
     }
