@@ -45,7 +45,7 @@ pub(super) struct Taken {
 
 /// A server with one context.
 pub(super) struct Server {
-    acceptor: Acceptor,
+    pub(super) acceptor: Acceptor,
     pub(super) protection: Protection,
     pub(super) window: u32,
     /// The results of DESTROY are wrapped, too.
@@ -129,7 +129,7 @@ impl Server {
     }
 
     /// Answers an AP-REQ.
-    pub(super) fn begin(&mut self, xid: u32, token: &[u8], wrong: Wrong) -> Vec<u8> {
+    fn begin(&mut self, xid: u32, token: &[u8], wrong: Wrong) -> Vec<u8> {
         let (time, microseconds, _) = opened(token);
         let key = if wrong == Wrong::Key { [1; 32] } else { KEY };
         let mut token = reply(&key, &time, &microseconds, Some(&SUBKEY));
