@@ -218,7 +218,7 @@ fn a_client_id_goes_on_over_another_connection() {
     proxy.up().unwrap();
     let ended = ended(running);
     went_on(&ended);
-    assert!(number(&fact(&ended, "recovered sessions: "), " on another connection") >= 3);
+    assert!(number(&fact(&ended, "recovered connections: "), " replaced by another connection") >= 3);
     assert!(succeeded(&ended, "RENEW") >= 3 && succeeded(&ended, "SETCLIENTID_CONFIRM") == 3);
 }
 
@@ -249,7 +249,7 @@ fn goes_on(more: &[&str], connections: usize) {
     proxy.up().unwrap();
     let ended = ended(running);
     went_on(&ended);
-    assert!(number(&fact(&ended, "recovered sessions: "), " on another connection") >= connections as u64);
+    assert!(number(&fact(&ended, "recovered connections: "), " replaced by another connection") >= connections as u64);
     // One session for each client; each further connection of a client is bound to it, and again after the loss.
     let made = succeeded(&ended, "CREATE_SESSION");
     let bound = succeeded(&ended, "BIND_CONN_TO_SESSION");
