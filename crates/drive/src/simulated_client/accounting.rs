@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use plimsoll_client::Events;
 use plimsoll_client::operation::{Cause, Done, Failure, Reply, Tag};
-use plimsoll_model::{Names, Outcome, Sink, Transaction};
+use plimsoll_model::{Names, Sink, Transaction};
 use plimsoll_workload::scenario::Verdict;
 
 use super::attention::Attention;
 use super::iteration_clock::IterationTallies;
-use super::silence::{Gap, Gaps, TargetGaps};
+use super::silence::Gaps;
 use super::slot::{Slot, State};
 use crate::engine::lateness::{LatenessRecorder, beyond_waking};
 use crate::engine::partition::WorkerPartition;
@@ -35,9 +35,9 @@ pub(crate) struct Accounting<'a, S> {
     /// Session requests outside of the phase.
     pub(crate) session_requests: SessionRequests,
     /// Gaps between the answers in the phase, of each target.
-    gaps: Vec<Gaps>,
+    pub(super) gaps: Vec<Gaps>,
     /// The names of the targets, if there are several. Client `i` uses target `i` modulo their number.
-    targets: Vec<String>,
+    pub(super) targets: Vec<String>,
     /// When the thread looked for answers.
     pub(crate) attention: Attention,
     /// Effect of the generator's own lateness on the measurements of the phase.
@@ -79,7 +79,10 @@ impl<S: Sink> Events for Accounting<'_, S> {
         // A compound's main operation stands for the whole compound.
         if let Some(at) = timeline.response_last.filter(|&at| transaction.counted && self.measures(at)) {
             self.answered.count(transaction, self.window.0);
-            self.note_gap(at, transaction.long_lived);
+            // A server that only answers session requests (logons, renewals of leases) serves no action.
+            if let Some(slot) = slot {
+                self.action_answered(slot, at, transaction);
+            }
         }
         let due = timeline.intended.or(timeline.request_first);
         let measured = due.is_some_and(|at| self.measures(at));
@@ -172,65 +175,6 @@ impl<'a, S: Sink> Accounting<'a, S> {
         self.window.0 <= at && at < self.window.1
     }
 
-    /// The target of one of our connections.
-    #[inline]
-    pub(crate) fn target_of(&self, connection: u32) -> usize {
-        if self.gaps.len() == 1 { 0 } else { self.partition.owner(connection).0 as usize % self.gaps.len() }
-    }
-
-    /// An answer was read at `at` from the connection that was called last.
-    #[inline]
-    fn note_gap(&mut self, at: i64, long_lived: bool) {
-        let (target, came) = (self.target_of(self.caller), self.attention.came(at, self.wake_ns));
-        let gap = self.gaps.get_mut(target).and_then(|gaps| gaps.answered(self.window.0, (came, at)));
-        // A request that waits by design is no wait for the server.
-        if let Some((from, failed)) = gap.filter(|_| !long_lived) {
-            let wanted = self.wanted_since(target, failed);
-            if let Some(gaps) = self.gaps.get_mut(target) {
-                gaps.push(Gap { from, to: came, wanted });
-            }
-        }
-    }
-
-    /// Since when a request to a target is outstanding, or due and not sent; `failed` is the earliest one that failed without an answer.
-    fn wanted_since(&self, target: usize, failed: Option<i64>) -> Option<i64> {
-        let due = |slot: &Slot| match slot.state {
-            State::Acting => Some(slot.due_on_time()),
-            State::Held(due) => Some(due),
-            State::Idle(..) | State::Thinking | State::Over => None,
-        };
-        let slots = self.slots.iter().filter(|slot| self.target_of(slot.connection) == target);
-        slots.filter_map(due).chain(failed).min()
-    }
-
-    /// The gaps in the measured phase, by target, if the phase ends at `end`: adds the gap since the last answer. `due` returns the due
-    /// time of the first scheduled iteration for a target that was not begun.
-    pub(crate) fn gaps_until(&self, end: i64, due: impl Fn(usize) -> Option<i64>) -> Vec<TargetGaps> {
-        let mut all = self.gaps.clone();
-        let came = self.attention.end(end);
-        for (target, gaps) in all.iter_mut().enumerate() {
-            if let Some((from, failed)) = gaps.answered(self.window.0, (came, end)) {
-                let wanted = [self.wanted_since(target, failed), due(target)].into_iter().flatten().min();
-                gaps.push(Gap { from, to: came, wanted });
-            }
-        }
-        let names = self.targets.iter().cloned().chain(std::iter::repeat_with(String::new));
-        all.into_iter().zip(names).map(|(mut gaps, name)| TargetGaps { name, gaps: gaps.take() }).collect()
-    }
-
-    /// An operation had no answer.
-    fn count_unanswered(&mut self, (connection, due_on_time): (u32, i64), (intended, begun): (i64, i64), at: i64) {
-        let target = self.target_of(connection);
-        if let Some(gaps) = self.gaps.get_mut(target) {
-            gaps.failed(due_on_time);
-        }
-        if self.measures(intended) {
-            let since = |from: i64| u64::try_from(at.saturating_sub(from)).unwrap_or(0);
-            let longest_from_intended_ns = since(intended);
-            self.unanswered.add(&Unanswered { count: 1, longest_ns: since(begun), longest_from_intended_ns });
-        }
-    }
-
     /// Notes how much of an answered request's times was the generator's.
     fn note_lateness(&mut self, slot: Option<usize>, transaction: &Transaction) {
         let timeline = &transaction.timeline;
@@ -307,8 +251,8 @@ impl<'a, S: Sink> Accounting<'a, S> {
             tally.verified_reads += 1;
             tally.wrong_reads += u64::from(wrong);
         }
-        if let Err(Failure { outcome: Outcome::Unanswered, .. }) = &done.result {
-            self.count_unanswered(waits, (intended, begun), done.at);
+        if let Err(failure) = &done.result {
+            self.action_failed(failure, waits, (intended, begun), done.at);
         }
         if let Some(failure) = failure {
             self.error(client_index, &failure, intended);
@@ -345,14 +289,6 @@ impl<'a, S: Sink> Accounting<'a, S> {
         match tally.connection_failures.iter_mut().find(|one| ConnectionFailure { count: 1, ..**one } == this) {
             Some(known) => known.count += 1,
             None => tally.connection_failures.push(this),
-        }
-    }
-
-    /// Of several targets, one that cannot be connected to is silent, although the schedule gives its iterations to the others.
-    pub(crate) fn attempt_failed(&mut self, connection: u32, at: i64) {
-        let (target, several) = (self.target_of(connection), self.gaps.len() > 1);
-        if let Some(gaps) = self.gaps.get_mut(target).filter(|_| several) {
-            gaps.failed(at);
         }
     }
 

@@ -4,6 +4,7 @@
 //! own iterations; under a schedule, slots wait in an arrival queue until an iteration is due.
 
 pub(crate) mod accounting;
+mod answer_gaps;
 pub(crate) mod arrival_queue;
 pub(crate) mod attention;
 pub(crate) mod delay;

@@ -1,0 +1,107 @@
+//! Finds the gaps between the answers of each target, and since when an answer was wanted.
+
+use plimsoll_client::nfs4::asks_to_wait;
+use plimsoll_client::operation::Failure;
+use plimsoll_model::{Outcome, Sink, Transaction};
+
+use super::accounting::Accounting;
+use super::silence::{Gap, TargetGaps};
+use super::slot::{Slot, State};
+use crate::engine::Unanswered;
+
+impl<S: Sink> Accounting<'_, S> {
+    /// The target of one of our connections.
+    #[inline]
+    pub(crate) fn target_of(&self, connection: u32) -> usize {
+        if self.gaps.len() == 1 { 0 } else { self.partition.owner(connection).0 as usize % self.gaps.len() }
+    }
+
+    /// An answer to an action of a slot was read at `at`. One that only asks to wait is none: the client repeats the request.
+    pub(super) fn action_answered(&mut self, slot: usize, at: i64, transaction: &Transaction) {
+        match transaction.status.filter(|&status| asks_to_wait(transaction.procedure, status)) {
+            Some(status) => self.count_postponed(slot, status),
+            None => self.note_gap(at, transaction.long_lived),
+        }
+    }
+
+    #[cold]
+    fn count_postponed(&mut self, slot: usize, status: u32) {
+        let client_index = self.slots.get(slot).map_or(usize::MAX, |slot| slot.client_index as usize);
+        if let Some(tally) = self.tallies.get_mut(client_index) {
+            tally.postponed(status);
+        }
+    }
+
+    /// An answer was read at `at` from the connection that was called last.
+    #[inline]
+    fn note_gap(&mut self, at: i64, long_lived: bool) {
+        let (target, came) = (self.target_of(self.caller), self.attention.came(at, self.wake_ns));
+        let gap = self.gaps.get_mut(target).and_then(|gaps| gaps.answered(self.window.0, (came, at)));
+        // A request that waits by design is no wait for the server.
+        if let Some((from, failed)) = gap.filter(|_| !long_lived) {
+            let wanted = self.wanted_since(target, failed);
+            if let Some(gaps) = self.gaps.get_mut(target) {
+                gaps.push(Gap { from, to: came, wanted });
+            }
+        }
+    }
+
+    /// Since when a request to a target is outstanding, or due and not sent; `failed` is the earliest one that failed without an answer.
+    fn wanted_since(&self, target: usize, failed: Option<i64>) -> Option<i64> {
+        let due = |slot: &Slot| match slot.state {
+            State::Acting => Some(slot.due_on_time()),
+            State::Held(due) => Some(due),
+            State::Idle(..) | State::Thinking | State::Over => None,
+        };
+        let slots = self.slots.iter().filter(|slot| self.target_of(slot.connection) == target);
+        slots.filter_map(due).chain(failed).min()
+    }
+
+    /// The gaps in the measured phase, by target, if the phase ends at `end`: adds the gap since the last answer. `due` returns the due
+    /// time of the first scheduled iteration for a target that was not begun.
+    pub(crate) fn gaps_until(&self, end: i64, due: impl Fn(usize) -> Option<i64>) -> Vec<TargetGaps> {
+        let mut all = self.gaps.clone();
+        let came = self.attention.end(end);
+        for (target, gaps) in all.iter_mut().enumerate() {
+            if let Some((from, failed)) = gaps.answered(self.window.0, (came, end)) {
+                let wanted = [self.wanted_since(target, failed), due(target)].into_iter().flatten().min();
+                gaps.push(Gap { from, to: came, wanted });
+            }
+        }
+        let names = self.targets.iter().cloned().chain(std::iter::repeat_with(String::new));
+        all.into_iter().zip(names).map(|(mut gaps, name)| TargetGaps { name, gaps: gaps.take() }).collect()
+    }
+
+    /// An action failed. If it had no answer, or was asked to wait until its timeout, it wanted one since it was due.
+    pub(super) fn action_failed(
+        &mut self,
+        failure: &Failure,
+        (connection, due_on_time): (u32, i64),
+        (intended, begun): (i64, i64),
+        at: i64,
+    ) {
+        let is_unanswered = failure.outcome == Outcome::Unanswered;
+        let is_postponed =
+            || failure.procedure.zip(failure.status).is_some_and(|(of, status)| asks_to_wait(of, status));
+        if !is_unanswered && !is_postponed() {
+            return;
+        }
+        let target = self.target_of(connection);
+        if let Some(gaps) = self.gaps.get_mut(target) {
+            gaps.failed(due_on_time);
+        }
+        if is_unanswered && self.measures(intended) {
+            let since = |from: i64| u64::try_from(at.saturating_sub(from)).unwrap_or(0);
+            let longest_from_intended_ns = since(intended);
+            self.unanswered.add(&Unanswered { count: 1, longest_ns: since(begun), longest_from_intended_ns });
+        }
+    }
+
+    /// Of several targets, one that cannot be connected to is silent, although the schedule gives its iterations to the others.
+    pub(crate) fn attempt_failed(&mut self, connection: u32, at: i64) {
+        let (target, several) = (self.target_of(connection), self.gaps.len() > 1);
+        if let Some(gaps) = self.gaps.get_mut(target).filter(|_| several) {
+            gaps.failed(at);
+        }
+    }
+}
