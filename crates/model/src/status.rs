@@ -285,6 +285,15 @@ impl Outcome {
     }
 }
 
+impl Outcome {
+    /// The outcome of a request that reconnects an open file after a lost connection (SMB durable handles). That there is no such file is an
+    /// ordinary answer about a name, but not here.
+    #[must_use]
+    pub fn of_reconnection(self) -> Outcome {
+        if self == Outcome::Expected { Outcome::Refused } else { self }
+    }
+}
+
 #[cold]
 fn of_other_status(procedure: Procedure, status: u32) -> Outcome {
     let row = procedure.row();

@@ -90,3 +90,9 @@ pub use delegation_counts::DelegationCounts;
 pub use options::{Agreed, Nfs4Options};
 pub use recoveries::{Reclaims, Recoveries};
 pub use trunk::Trunk;
+
+/// Whether this status of a request only asks to repeat the request later (NFS4ERR_DELAY, NFS4ERR_GRACE). The client does so by itself.
+#[must_use]
+pub fn asks_to_wait(procedure: plimsoll_model::Procedure, status: u32) -> bool {
+    job::LATER.contains(&status) && procedure.row().protocol == plimsoll_model::Protocol::Nfs4
+}

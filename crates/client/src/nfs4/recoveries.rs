@@ -71,19 +71,21 @@ impl Recoveries {
         }
         let [outage_s, recovery_s] = [self.outage_ns, self.recovery_ns].map(|ns| ns as f64 / 1e9);
         let mut facts = vec![format!(
-            "recovered sessions: {connections} on another connection, {sessions} replaced by a new session, {restarts} restored after the \
-            server lost the client's state; longest outage {outage_s:.2} s, longest recovery of a session and its state {recovery_s:.2} s"
+            "recovered sessions: {sessions} replaced by a new session, {restarts} restored after the server lost the client's state; longest \
+            outage {outage_s:.2} s, longest recovery of a session and its state {recovery_s:.2} s"
         )];
+        let same = (connections > 0)
+            .then(|| format!("{connections} replaced by another connection of the same session (NFS 4.0: client ID)"));
+        let joined = (self.bound_again > 0)
+            .then(|| format!("{} joined a session that another connection had recovered", self.bound_again));
+        let replaced: Vec<String> = same.into_iter().chain(joined).collect();
+        if !replaced.is_empty() {
+            facts.push(format!("recovered connections: {}", replaced.join(", ")));
+        }
         for (what, Reclaims { reclaimed, anew, lost }) in [("opens", self.opens), ("locks", self.locks)] {
             if reclaimed + anew + lost > 0 {
                 facts.push(format!("recovered {what}: {reclaimed} reclaimed, {anew} requested again, {lost} lost"));
             }
-        }
-        if self.bound_again > 0 {
-            facts.push(format!(
-                "recovered connections: {} joined a session that another connection had recovered",
-                self.bound_again
-            ));
         }
         if resent + asked_anew > 0 {
             facts.push(format!(
@@ -113,11 +115,24 @@ mod tests {
         assert!(Recoveries::default().facts().is_empty());
         let opens = Reclaims { reclaimed: 3, anew: 2, lost: 1 };
         let one = Recoveries { restarts: 1, outage_ns: 1_234_000_000, opens, resent: 4, ..Recoveries::default() };
-        let mut all = Recoveries { sessions: 2, outage_ns: 7, recovery_ns: 8_000_000, ..one };
+        let mut all =
+            Recoveries { sessions: 2, connections: 8, bound_again: 3, outage_ns: 7, recovery_ns: 8_000_000, ..one };
         all.add(&one);
+        // A lost connection is no session.
+        let connections = Recoveries { connections: 8, ..Recoveries::default() }.facts();
+        assert!(
+            connections[0].starts_with("recovered sessions: 0 replaced by a new session, 0 restored"),
+            "{connections:?}"
+        );
+        assert_eq!(
+            connections[1],
+            "recovered connections: 8 replaced by another connection of the same session (NFS 4.0: client ID)"
+        );
         let said = [
-            "recovered sessions: 0 on another connection, 2 replaced by a new session, 2 restored after the server lost the client's state; \
-            longest outage 1.23 s, longest recovery of a session and its state 0.01 s",
+            "recovered sessions: 2 replaced by a new session, 2 restored after the server lost the client's state; longest outage 1.23 s, \
+            longest recovery of a session and its state 0.01 s",
+            "recovered connections: 8 replaced by another connection of the same session (NFS 4.0: client ID), 3 joined a session that \
+            another connection had recovered",
             "recovered opens: 6 reclaimed, 4 requested again, 2 lost",
             "recovered requests: 8 sent again in the same slot, 0 sent again in a new session, or without a session in NFS 4.0 (the \
             server had already executed 0 of these requests)",

@@ -76,6 +76,8 @@ impl Failure {
 pub enum Cause {
     /// The server answered with an error status.
     Status,
+    /// The server did not give an open file back after a lost connection (SMB durable handles).
+    ReconnectionRefused,
     /// The connection was refused.
     ConnectionRefused,
     /// The connection was reset.
@@ -127,6 +129,7 @@ impl Cause {
     pub fn label(self) -> &'static str {
         match self {
             Cause::Status => "error status",
+            Cause::ReconnectionRefused => "durable handle not reconnected (CREATE refused)",
             Cause::ConnectionRefused => "connection refused",
             Cause::ConnectionReset => "connection reset",
             Cause::ConnectionClosed => "connection closed",

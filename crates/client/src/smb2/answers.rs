@@ -64,7 +64,9 @@ pub(super) fn read<'a>(reply: &Reply<'a>, what: &RequestContext) -> Result<Found
             within(reply, "Count", written.count, what.asked)?;
             Ok(Found::Written(written.count))
         }),
-        RequestKind::Open | RequestKind::Create => done(create::parse(reply)?, |opened| Ok(Found::Opened(opened))),
+        RequestKind::Open | RequestKind::Reconnect | RequestKind::Create => {
+            done(create::parse(reply)?, |opened| Ok(Found::Opened(opened)))
+        }
         RequestKind::Close => done(close::parse(reply)?, |_| Ok(Found::Nothing)),
         RequestKind::Attributes => done(query_info::parse(reply)?, |buffer| {
             let found = information::network_open(&buffer)?;

@@ -7,6 +7,7 @@ use super::client::{SmbClient, State};
 use super::connection::RequestContext;
 use super::directory_cache::Changed;
 use super::jobs::{JobId, Kind};
+use super::request_kind::RequestKind;
 use super::waiting::{Again, Waiting};
 use crate::calls::{Call, Ending};
 use crate::client::Events;
@@ -16,6 +17,9 @@ impl SmbClient {
     /// Tells of a request that ended.
     pub(super) fn report(&self, channel: u32, call: &Call<RequestContext>, ending: &Ending, events: &mut dyn Events) {
         let mut transaction = self.on(channel).transaction(call, ending);
+        if call.what.step == RequestKind::Reconnect {
+            transaction.outcome = transaction.outcome.of_reconnection();
+        }
         events.transaction(self.jobs.tag(call.what.job), &mut transaction);
     }
 

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use plimsoll_model::FileIdentity;
+use plimsoll_model::{FileIdentity, Protocol};
 use plimsoll_wire::smb2::{FileId, close, create};
 
 use super::connection::Outgoing;
@@ -13,6 +13,7 @@ use super::files::{Files, Open};
 use super::jobs::{Job, Kind};
 use super::outage::Outage;
 use super::request_kind::RequestKind;
+use crate::status::status_name;
 
 /// The durable handles of a client that has asked for any.
 #[derive(Debug, Default)]
@@ -74,12 +75,15 @@ impl Reopening {
             contexts: &contexts,
         };
         outgoing.clear();
-        outgoing.add(RequestKind::Open, &call).is_ok()
+        outgoing.add(RequestKind::Reconnect, &call).is_ok()
     }
 }
 
+/// Maximum number of statuses of refusals that are counted separately: servers use few.
+const STATUSES: usize = 8;
+
 /// Counts of lost sessions with open files and of their recovery, over all clients of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reconnects {
     /// Opens that got a durable handle, persistent or not.
     pub granted: u64,
@@ -93,6 +97,8 @@ pub struct Reconnects {
     pub opens: u64,
     /// Opens that the server refused to reconnect.
     pub refused: u64,
+    /// The statuses of these refusals, with their numbers; at most [`STATUSES`].
+    pub refusals: Vec<(u32, u64)>,
     /// Requests without a response that were sent again.
     pub sent_again: u64,
     /// Of these, requests that the server had already executed.
@@ -183,6 +189,31 @@ pub(super) fn closed(outgoing: &Outgoing) -> Option<FileId> {
 }
 
 impl Reconnects {
+    /// The server refused to reconnect an open.
+    pub(super) fn refuse(&mut self, status: u32) {
+        self.refused += 1;
+        self.count(status, 1);
+    }
+
+    fn count(&mut self, status: u32, count: u64) {
+        let is_full = self.refusals.len() >= STATUSES;
+        match self.refusals.iter_mut().find(|(known, _)| *known == status) {
+            Some((_, known)) => *known += count,
+            None if !is_full => self.refusals.push((status, count)),
+            None => {}
+        }
+    }
+
+    /// The most frequent status of the refusals, in words; empty if there are none.
+    fn refusal(&self) -> String {
+        // Of equally frequent ones, the first.
+        let most = self.refusals.iter().copied().reduce(|most, one| if one.1 > most.1 { one } else { most });
+        most.map_or_else(String::new, |(status, count)| {
+            let name = status_name(Protocol::Smb2, status).map_or_else(|| format!("{status:#010x}"), str::to_owned);
+            format!(" ({name} {count})")
+        })
+    }
+
     /// Adds the counts of another client.
     pub(super) fn add(&mut self, other: &Self) {
         self.granted += other.granted;
@@ -191,6 +222,7 @@ impl Reconnects {
         self.sessions += other.sessions;
         self.opens += other.opens;
         self.refused += other.refused;
+        other.refusals.iter().for_each(|&(status, count)| self.count(status, count));
         self.sent_again += other.sent_again;
         self.done_before += other.done_before;
         self.outage_ns = self.outage_ns.max(other.outage_ns);
@@ -199,8 +231,8 @@ impl Reconnects {
     /// The counts as facts for the report.
     #[must_use]
     pub fn facts(&self) -> Vec<String> {
-        let Self { granted, persistent_requested, persistent, sessions, opens, refused, .. } = *self;
-        let Self { sent_again, done_before, outage_ns, .. } = *self;
+        let &Self { granted, persistent_requested, persistent, sessions, opens, refused, .. } = self;
+        let &Self { sent_again, done_before, outage_ns, .. } = self;
         let mut facts = Vec::new();
         if granted > 0 {
             facts.push(format!("durable handles: {granted} granted"));
@@ -214,7 +246,7 @@ impl Reconnects {
             facts.push(format!("recovered sessions: {sessions} on another connection; longest outage {outage_s:.2} s"));
         }
         if sessions + refused > 0 {
-            facts.push(format!("recovered opens: {opens} reconnected, {refused} refused"));
+            facts.push(format!("recovered opens: {opens} reconnected, {refused} refused{}", self.refusal()));
         }
         if sent_again > 0 {
             facts.push(format!(

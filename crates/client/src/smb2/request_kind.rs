@@ -29,6 +29,8 @@ pub(super) enum RequestKind {
     Logoff,
     /// Opens the file of the operation.
     Open,
+    /// Reconnects an open file after a lost connection.
+    Reconnect,
     /// Opens the file of the rest of a compound.
     Create,
     /// Closes.
@@ -98,6 +100,7 @@ impl RequestKind {
         RequestKind::TreeDisconnect,
         RequestKind::Logoff,
         RequestKind::Open,
+        RequestKind::Reconnect,
         RequestKind::Create,
         RequestKind::Close,
         RequestKind::Read,
@@ -164,7 +167,7 @@ impl RequestKind {
             RequestKind::TreeConnect => Command::TreeConnect,
             RequestKind::TreeDisconnect => Command::TreeDisconnect,
             RequestKind::Logoff => Command::Logoff,
-            RequestKind::Open | RequestKind::Create => Command::Create,
+            RequestKind::Open | RequestKind::Reconnect | RequestKind::Create => Command::Create,
             RequestKind::Close => Command::Close,
             RequestKind::Read => Command::Read,
             RequestKind::Write => Command::Write,

@@ -252,9 +252,12 @@ impl SmbClient {
             // The server may already have executed the CLOSE.
             (_, Some(durable)) if held.is_none() && !not_ready => durable.remove(file),
             (_, durable) => {
-                durable.iter_mut().for_each(|durable| durable.counts.refused += u64::from(!not_ready));
+                if let Some(durable) = durable.as_mut().filter(|_| !not_ready) {
+                    durable.counts.refuse(reply.status());
+                }
                 let (procedure, status) = (Some(call.procedure), Some(reply.status()));
-                let failure = Failure { procedure, status, outcome: Outcome::Refused, cause: Cause::Status };
+                let failure =
+                    Failure { procedure, status, outcome: Outcome::Refused, cause: Cause::ReconnectionRefused };
                 resumption.failure.get_or_insert(failure);
             }
         }

@@ -22,7 +22,7 @@ pub struct EngineResult<S> {
     pub measured: (i64, i64),
     /// Times without an answer that all workers share.
     pub gaps: Vec<Gap>,
-    /// Times of 10 ms or more in the measured phase without any answer, although a request was outstanding or due: from, to, ns since
+    /// Times of 10 ms or more in the measured phase without any answer to an action, although a request was outstanding or due: from, to, ns since
     /// the Unix epoch, in their order.
     pub silences: Vec<(i64, i64)>,
     /// The same of each target, if there are several.

@@ -39,6 +39,9 @@ pub struct ClientTally {
     /// Those whose data were wrong.
     #[serde(default)]
     pub wrong_reads: u64,
+    /// Responses in the measured phase that only asked to repeat the request later, by status of NFS 4. A short list: one entry per status.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub postponed: Vec<(u32, u64)>,
     /// Response times of the actions that succeeded: from when an operation was begun to its last answer.
     #[serde(with = "encoded::moments")]
     pub responses: Moments,
@@ -101,6 +104,14 @@ impl ClientTally {
         match self.errors_outside.iter_mut().find(|known| known.cause == cause && known.words == words) {
             Some(known) => known.count += 1,
             None => self.errors_outside.push(ErrorOutside { cause, words, count: 1 }),
+        }
+    }
+
+    /// A response only asked to repeat the request later.
+    pub(crate) fn postponed(&mut self, status: u32) {
+        match self.postponed.iter_mut().find(|(known, _)| *known == status) {
+            Some((_, count)) => *count += 1,
+            None => self.postponed.push((status, 1)),
         }
     }
 

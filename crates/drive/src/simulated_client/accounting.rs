@@ -82,7 +82,10 @@ impl<S: Sink> Events for Accounting<'_, S> {
         // A compound's main operation stands for the whole compound.
         if let Some(at) = timeline.response_last.filter(|&at| transaction.counted && self.measures(at)) {
             self.answered.count(transaction, self.window.0);
-            self.note_gap(at, transaction.long_lived);
+            // A server that only answers session requests (logons, renewals of leases) serves no action.
+            if let Some(slot) = slot {
+                self.action_answered(slot, at, transaction);
+            }
         }
         let due = timeline.intended.or(timeline.request_first);
         let measured = due.is_some_and(|at| self.measures(at));

@@ -1,4 +1,7 @@
-//! Silences: times without an answer although a request was outstanding or due.
+//! Silences: times without an answer to an action although a request was outstanding or due.
+//!
+//! An answer that only asks to wait (NFS4ERR_DELAY, NFS4ERR_GRACE) ends no silence: the client repeats the request, so that a server that
+//! refuses everything in its grace period would otherwise never be silent. Nor does an answer to a session request.
 //!
 //! A worker stores the gaps between its answers, for each target of the run. A silence of a target is the intersection of all workers' gaps,
 //! from the first instant at which one of them waited for an answer. A silence of the run is one of all targets.

@@ -148,7 +148,7 @@ mod tests {
         assert_eq!((silence.longest_s, silence.outages, silence.without_answer_s), (Some(3.0), 1, 3.0));
         assert_eq!(reasons.iter().map(|reason| reason.verdict).collect::<Vec<_>>(), [Verdict::Partial]);
         assert!(
-            reasons[0].text.starts_with("the server sent no response for 3.00 s of 8.00 s (once;"),
+            reasons[0].text.starts_with("the server sent no response to any action for 3.00 s of 8.00 s (once;"),
             "{}",
             reasons[0].text
         );

@@ -1,8 +1,11 @@
 //! Outages as reasons against a level's numbers: of the server, and of each target if there are several.
 
+use std::cmp::Reverse;
+
 use plimsoll_client::operation::Cause;
+use plimsoll_client::status_name;
 use plimsoll_drive::engine::{ClientTally, TargetGaps};
-use plimsoll_model::Reason;
+use plimsoll_model::{Protocol, Reason};
 use plimsoll_report::findings::Silence;
 
 use super::disruption::USUAL;
@@ -53,15 +56,21 @@ impl Outages {
     }
 
     /// The reason against the numbers, if there is an outage. `who` did not respond to `clients` in a phase of so many seconds.
-    fn reason<'c>(&self, who: &str, seconds: f64, clients: impl Iterator<Item = &'c ClientTally>) -> Option<Reason> {
+    fn reason<'c>(
+        &self,
+        who: &str,
+        seconds: f64,
+        clients: impl Iterator<Item = &'c ClientTally> + Clone,
+    ) -> Option<Reason> {
+        let postponed = postponed(clients.clone());
         let times = if self.count == 1 { "once".to_owned() } else { format!("{} times", self.count) };
         let end = self.until_the_end.map_or_else(String::new, |from| {
             let since = plimsoll_report::utc(from);
             format!("; silent from {since} until the end of the phase{}", failed_attempts(clients))
         });
         let text = format!(
-            "{who} sent no response for {total:.2} s of {seconds:.2} s ({times}; longest {longest:.2} s; silences shorter than {limit:.2} s \
-            do not count), although requests were outstanding or due{end}",
+            "{who} sent no response to any action for {total:.2} s of {seconds:.2} s ({times}; longest {longest:.2} s; silences shorter than \
+            {limit:.2} s do not count), although requests were outstanding or due{postponed}{end}",
             total = self.total_s,
             longest = self.longest_s,
             limit = self.limit_s,
@@ -102,6 +111,24 @@ fn usual_s<'c>(clients: impl Iterator<Item = &'c ClientTally>) -> f64 {
         count += responses.count().saturating_sub(1);
     }
     if count < FEWEST { 0.0 } else { sum_ns / count as f64 / 1e9 }
+}
+
+/// Responses that only asked the clients to repeat their requests later; empty if there are none.
+fn postponed<'c>(clients: impl Iterator<Item = &'c ClientTally>) -> String {
+    let mut statuses: Vec<(u32, u64)> = Vec::new();
+    for &(status, count) in clients.flat_map(|client| &client.postponed) {
+        match statuses.iter_mut().find(|(known, _)| *known == status) {
+            Some((_, all)) => *all += count,
+            None => statuses.push((status, count)),
+        }
+    }
+    if statuses.is_empty() {
+        return String::new();
+    }
+    statuses.sort_unstable_by_key(|&(status, count)| (Reverse(count), status));
+    let name = |status| status_name(Protocol::Nfs4, status).map_or_else(|| format!("{status:#010x}"), str::to_owned);
+    let named: Vec<String> = statuses.iter().map(|&(status, count)| format!("{} {count}", name(status))).collect();
+    format!("; a refusal that asks the client to wait does not count as a response ({})", named.join(", "))
 }
 
 /// The failed attempts of clients to connect in the measured phase; empty if there are none.
@@ -150,10 +177,13 @@ mod tests {
         let part = found(&[], &[target("a", &[(S, 5 * S / 2)]), target("b", &[(0, S / 2)])], &clients);
         assert_eq!(part.len(), 1, "{part:?}");
         assert_eq!(part[0].0, Verdict::Partial);
-        assert!(part[0].1.starts_with("target a sent no response for 1.50 s of 4.00 s (once;"), "{part:?}");
+        assert!(
+            part[0].1.starts_with("target a sent no response to any action for 1.50 s of 4.00 s (once;"),
+            "{part:?}"
+        );
         let most = found(&[], &[target("a", &[]), target("b", &[(S, 4 * S)])], &clients);
         assert_eq!(most[0].0, Verdict::Invalid, "{most:?}");
-        assert!(most[0].1.starts_with("target b sent no response for 3.00 s of 4.00 s"), "{most:?}");
+        assert!(most[0].1.starts_with("target b sent no response to any action for 3.00 s of 4.00 s"), "{most:?}");
     }
 
     #[test]
@@ -161,10 +191,10 @@ mod tests {
         let both = [(S, 3 * S)];
         let one = found(&both, &[target("a", &both), target("b", &both)], &[]);
         assert_eq!(one.len(), 1, "{one:?}");
-        assert!(one[0].1.starts_with("all targets together sent no response for 2.00 s"), "{one:?}");
+        assert!(one[0].1.starts_with("all targets together sent no response to any action for 2.00 s"), "{one:?}");
         let longer = found(&both, &[target("a", &both), target("b", &[(S, 4 * S)])], &[]);
         assert_eq!(longer.len(), 2, "{longer:?}");
-        assert!(longer[1].1.starts_with("target b sent no response for 3.00 s"), "{longer:?}");
+        assert!(longer[1].1.starts_with("target b sent no response to any action for 3.00 s"), "{longer:?}");
     }
 
     #[test]
@@ -177,6 +207,26 @@ mod tests {
         let mut stalled = vec![1_000_000; 20];
         stalled.push(2_000_000_000);
         assert_eq!(found(&[], &slow, &[client(0, &[]), client(1, &stalled)]).len(), 1);
+    }
+
+    #[test]
+    fn refusals_that_ask_to_wait_are_named_with_their_number() {
+        let postponed = |client_index, statuses: &[(u32, u64)]| {
+            let postponed = statuses.to_vec();
+            ClientTally { postponed, ..client(client_index, &[1_000_000; 20]) }
+        };
+        let clients = [postponed(0, &[(10_008, 3)]), postponed(1, &[(10_008, 1), (10_013, 99)])];
+        let said = found(&[(S, 3 * S)], &[], &clients);
+        assert!(
+            said[0].1.ends_with(
+                "although requests were outstanding or due; a refusal that asks the client to wait does not count as a response \
+                (NFS4ERR_GRACE 99, NFS4ERR_DELAY 4)"
+            ),
+            "{said:?}"
+        );
+        let targets = [target("a", &[(S, 3 * S)]), target("b", &[])];
+        let of_a = &found(&[], &targets, &clients)[0].1;
+        assert!(of_a.ends_with("(NFS4ERR_DELAY 3)"), "only those of its clients: {of_a}");
     }
 
     #[test]

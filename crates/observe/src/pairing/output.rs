@@ -249,6 +249,7 @@ pub(super) fn transaction(
     let response_last = answer.and_then(|answer| answer.last);
     let outcome =
         answer.map_or(Outcome::Unanswered, |answer| answer.outcome.with_status(request.procedure, answer.status));
+    let outcome = if request.reconnects { outcome.of_reconnection() } else { outcome };
     Transaction {
         procedure: request.procedure,
         client,

@@ -42,6 +42,8 @@ pub struct Pending {
     pub holes: [u32; 2],
     /// Number of these losses in the direction of the answer that the snap length caused.
     pub cuts_back: u32,
+    /// It reconnects an open file after a lost connection: that there is none is a refusal, and no ordinary answer about a name.
+    pub reconnects: bool,
     /// Its SMB or NFS 4.1 session.
     pub session: Option<u64>,
     /// Its share.
@@ -75,6 +77,7 @@ impl Pending {
             end_offset: message.end_offset,
             holes: link.holes,
             cuts_back: link.cuts[1 - direction],
+            reconnects: false,
             session: None,
             share: Symbol::NONE,
             path: Symbol::NONE,
@@ -104,6 +107,7 @@ impl Pending {
             end_offset,
             holes,
             cuts_back,
+            reconnects,
             session,
             share,
             path,
@@ -126,6 +130,7 @@ impl Pending {
         *end_offset = message.end_offset;
         *holes = link.holes;
         *cuts_back = link.cuts[1 - direction];
+        *reconnects = false;
         *session = None;
         (*share, *path, *user) = (Symbol::NONE, Symbol::NONE, Symbol::NONE);
         *asked = Asked::default();

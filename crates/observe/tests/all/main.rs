@@ -19,6 +19,7 @@ mod now;
 mod oracle;
 mod pairing_model;
 mod portmap;
+mod reconnections;
 mod rpc_tls;
 mod slots;
 mod small_segments;

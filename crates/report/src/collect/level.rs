@@ -97,7 +97,7 @@ pub struct LevelFacts {
     pub guarantees: Option<Guarantees>,
     /// Connections made.
     pub connections: u64,
-    /// Times without any answer.
+    /// Times without any answer to an action.
     #[serde(default)]
     pub silence: Silence,
     /// Reads that returned fewer bytes than asked for.

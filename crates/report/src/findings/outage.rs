@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Times without any answer although a request was outstanding or due, and requests that had none.
+/// Times without any answer to an action although a request was outstanding or due, and requests that had none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Silence {
     /// The longest, s; null where none lasted 10 ms.

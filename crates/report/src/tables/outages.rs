@@ -18,7 +18,7 @@ fn table(place: &Place<'_>) -> Table {
         title: format!("Silences, requests without a response, short reads{}", place.words()),
         scaled: None,
         caption: format!(
-            "Silences (no response although a request was outstanding or due), requests without a response, and short or empty reads{}. \
+            "Silences (no response to any action although a request was outstanding or due), requests without a response, and short or empty reads{}. \
             Outages: silences of at least 1 s and at least 10 times the median response time of the slowest operation.",
             place.words()
         ),
@@ -34,8 +34,8 @@ fn table(place: &Place<'_>) -> Table {
         ],
         rows: place.stages.iter().map(|(prefix, stage)| row(prefix, stage)).collect(),
         notes: [Note::quiet(
-            "Silence: longest time without a response while a request was outstanding or due. Outages: \
-            silences of at least 1 s and at least 10 times the median response time of the slowest operation. Outage time: total length of \
+            "Silence: longest time without a response to any action while a request was outstanding or due; a refusal that asks the client \
+            to wait (NFS 4: DELAY, GRACE) does not end it. Outages: silences of at least 1 s and at least 10 times the median response time of the slowest operation. Outage time: total length of \
             all outages. Unansw.: requests without a response before the timeout or the loss of their connection. Short: reads that \
             returned fewer bytes than requested. Empty: reads that returned no bytes.",
         )]

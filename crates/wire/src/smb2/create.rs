@@ -200,6 +200,12 @@ impl<'a> Request<'a> {
         Some(self.fields.u32(REQUEST_CONTEXTS + 4)? != 0)
     }
 
+    /// Does it reconnect a durable handle (DHnC or DH2C), as far as its create contexts were captured.
+    #[must_use]
+    pub fn reconnects(&self) -> bool {
+        self.context_names().any(|name| name == b"DHnC" || name == b"DH2C")
+    }
+
     /// The names of its create contexts as far as they were captured: `RqLs`, `DH2Q`, `MxAc`.
     #[must_use]
     pub fn context_names(&self) -> ContextNames<'a> {
@@ -306,6 +312,13 @@ mod tests {
         assert_eq!(view.oplock_level(), Some(OPLOCK_BATCH));
         assert_eq!(view.has_contexts(), Some(true));
         assert_eq!(view.context_names().collect::<Vec<_>>(), [b"MxAc", b"QFid"]);
+        assert!(!view.reconnects());
+        for name in [b"DHnC", b"DH2C"] {
+            let at = bytes.windows(4).position(|part| part == b"QFid").unwrap();
+            let mut bytes = bytes.clone();
+            bytes[at..at + 4].copy_from_slice(name);
+            assert!(Request::new(&bytes).unwrap().reconnects());
+        }
     }
 
     #[test]

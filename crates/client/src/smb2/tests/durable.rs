@@ -114,7 +114,7 @@ fn open_files_and_requests_go_over_to_another_session() {
         assert_eq!(world.ended(read), (1, Some(Ok(Reply::Read { bytes: 100 }))));
         let unanswered = world.collected.transactions.iter().filter(|row| row.outcome == Outcome::Unanswered);
         assert_eq!(unanswered.map(|row| row.procedure.name()).collect::<Vec<_>>(), ["READ"]);
-        let counts = world.client.durable.as_ref().unwrap().counts;
+        let counts = &world.client.durable.as_ref().unwrap().counts;
         assert_eq!((counts.granted, counts.sessions, counts.opens, counts.refused), (1, 1, 1, 0));
         assert!(counts.sent_again == 1 && counts.outage_ns > 0);
         // The file is closed under its new handle, and is not opened again after that.
@@ -240,12 +240,24 @@ fn a_refused_file_fails_what_was_on_its_way() {
     world.answer(&create, status::STATUS_OBJECT_NAME_NOT_FOUND);
     let failure =
         world.collected.done.iter().find(|done| done.tag == Tag::CONNECT).unwrap().result.clone().unwrap_err();
-    assert_eq!((failure.cause, failure.status), (Cause::Status, Some(status::STATUS_OBJECT_NAME_NOT_FOUND)));
+    let refused = Cause::ReconnectionRefused;
+    assert_eq!((failure.cause, failure.status), (refused, Some(status::STATUS_OBJECT_NAME_NOT_FOUND)));
+    assert_eq!(
+        failure.to_string(),
+        "durable handle not reconnected (CREATE refused): STATUS_OBJECT_NAME_NOT_FOUND, CREATE"
+    );
     assert!(!world.lose(), "it would be the same the next time");
-    world.broken(Cause::Status);
-    assert_eq!(world.ended(read), (1, Some(Err(Cause::Status))));
-    let counts = world.client.durable.as_ref().unwrap().counts;
+    world.broken(refused);
+    assert_eq!(world.ended(read), (1, Some(Err(refused))));
+    // Of a name that is looked up, this status is an ordinary answer.
+    let row = world.collected.transactions.iter().rfind(|row| row.procedure.name() == "CREATE").unwrap();
+    assert_eq!(row.outcome, Outcome::Refused);
+    let counts = &world.client.durable.as_ref().unwrap().counts;
     assert_eq!((counts.sessions, counts.opens, counts.refused), (0, 0, 1));
+    assert_eq!(
+        counts.facts().last().unwrap(),
+        "recovered opens: 0 reconnected, 1 refused (STATUS_OBJECT_NAME_NOT_FOUND 1)"
+    );
 }
 
 #[test]
@@ -261,12 +273,12 @@ fn a_server_that_is_not_ready_and_lost_logons_are_followed() {
     world.resume();
     let create = world.asked().pop().unwrap();
     world.answer(&create, status::STATUS_FILE_NOT_AVAILABLE);
-    assert_eq!(world.ended(Tag::CONNECT), (1, Some(Err(Cause::Status))));
+    assert_eq!(world.ended(Tag::CONNECT), (1, Some(Err(Cause::ReconnectionRefused))));
     assert!(world.lose());
     world.resume();
     world.obey();
     assert_eq!(world.ended(read), (1, Some(Ok(Reply::Read { bytes: 100 }))));
-    let counts = world.client.durable.as_ref().unwrap().counts;
+    let counts = &world.client.durable.as_ref().unwrap().counts;
     assert_eq!((counts.sessions, counts.opens, counts.refused), (1, 1, 0));
 }
 

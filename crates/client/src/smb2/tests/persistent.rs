@@ -46,7 +46,7 @@ fn is_replay(asked: &Asked) -> bool {
 }
 
 fn counts(client: &SmbClient) -> Reconnects {
-    client.durable.as_ref().unwrap().counts
+    client.durable.as_ref().unwrap().counts.clone()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Ended actions and iterations, and failed connections, in the tallies of their clients.
 
 use plimsoll_client::operation::{Cause, Done, Failure, Reply};
-use plimsoll_model::{Outcome, Sink};
+use plimsoll_model::Sink;
 use plimsoll_workload::scenario::Verdict;
 
 use super::Accounting;
@@ -33,8 +33,8 @@ impl<S: Sink> Accounting<'_, S> {
             tally.verified_reads += 1;
             tally.wrong_reads += u64::from(wrong);
         }
-        if let Err(Failure { outcome: Outcome::Unanswered, .. }) = &done.result {
-            self.count_unanswered(waits, (intended, begun), done.at);
+        if let Err(failure) = &done.result {
+            self.action_failed(failure, waits, (intended, begun), done.at);
         }
         if let Some(failure) = failure {
             self.error(client_index, &failure, intended);

@@ -1,6 +1,8 @@
 //! Gaps between the answers of each target: see `silence.rs`.
 
-use plimsoll_model::Sink;
+use plimsoll_client::nfs4::asks_to_wait;
+use plimsoll_client::operation::Failure;
+use plimsoll_model::{Outcome, Sink, Transaction};
 
 use super::Accounting;
 use crate::engine::Unanswered;
@@ -37,9 +39,25 @@ impl<S: Sink> Accounting<'_, S> {
         }
     }
 
+    /// An answer to an action of a slot was read at `at`. One that only asks to wait is none: the client repeats the request.
+    pub(super) fn action_answered(&mut self, slot: usize, at: i64, transaction: &Transaction) {
+        match transaction.status.filter(|&status| asks_to_wait(transaction.procedure, status)) {
+            Some(status) => self.count_postponed(slot, status),
+            None => self.note_gap(at, transaction.long_lived),
+        }
+    }
+
+    #[cold]
+    fn count_postponed(&mut self, slot: usize, status: u32) {
+        let client_index = self.slots.get(slot).map_or(usize::MAX, |slot| slot.client_index as usize);
+        if let Some(tally) = self.tallies.get_mut(client_index) {
+            tally.postponed(status);
+        }
+    }
+
     /// An answer was read at `at` from the connection that was called last.
     #[inline]
-    pub(super) fn note_gap(&mut self, at: i64, long_lived: bool) {
+    fn note_gap(&mut self, at: i64, long_lived: bool) {
         let (target, came) = (self.target_of(self.caller), self.attention.came(at, self.wake_ns));
         let gap = self.gaps.get_mut(target).and_then(|gaps| gaps.answered(self.window.0, (came, at)));
         // A request that waits by design is no wait for the server.
@@ -51,18 +69,25 @@ impl<S: Sink> Accounting<'_, S> {
         }
     }
 
-    /// An operation had no answer.
-    pub(super) fn count_unanswered(
+    /// An action failed. If it had no answer, or was asked to wait until its timeout, it wanted one since it was due.
+    pub(super) fn action_failed(
         &mut self,
+        failure: &Failure,
         (connection, due_on_time): (u32, i64),
         (intended, begun): (i64, i64),
         at: i64,
     ) {
+        let is_unanswered = failure.outcome == Outcome::Unanswered;
+        let is_postponed =
+            || failure.procedure.zip(failure.status).is_some_and(|(of, status)| asks_to_wait(of, status));
+        if !is_unanswered && !is_postponed() {
+            return;
+        }
         let target = self.target_of(connection);
         if let Some(gaps) = self.gaps.get_mut(target) {
             gaps.failed(due_on_time);
         }
-        if self.measures(intended) {
+        if is_unanswered && self.measures(intended) {
             let since = |from: i64| u64::try_from(at.saturating_sub(from)).unwrap_or(0);
             let longest_from_intended_ns = since(intended);
             self.unanswered.add(&Unanswered { count: 1, longest_ns: since(begun), longest_from_intended_ns });

@@ -4,11 +4,11 @@ use std::io::ErrorKind;
 
 use plimsoll_drive::engine::{Plan, merged};
 use plimsoll_drive::network::memory::{Accept, Delays, Delivery, Memory, Reply};
-use plimsoll_workload::{Arrivals, Load};
+use plimsoll_workload::{Arrivals, Load, Pause};
 
 use super::failures::{late_by, plan};
 use super::memory::{MS, Over, START, ToyServer, door, over, phases, steady};
-use super::toy::{Do, HEAD, Toys, answer, head};
+use super::toy::{Do, GRACE, HEAD, LOG_ON, Toys, answer, head, message};
 
 const TURN: [Do; 2] = [Do::Null, Do::IterationOver];
 /// When the second server dies.
@@ -85,6 +85,60 @@ fn parts_of_a_run_have_the_silences_of_the_whole() {
     let whole = merged(&plan(2), vec![part.clone(), part]);
     let silences = |of: &[plimsoll_drive::engine::TargetGaps]| of.iter().map(|of| of.silences()).collect::<Vec<_>>();
     assert_eq!(silences(&whole.targets), silences(&targets));
+}
+
+/// A server that answers after 1 ms: what `answer` gives for the client, the time, the ID and the word of a request.
+fn answers(answer: fn(u32, i64, u64, u32) -> Option<Delivery>) -> Memory {
+    door(move |key, _, _| {
+        let serve = move |at: i64, bytes: &[u8], replies: &mut Vec<Reply>| {
+            for request in bytes.chunks(HEAD) {
+                let (_, id, word) = head(request).unwrap();
+                replies.extend(answer(key.0, at, id, word).map(|what| Reply { at: at + MS, what }));
+            }
+        };
+        Accept::Serve(Box::new(serve), 0)
+    })
+}
+
+fn patient(load: Load) -> Plan {
+    Plan { load, timeout_ns: 1_000 * MS as u64, ..plan(1) }
+}
+
+/// How long the server of the next test refuses all requests.
+const GRACE_PERIOD: i64 = 60 * MS;
+
+#[test]
+fn refusals_that_ask_to_wait_end_no_silence() {
+    let refuses = |_: u32, at: i64, id, word| {
+        let is_in_grace = (DEATH..DEATH + GRACE_PERIOD).contains(&at);
+        if is_in_grace { Some(message(id, GRACE, 0)) } else { answer(id, word) }.map(Delivery::Bytes)
+    };
+    for load in [plan(1).load, Load::Closed { clients: 3, think: Pause::None }] {
+        let ran = over(&patient(load), &Toys::new(&TURN), |_| answers(refuses));
+        let [(from, to)] = ran.silences[..] else { panic!("{:?}", ran.silences) };
+        assert!((DEATH - MS..DEATH + 12 * MS).contains(&from), "{} ms", (from - START) / MS);
+        assert!((DEATH + GRACE_PERIOD..DEATH + GRACE_PERIOD + 4 * MS).contains(&to), "{} ms", (to - START) / MS);
+        for client in &ran.clients {
+            let [(GRACE, count)] = client.postponed[..] else { panic!("{:?}", client.postponed) };
+            // Each request is repeated every 2 ms.
+            assert!((20..=32).contains(&count), "{count}");
+        }
+    }
+}
+
+#[test]
+fn logons_of_other_clients_end_no_silence() {
+    // From then on one client waits, and the other one loses its connection again and again.
+    let only_logons = |client: u32, at: i64, id, word| match at {
+        DEATH.. if word != LOG_ON => (client == 1).then_some(Delivery::Reset),
+        _ => answer(id, word).map(Delivery::Bytes),
+    };
+    let toys = Toys { log_on: true, ..Toys::new(&TURN) };
+    let ran = over(&patient(plan(2).load), &toys, |_| answers(only_logons));
+    let [(from, to)] = ran.silences[..] else { panic!("{:?}", ran.silences) };
+    assert!((DEATH - MS..DEATH + 12 * MS).contains(&from), "{} ms", (from - START) / MS);
+    assert_eq!(to, ran.measured.1);
+    assert!(ran.clients[1].reconnects > 1, "{:?}", ran.clients[1]);
 }
 
 #[test]

@@ -50,6 +50,8 @@ pub(crate) fn answer(id: u64, word: u32) -> Option<Vec<u8>> {
     }
 }
 
+/// NFS4ERR_GRACE: an answer after which a client sends the request again, as NFS 4 clients do.
+pub(crate) const GRACE: u32 = 10_013;
 /// Delay of requests that a client sends by itself, ns.
 pub(crate) const LATER: i64 = 1_000_000;
 
@@ -172,6 +174,8 @@ impl Client for ToyClient {
         };
         assert!(call.sent.is_some(), "an answer to what was not sent");
         let outcome = if status == 0 { Outcome::Succeeded } else { Outcome::Refused };
+        let waits = status == GRACE;
+        let call = if waits { Call { procedure: Procedure::of(Protocol::Nfs4, 18), ..call } } else { call };
         let ending = Ending {
             answered: Some((message.first, message.last)),
             status: Some(status),
@@ -180,6 +184,10 @@ impl Client for ToyClient {
             payload_bytes: call.what.bytes.map(u64::from),
         };
         events.transaction(Some(call.what.tag), &mut call.transaction(&self.identity, &ending));
+        if waits {
+            let Delivery { tag, .. } = call.what;
+            return self.later.push((message.last + LATER, Ticket { tag, intended: None, path: Symbol::NONE }));
+        }
         if call.what.keep {
             assert_eq!(message.head.len() as u64, message.length);
             events.data(call.what.tag, 0, &message.head[HEAD..]);

@@ -84,7 +84,9 @@ fn note_body<S: Sink>(waiting: &mut Waiting, body: &Body<'_>, link: &ConnectionC
     note_asked(pending, &Asked::of(body.command, bytes), &mut output.names);
     match body.command {
         Command::Create => {
-            if let Some(name) = create::Request::new(bytes).and_then(|request| request.name()) {
+            let request = create::Request::new(bytes);
+            pending.reconnects = request.is_some_and(|request| request.reconnects());
+            if let Some(name) = request.and_then(|request| request.name()) {
                 pending.path = intern(&mut output.names, &name);
                 let names = [pending.share, pending.path].map(|symbol| output.names.text(symbol));
                 if let [Some(share), Some(path)] = names {

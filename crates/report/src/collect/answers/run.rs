@@ -1,5 +1,7 @@
 //! The diagnosis of a run: its maximum load, its knee, its bottleneck, and its schedule.
 
+use plimsoll_model::Protocol;
+
 use super::{interference, measured, percentiles, rate};
 use crate::collect::{percent, plural};
 use crate::findings::{Confidence, Diagnosis, Findings, LoadCurve, Rule, Stage, Statement, Verdict};
@@ -16,6 +18,10 @@ const NETWORK_SHARE: f64 = 0.5;
 const NETWORK_ABSENT: f64 = 0.1;
 /// A schedule was not kept: less than this part of the iterations asked for ended.
 const SCHEDULE_KEPT: f64 = 0.98;
+/// Statuses of NFS 4 after which the client repeats the request later: NFS4ERR_DELAY, NFS4ERR_GRACE.
+const LATER: [u32; 2] = [10_008, 10_013];
+/// Minimum fraction of such responses that changes throughput or percentiles noticeably.
+const LATER_SHARE: f64 = 0.01;
 /// Causes named in a sentence.
 const NAMED: usize = 2;
 
@@ -32,6 +38,7 @@ pub(super) fn diagnose(findings: &Findings, waiting: Diagnosis) -> Diagnosis {
     if statements.is_empty() {
         statements.extend(at.and_then(one_level));
     }
+    statements.extend(at.and_then(postponed));
     statements.extend(at.and_then(schedule));
     statements.extend(generator(findings).or_else(|| at.and_then(bottleneck)));
     // The other rules for captures are for servers under other clients' load: nothing stands out, clients of a queue, and similar.
@@ -105,6 +112,37 @@ fn one_level(stage: &Stage) -> Option<Statement> {
         max = duration(times.max_s),
     );
     Some(measured(Rule::Throughput, text))
+}
+
+/// Responses that only ask to repeat the request later: numbers that include them say little of the server's work.
+fn postponed(stage: &Stage) -> Option<Statement> {
+    let rows = stage.operations.iter().filter(|row| row.is_counted_once() && row.protocol == Protocol::Nfs4.label());
+    let mut statuses: Vec<(&str, u64)> = Vec::new();
+    for status in rows.flat_map(|row| &row.statuses).filter(|status| LATER.contains(&status.status)) {
+        match statuses.iter_mut().find(|(name, _)| *name == status.name) {
+            Some((_, count)) => *count = count.saturating_add(status.count),
+            None => statuses.push((&status.name, status.count)),
+        }
+    }
+    statuses.sort_by_key(|&(name, count)| (std::cmp::Reverse(count), name));
+    let count = statuses.iter().map(|(_, count)| *count).fold(0, u64::saturating_add);
+    if count == 0 || (count as f64) < LATER_SHARE * stage.count as f64 {
+        return None;
+    }
+    let names: Vec<&str> = statuses.into_iter().map(|(name, _)| name).collect();
+    // From the intended start, the times contain the waits.
+    let waits = match stage.headline.is_from_intended() {
+        true => "",
+        false => ", but not the waits before the client tried again",
+    };
+    let text = format!(
+        "At {level}, {count} of {all} only asked the client to try again later ({names}): operations/s and percentiles include these \
+        responses{waits}.",
+        level = stage.words(),
+        all = plural(stage.count, "response"),
+        names = names.join(", "),
+    );
+    Some(measured(Rule::ErrorStatuses, text))
 }
 
 /// Whether users ended in time, or as many iterations as were asked for.

@@ -4,7 +4,7 @@ use crate::findings::capacity::{Capacity, Trial};
 use crate::findings::comparison::{ComparedLevel, ComparedMetric, ComparedRow, Difference};
 use crate::findings::{
     CurveMaximum, CurvePoint, FailureCount, Generator, Interval, Knee, LoadCurve, OperationRow, RoundTrip, Rule, Run,
-    Span, Stage, Times, Users, Validity, letter,
+    Span, Stage, StatusCount, Times, Users, Validity, letter,
 };
 
 fn times(mean_s: f64) -> Times {
@@ -151,6 +151,26 @@ fn schedules_and_users() {
     };
     assert_eq!(users(0), "At 5 clients, all 40 iterations ended before the user's next one was due.");
     assert!(users(10).contains("10 of 40 iterations ended late or not at all (25 %)"), "{}", users(10));
+}
+
+#[test]
+fn responses_that_ask_to_try_again_later_are_counted() {
+    let status = |status, name: &str, count| {
+        let (name, outcome) = (name.to_owned(), "refused".to_owned());
+        StatusCount { status, name, count, error: true, outcome }
+    };
+    let of = |protocol: &str, statuses: Vec<StatusCount>| {
+        let operations = vec![OperationRow { protocol: protocol.into(), statuses, ..row() }];
+        said(&run(vec![Stage { count: 948, operations, ..stage(0, 1, 47.4) }]), Rule::ErrorStatuses)
+    };
+    let grace = || vec![status(10_013, "NFS4ERR_GRACE", 99), status(2, "NFS4ERR_NOENT", 500)];
+    assert_eq!(
+        of("NFS4", grace()).unwrap(),
+        "At 1 clients, 99 of 948 responses only asked the client to try again later (NFS4ERR_GRACE): operations/s and percentiles \
+        include these responses, but not the waits before the client tried again."
+    );
+    assert_eq!(of("SMB2", grace()), None, "there it has another meaning");
+    assert_eq!(of("NFS4", vec![status(10_008, "NFS4ERR_DELAY", 9)]), None, "fewer than 1 %");
 }
 
 #[test]
