@@ -57,6 +57,7 @@ impl Trials {
         let (outcome, low, high, why) = self.outcome(search, unit);
         let slack =
             objectives.longest_s().filter(|_| self.scheduled()).zip(self.longest_run()).map(|(time, run)| time / run);
+        let low_tested = low;
         let lowered = |low: f64| sustained_load(low, slack.unwrap_or(0.0));
         // There are no parts of a user.
         let low = low.map(lowered).map(|low| if matches!(self.load, Load::Open { .. }) { low } else { low.floor() });
@@ -66,6 +67,7 @@ impl Trials {
             outcome: outcome.to_owned(),
             why,
             low,
+            low_tested,
             high,
             confirmations: CONFIRMATIONS,
             slack,
@@ -90,8 +92,6 @@ impl Trials {
         self.trials.iter().map(|one| one.seconds).reduce(f64::max).filter(|&seconds| seconds > 0.0)
     }
 
-    /// The outcome: a word, the interval's ends, and the reason without a result.
-    fn outcome(&self, search: &Search, unit: &str) -> (&'static str, Option<f64>, Option<f64>, Option<String>) {
     /// That somebody stopped the search.
     fn interrupted(&self, search: &Search) -> String {
         let runs = self.trials.iter().filter(|one| one.seconds > 0.0).count();
@@ -99,6 +99,8 @@ impl Trials {
         format!("interrupted after {runs} run{}{result}", if runs == 1 { "" } else { "s" })
     }
 
+    /// The outcome: a word, the interval's ends, and the reason without a result.
+    fn outcome(&self, search: &Search, unit: &str) -> (&'static str, Option<f64>, Option<f64>, Option<String>) {
         let answer = match search.next() {
             Next::Over(answer) => answer,
             Next::Run { load, .. } => {
@@ -112,7 +114,7 @@ impl Trials {
             Answer::Between { held, broken } => ("found", Some(held), Some(broken), None),
             Answer::AtLeast(held, limit) => {
                 let why = match limit {
-                    Limit::Most => "the upper limit of the search (--most) meets the objective".to_owned(),
+                    Limit::Most => "the search tried no load above its upper limit (--most)".to_owned(),
                     Limit::Runs => {
                         "the search reached the limit of runs (--runs) before it could confirm that a higher load misses the objective"
                             .to_owned()
@@ -135,8 +137,6 @@ impl Trials {
     }
 }
 
-#[cfg(test)]
-mod tests {
 /// The presumed ends of an interval that is not confirmed: the load that met the objective, and the one that missed it.
 fn unconfirmed([met, missed]: [Option<String>; 2]) -> String {
     match (met, missed) {
@@ -153,6 +153,8 @@ fn unconfirmed([met, missed]: [Option<String>; 2]) -> String {
     }
 }
 
+#[cfg(test)]
+mod tests {
     use plimsoll_stats::capacity::{Bounds, Grain};
     use plimsoll_workload::Pause;
 
