@@ -84,6 +84,10 @@ fn at(level: &ComparedLevel, wanted: &Condition, place: usize, both: [&Findings;
     if let Some(why) = not_comparable(level, wanted, place, both) {
         return unknown(why);
     }
+    // The single runs of a search may be INVALID although its result is valid.
+    if let Some(invalid) = both.into_iter().find(|side| level.invalid.contains(&side.letter)) {
+        return unknown(format!("the numbers of {} at this level are INVALID", invalid.letter));
+    }
     let Some(row) = row(level, &wanted.name) else { return unknown(format!("no numbers for {}", wanted.name)) };
     let Some(metric) = row.metrics.iter().find(|metric| metric.metric == wanted.metric.label()) else {
         return unknown(format!("{} has no {}", wanted.name, wanted.metric.label()));
@@ -227,6 +231,7 @@ mod tests {
         (judgement, of.comparison.unwrap().conditions[0].outcome.clone())
     }
 
+                capacities: Vec::new(),
     #[test]
     fn only_a_whole_interval_decides() {
         let found = comparison(Some((0.06, 0.14)), true);
@@ -298,3 +303,10 @@ mod tests {
         assert_eq!(outcome(&short, "read.p99 > +5%").1, "undecided");
     }
 }
+        let mut search = comparison(Some((0.06, 0.14)), true);
+        search.comparison.as_mut().unwrap().levels[0].invalid = vec!["B".to_owned()];
+        let (judgement, word) = outcome(&search, "read.p99 > +5%");
+        assert!(
+            word == "undecided" && judgement.undecided[0].contains("of B at this level are INVALID"),
+            "{judgement:?}"
+        );
