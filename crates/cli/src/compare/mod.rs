@@ -7,7 +7,9 @@ use plimsoll_observe::status_name;
 use plimsoll_report::collect::comparison::{Contestant, Ignore, Order};
 use plimsoll_report::findings::letter;
 use plimsoll_results::comparison::points;
-use plimsoll_results::comparison::{ComparedSide, Condition, Judgement, compare, invalid_sides, read_recording};
+use plimsoll_results::comparison::{
+    ComparedSide, Condition, Judgement, compare, invalid_sides, nothing_judged, read_recording,
+};
 
 use crate::exit::{Done, NO_VERDICT, Usage};
 use crate::flags::filter::FilterFlags;
@@ -154,6 +156,7 @@ pub(crate) fn finish(
     output.write(&report)?;
     Ok(match (judged, invalid_sides(&report.sides, printed)) {
         (Done::Normally, Some(why)) => Done::NoVerdict(why),
+        (Done::Normally, None) => nothing_judged(&report).map_or(Done::Normally, Done::NoVerdict),
         (judged, _) => judged,
     })
 }

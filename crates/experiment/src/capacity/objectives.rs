@@ -23,6 +23,8 @@ pub(super) enum Outcome {
     Met,
     /// Which were missed, and by how much.
     Missed(Vec<String>),
+    /// Nothing was missed, because the run requested nothing: why it cannot be judged.
+    Nothing(String),
     /// Nothing was missed, but the run has too few requests for a percentile.
     TooFew(Vec<String>),
     /// Nothing was missed, but the run has no number for these.
@@ -78,6 +80,13 @@ impl Objectives {
             .is_some_and(|numbers| self.given.iter().any(|condition| missed_on_time(condition, numbers, scheduled)))
     }
 
+    /// Why a run without requests cannot be judged.
+    fn without_requests(&self, ran: &LevelResult, why: &str, scheduled: bool) -> String {
+        let missing = self.given.iter().filter(|condition| value(condition, ran, scheduled).is_none());
+        let without: Vec<String> = missing.map(number_name).collect();
+        not_judged(ran.words(), why, &without)
+    }
+
     /// Whether a run met them; `scheduled`: its starts had a schedule.
     pub(super) fn judge(&self, ran: &LevelResult, scheduled: bool) -> Outcome {
         let mut missed: Vec<String> = ran.failures().map(|(cause, count)| format!("{cause}: {count}")).collect();
@@ -101,6 +110,9 @@ impl Objectives {
         if !missed.is_empty() {
             return Outcome::Missed(missed);
         }
+        if let Some(why) = ran.nothing() {
+            return Outcome::Nothing(self.without_requests(ran, &why, scheduled));
+        }
         if !unknown.is_empty() {
             return Outcome::Unknown(unknown);
         }
@@ -108,6 +120,12 @@ impl Objectives {
             self.given.iter().filter_map(|condition| too_few_of(condition, ran, scheduled)).collect();
         if too_few.is_empty() { Outcome::Met } else { Outcome::TooFew(too_few) }
     }
+}
+
+/// Why a run cannot be judged that did what `why` says.
+fn not_judged(load: &str, why: &str, without: &[String]) -> String {
+    let so = if without.is_empty() { "cannot be judged".to_owned() } else { format!("has no {}", without.join(", ")) };
+    format!("the run at {load} {why}, so it {so}")
 }
 
 /// How a number misses a condition; `None` where it meets it.
@@ -190,6 +208,13 @@ fn row(condition: &Condition, ran: &LevelResult) -> Accumulator {
     row
 }
 
+/// p99, read.p99.
+fn number_name(condition: &Condition) -> String {
+    let of_all = ProcedureSet::named(&condition.name).is_err();
+    let of = if of_all { String::new() } else { format!("{}.", condition.name) };
+    format!("{of}{}", condition.metric.label())
+}
+
 fn percentile(times: &Times, metric: Metric) -> f64 {
     match metric {
         Metric::P50 => times.p50_s,
@@ -235,6 +260,17 @@ mod tests {
         assert!(said("p99 < 1s", 999).is_some() && said("p99 < 1s", 1_000).is_none());
         assert!(said("read.p90 < 1s", 99).is_some() && said("p50 < 1s", 1).is_none());
         assert!(said("mean < 1s", 1).is_none() && said("throughput > 1/s", 0).is_none());
+    }
+
+    #[test]
+    fn a_run_without_requests_says_what_it_lacks() {
+        let names = |texts: &[&str]| texts.iter().map(|text| number_name(&parse(text).unwrap())).collect::<Vec<_>>();
+        assert_eq!(names(&["p99 < 50ms", "read.mean < 1s"]), ["p99", "read.mean"]);
+        assert_eq!(
+            not_judged("1 user", "made no request in 2.50 s", &names(&["p99 < 50ms"])),
+            "the run at 1 user made no request in 2.50 s, so it has no p99"
+        );
+        assert!(not_judged("1 user", "made no request in 1.00 s", &[]).ends_with("s, so it cannot be judged"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use plimsoll_results::Usage;
 use plimsoll_stats::capacity::{Next, Search};
 
 use super::objectives::{Objectives, Outcome};
-use super::spec::SearchSpec;
+use super::spec::{SearchSpec, short_run_ns};
 use super::trials::Trials;
 use crate::level::LevelResult;
 use crate::level_spec::LevelSpec;
@@ -14,10 +14,6 @@ use crate::level_spec::LevelSpec;
 const MAX_INVALID_TRIALS: u32 = 3;
 /// Times that the search goes on below a load that the generator could not make.
 const MAX_CAPS: u32 = 3;
-/// Length of a brief run, as a divisor of the full length.
-const BRIEF_FRACTION: u64 = 4;
-/// A brief run's least length, ns.
-const BRIEF_MIN_NS: u64 = 1_000_000_000;
 
 /// A search for the highest load that meets its objectives.
 pub(crate) struct CapacitySearch<'a> {
@@ -70,7 +66,7 @@ impl<'a> CapacitySearch<'a> {
         let number = u32::try_from(ran.len()).unwrap_or(u32::MAX);
         let mut level = self.spec.level_at(load, number)?;
         if let (true, Some(whole)) = (brief, &mut level.plan.phases.measured_ns) {
-            *whole = (*whole / BRIEF_FRACTION).max(BRIEF_MIN_NS).min(*whole);
+            *whole = short_run_ns(*whole);
         }
         // Runs of the same load are not the same run.
         level.plan.seed = level.plan.seed.wrapping_add(u64::from(number));
@@ -93,6 +89,17 @@ impl<'a> CapacitySearch<'a> {
         }
     }
 
+    /// A run that says nothing of its load. Higher loads have more requests: only a load that is to be confirmed must be judged.
+    fn pass(&mut self, last: &LevelResult, why: Vec<String>, remedy: &str) {
+        if self.search.is_confirming() {
+            self.end(format!("{}; use a longer --duration, or {remedy}", why.join("; ")));
+        } else {
+            self.search.saw(true);
+        }
+        self.trials.end_unjudged(last, why);
+        self.invalid_trials = 0;
+    }
+
     fn judge(&mut self, last: &LevelResult) {
         match self.objectives.judge(last, self.trials.scheduled()) {
             Outcome::Met => {
@@ -108,16 +115,8 @@ impl<'a> CapacitySearch<'a> {
                 ));
                 self.trials.end(last, None, why);
             }
-            Outcome::TooFew(why) => {
-                // Higher loads have more requests. Only a load that is to be confirmed must be judged.
-                if self.search.is_confirming() {
-                    self.end(format!("{}; use a longer --duration, or a lower percentile", why.join("; ")));
-                } else {
-                    self.search.saw(true);
-                }
-                self.trials.end_unjudged(last, why);
-                self.invalid_trials = 0;
-            }
+            Outcome::Nothing(why) => self.pass(last, vec![why], "a higher load (--start)"),
+            Outcome::TooFew(why) => self.pass(last, why, "a lower percentile"),
             // The cause is not the server, or unknown.
             Outcome::Missed(why)
                 if last.generators_fault().is_some()

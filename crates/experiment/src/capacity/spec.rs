@@ -8,6 +8,21 @@ use serde::{Deserialize, Serialize};
 use crate::level_spec::LevelSpec;
 use crate::run_spec::first_difference;
 
+/// Length of a short run, as a divisor of the full length.
+const SHORT_FRACTION: u64 = 4;
+/// A short run's least length, ns.
+const SHORT_MIN_NS: u64 = 1_000_000_000;
+
+/// Length of a run that only brackets the capacity, ns, from the length of a full run.
+pub(super) fn short_run_ns(full_ns: u64) -> u64 {
+    (full_ns / SHORT_FRACTION).max(SHORT_MIN_NS).min(full_ns)
+}
+
+/// The least length of a full run whose short runs take at least `ns`, ns.
+pub(super) fn full_run_ns(ns: u64) -> u64 {
+    if ns <= SHORT_MIN_NS { ns } else { ns.saturating_mul(SHORT_FRACTION) }
+}
+
 /// A search for a capacity. The recording of a part stores it, so that the merge can make the same search.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SearchSpec {

@@ -12,7 +12,7 @@ use crate::level::LevelResult;
 pub(super) struct Trials {
     load: Load,
     trials: Vec<Trial>,
-    /// The stages of runs with too few requests for a percentile.
+    /// The stages of runs without requests, or with too few for a percentile.
     too_few: Vec<u64>,
 }
 
@@ -39,7 +39,7 @@ impl Trials {
         }
     }
 
-    /// It is over, and has too few requests to be judged.
+    /// It is over, and has no requests, or too few to be judged.
     pub(super) fn end_unjudged(&mut self, ran: &LevelResult, because: Vec<String>) {
         self.too_few.extend(self.trials.last().map(|last| last.stage));
         self.end(ran, None, because);
@@ -57,6 +57,7 @@ impl Trials {
         let (outcome, low, high, why) = self.outcome(search, unit);
         let slack =
             objectives.longest_s().filter(|_| self.scheduled()).zip(self.longest_run()).map(|(time, run)| time / run);
+        let low_tested = low;
         let lowered = |low: f64| sustained_load(low, slack.unwrap_or(0.0));
         // There are no parts of a user.
         let low = low.map(lowered).map(|low| if matches!(self.load, Load::Open { .. }) { low } else { low.floor() });
@@ -66,6 +67,7 @@ impl Trials {
             outcome: outcome.to_owned(),
             why,
             low,
+            low_tested,
             high,
             confirmations: CONFIRMATIONS,
             slack,
@@ -90,23 +92,29 @@ impl Trials {
         self.trials.iter().map(|one| one.seconds).reduce(f64::max).filter(|&seconds| seconds > 0.0)
     }
 
+    /// That somebody stopped the search.
+    fn interrupted(&self, search: &Search) -> String {
+        let runs = self.trials.iter().filter(|one| one.seconds > 0.0).count();
+        let result = if search.carried().is_none() { ": no result" } else { "" };
+        format!("interrupted after {runs} run{}{result}", if runs == 1 { "" } else { "s" })
+    }
+
     /// The outcome: a word, the interval's ends, and the reason without a result.
     fn outcome(&self, search: &Search, unit: &str) -> (&'static str, Option<f64>, Option<f64>, Option<String>) {
         let answer = match search.next() {
             Next::Over(answer) => answer,
             Next::Run { load, .. } => {
                 let why = self.bottleneck(unit, |one| one.load.total_cmp(&load).is_eq());
-                let why = why.unwrap_or_else(|| "the search stopped early".to_owned());
+                let why = why.unwrap_or_else(|| self.interrupted(search));
                 // A load that every confirming run carried is known, however the search ended.
                 return ("unfinished", search.carried(), None, Some(why));
             }
         };
-        let say = |load: Option<f64>| load.map_or_else(|| "no load".to_owned(), |load| load_words(load, unit));
         match answer {
             Answer::Between { held, broken } => ("found", Some(held), Some(broken), None),
             Answer::AtLeast(held, limit) => {
                 let why = match limit {
-                    Limit::Most => "the upper limit of the search (--most) meets the objective".to_owned(),
+                    Limit::Most => "the search tried no load above its upper limit (--most)".to_owned(),
                     Limit::Runs => {
                         "the search reached the limit of runs (--runs) before it could confirm that a higher load misses the objective"
                             .to_owned()
@@ -122,13 +130,26 @@ impl Trials {
                 ("none", None, Some(least), Some(format!("even {} misses the objective", load_words(least, unit))))
             }
             Answer::Undecided { held, broken } => {
-                let (held, broken) = (say(held), say(broken));
-                let why = format!(
-                    "the search reached the limit of runs (--runs): {held} met the objective, {broken} missed it, both unconfirmed"
-                );
-                ("undecided", None, None, Some(why))
+                let found = unconfirmed([held, broken].map(|load| load.map(|load| load_words(load, unit))));
+                ("undecided", None, None, Some(format!("the search reached the limit of runs (--runs): {found}")))
             }
         }
+    }
+}
+
+/// The presumed ends of an interval that is not confirmed: the load that met the objective, and the one that missed it.
+fn unconfirmed([met, missed]: [Option<String>; 2]) -> String {
+    match (met, missed) {
+        (Some(met), None) => {
+            format!("{met} met the objective in too few runs to confirm it; no tested load missed it")
+        }
+        (None, Some(missed)) => {
+            format!("{missed} missed the objective in too few runs to confirm it; no tested load met it")
+        }
+        (Some(met), Some(missed)) => {
+            format!("{met} met the objective and {missed} missed it, but in too few runs to confirm it")
+        }
+        (None, None) => "no run could be judged".to_owned(),
     }
 }
 
@@ -184,6 +205,35 @@ mod tests {
         }
         let (outcome, low, _, why) = trials.outcome(&search, "clients");
         assert_eq!((outcome, low), ("unfinished", Some(15.0)));
-        assert!(why.unwrap().contains("stopped early"));
+        assert!(why.unwrap().starts_with("interrupted after 0 runs"));
+    }
+
+    #[test]
+    fn an_interrupted_search_says_after_how_many_runs() {
+        let bounds = Bounds { start: 10.0, most: 1e3, grain: Grain::Whole(1), resolution: 0.02, runs: 100 };
+        let (mut search, mut trials) =
+            (Search::new(bounds), Trials::new(Load::Closed { clients: 1, think: Pause::None }));
+        for _ in 0..2 {
+            let Next::Run { load, brief } = search.next() else { panic!("it was over before") };
+            trials.begin(load, brief);
+            trials.trials.last_mut().unwrap().seconds = 1.0;
+            search.saw(true);
+        }
+        trials.begin(40.0, true);
+        assert_eq!(trials.outcome(&search, "clients").3.unwrap(), "interrupted after 2 runs: no result");
+    }
+
+    #[test]
+    fn loads_in_too_few_runs_are_named() {
+        let said =
+            |met: Option<&str>, missed: Option<&str>| unconfirmed([met, missed].map(|one| one.map(str::to_owned)));
+        assert_eq!(
+            said(Some("4 clients"), None),
+            "4 clients met the objective in too few runs to confirm it; no tested load missed it"
+        );
+        assert!(said(None, Some("4 clients")).starts_with("4 clients missed the objective in too few runs"));
+        assert!(
+            said(Some("4 clients"), Some("8 clients")).contains("4 clients met the objective and 8 clients missed it")
+        );
     }
 }

@@ -145,8 +145,9 @@ fn judged(
     let iterations = clients.iter().map(|client| client.iterations).sum();
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
     let late_turns = if scheduled { kinds.iter().map(|kind| kind.late + kind.unended).sum() } else { 0 };
-    let (complete, span_ns) = (end == End::Planned, measured);
-    let judgement = Judgement { reasons, late_turns, on_time, busy, behind, server_failed: server_failed(&clients) };
+    let due = users.map(|_| clients.iter().map(|client| client.due_iterations).sum());
+    let (complete, span_ns, server_failed) = (end == End::Planned, measured, server_failed(&clients));
+    let judgement = Judgement { reasons, late_turns, due, on_time, busy, behind, server_failed };
     let recorded = MeasuredLevel { statistics, span_ns, iterations, about, threads, complete, generators_fault };
     LevelResult { recorded, intervals, part: None, judgement }
 }

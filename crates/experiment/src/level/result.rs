@@ -34,6 +34,8 @@ pub(super) struct Judgement {
     pub(super) reasons: Vec<Reason>,
     /// Turns that were begun and had not ended when their user's next one was due, or at all: with those never begun, overload.
     pub(super) late_turns: u64,
+    /// Iterations of users' schedules that were due; `None` without users.
+    pub(super) due: Option<u64>,
     /// Its numbers if the generator had been on time, provided that lateness is its only fault.
     pub(super) on_time: Option<Vec<MovedNumber>>,
     /// The reason about a client that was too busy.
@@ -222,6 +224,15 @@ impl LevelResult {
     /// Turns that were begun and had not ended when their user's next one was due, or at all.
     pub fn late_turns(&self) -> u64 {
         self.judgement.late_turns
+    }
+
+    /// What it did, if it requested nothing that says anything of its load; `None` if it did.
+    pub(crate) fn nothing(&self) -> Option<String> {
+        let seconds = plimsoll_report::duration(self.seconds());
+        if self.recorded.statistics.operations().all(|(_, row)| row.count() == 0) {
+            return Some(format!("made no request in {seconds}"));
+        }
+        (self.judgement.due == Some(0)).then(|| format!("had no iteration due in {seconds}"))
     }
 
     /// Planned iterations that were never started.

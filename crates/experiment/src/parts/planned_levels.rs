@@ -52,7 +52,7 @@ impl<'a> PlannedLevels<'a> {
         Some(match apart {
             Some(why) => {
                 let (outcome, why) = ("unfinished".to_owned(), Some(why.text.clone()));
-                Capacity { outcome, why, low: None, high: None, ..found }
+                Capacity { outcome, why, low: None, low_tested: None, high: None, ..found }
             }
             None => found,
         })

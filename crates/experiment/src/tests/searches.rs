@@ -9,7 +9,7 @@ use plimsoll_report::findings::capacity::Capacity;
 use plimsoll_report::findings::{Findings, Run};
 use plimsoll_results::record::Rows;
 use plimsoll_testkit::servers::Scratch;
-use plimsoll_workload::{Load, Pause};
+use plimsoll_workload::{Arrivals, Load, Pause};
 
 use super::sameness::{json_of, reported, same};
 use super::simulated::{COMMON_START, Simulated, to};
@@ -156,6 +156,32 @@ fn a_condition_without_numbers_ends_the_search_without_a_verdict() {
     let capacity = found.summary(levels.len());
     assert_eq!((levels.len(), capacity.outcome.as_str(), capacity.trials[0].met), (1, "unfinished", None));
     assert!(capacity.why.as_ref().unwrap().contains("the run has no number for write"), "{capacity:?}");
+    assert!(!capacity.validity().valid);
+}
+
+/// No user is ever due, so none is late: that proves nothing. The search goes on to more users, and ends where it must confirm.
+#[test]
+fn runs_without_requests_confirm_nothing() {
+    let scratch = Scratch::new("search-nothing");
+    let simulated = simulated();
+    let users = Load::Partly { users: MOST, every_ns: 3_600_000_000_000, arrivals: Arrivals::Constant };
+    let mut spec = simulated.spec(users, TIMES, None);
+    let most = spec.variants.remove(0).levels.remove(0);
+    let search = SearchSpec { most, least: 1, start: 1.0, resolution: 0.02, runs: 60, objectives: Vec::new() };
+    let to = to(&scratch.path().join("whole"), Rows::None);
+    let recording = RunRecording::begin(Some(&to), &spec, &simulated.workload).unwrap().unwrap();
+    let mut found = CapacitySearch::new(&search).unwrap();
+    let (levels, ended) = levels_of(&simulated, &recording, usize::MAX, |ran| found.next(ran));
+    ended.unwrap();
+    let capacity = found.summary(levels.len());
+    assert_eq!((capacity.outcome.as_str(), capacity.low), ("unfinished", None), "{capacity:?}");
+    assert!(capacity.trials.iter().all(|trial| trial.met.is_none()) && capacity.trials.len() == 7, "{capacity:?}");
+    assert_eq!(
+        capacity.why.as_deref(),
+        Some(
+            "the run at 24 users made no request in 2.00 s, so it cannot be judged; use a longer --duration, or a higher load (--start)"
+        )
+    );
     assert!(!capacity.validity().valid);
 }
 

@@ -1,5 +1,6 @@
 //! A report of several sides, from the intervals of its runs.
 
+mod capacities;
 mod contestant;
 mod guarantees;
 mod loads;
@@ -56,8 +57,11 @@ impl Report {
         if let Some(why) = &refused {
             diagnosis.statements.insert(0, answers::measured(Rule::Difference, format!("{why}.")));
         }
+        let capacities = capacities::compared(&sides, refused.is_some(), ignore);
+        diagnosis.statements.splice(0..0, capacities::statements(&capacities));
         let conditions = Vec::new();
-        let comparison = Comparison { diagnosis, warnings, guarantees, refused, method, ranking, levels, conditions };
+        let comparison =
+            Comparison { diagnosis, warnings, guarantees, refused, method, capacities, ranking, levels, conditions };
         Report::of(sides, Some(comparison))
     }
 }

@@ -59,6 +59,8 @@ struct Row {
 pub struct HistoryCollector {
     series: Vec<(Plan, Vec<Run>)>,
     warnings: Vec<String>,
+    /// Recordings of searches for a capacity.
+    searches: usize,
 }
 
 impl HistoryCollector {
@@ -66,6 +68,8 @@ impl HistoryCollector {
     pub fn add(&mut self, recorded: &RecordedRun) {
         let unfinished = recorded.unfinished.as_ref().map(|what| format!("{} {what}", recorded.recording));
         self.warnings.extend(unfinished);
+        let of_run = recorded.contestant.findings.run.as_ref();
+        self.searches += usize::from(of_run.is_some_and(|run| run.capacity.is_some()));
         for level in &recorded.contestant.levels {
             let (plan, run) = (Plan::of(&recorded.contestant, level), run(recorded, level));
             match self.series.iter_mut().find(|(known, _)| *known == plan) {
@@ -77,7 +81,7 @@ impl HistoryCollector {
 
     /// The history, with `warnings` about recordings that were not read.
     pub fn finish(self, warnings: Vec<String>) -> History {
-        let mut warnings = [self.warnings, warnings].concat();
+        let mut warnings = [searches(self.searches), self.warnings, warnings].concat();
         let mut all = self.series;
         all.sort_by_key(|(_, runs)| std::cmp::Reverse(runs.len()));
         let plans: Vec<Plan> = all.iter().map(|(plan, _)| plan.clone()).collect();
@@ -96,6 +100,16 @@ impl HistoryCollector {
         };
         History { schema: SCHEMA.to_owned(), tool: TOOL.to_owned(), method, warnings, series }
     }
+}
+
+/// A search repeats and chooses loads for itself: its levels are no history.
+fn searches(count: usize) -> Vec<String> {
+    let words = match count {
+        0 => return Vec::new(),
+        1 => "1 recording is a search for a capacity".to_owned(),
+        many => format!("{many} recordings are searches for a capacity"),
+    };
+    vec![format!("{words}; the history has only the load levels: to compare two capacities, use plimsoll compare")]
 }
 
 fn run(recorded: &RecordedRun, level: &LevelRuns) -> Run {

@@ -20,6 +20,9 @@ pub struct Capacity {
     pub why: Option<String>,
     /// Lower end of the 95 % interval, in `unit`: this load met the objective.
     pub low: Option<f64>,
+    /// The load that met the objective in the confirming runs: `low` is this load, lowered by `slack`. Null without `low`.
+    #[serde(default)]
+    pub low_tested: Option<f64>,
     /// Upper end: this load missed it.
     pub high: Option<f64>,
     /// Fresh runs in a row that confirmed each end.
@@ -42,8 +45,8 @@ pub struct Trial {
     pub brief: bool,
     /// Length of its measured phase, s.
     pub seconds: f64,
-    /// Whether the run met the objective; null where the run does not count: the load generator may be to blame, or an objective has no
-    /// number, or too few requests for its percentile.
+    /// Whether the run met the objective; null where the run does not count: the load generator may be to blame, the run made no request,
+    /// or an objective has no number, or too few requests for its percentile.
     pub met: Option<bool>,
     /// The objectives that the run missed, with the values, or for which it has too few requests.
     pub because: Vec<String>,
@@ -58,6 +61,13 @@ impl Capacity {
             "unfinished" if self.low.is_some() => Validity::of(self.why.iter().map(Reason::partial)),
             _ => Validity::of(self.why.iter().map(Reason::invalid)),
         }
+    }
+
+    /// How many runs at this load met the objective, of those that could be judged.
+    #[must_use]
+    pub fn met_at(&self, load: f64) -> (usize, usize) {
+        let judged = || self.trials.iter().filter(|one| one.met.is_some() && one.load.total_cmp(&load).is_eq());
+        (judged().filter(|one| one.met == Some(true)).count(), judged().count())
     }
 
     /// Seconds measured, over all runs.

@@ -30,6 +30,9 @@ pub struct Comparison {
     pub refused: Option<String>,
     /// How the intervals were made.
     pub method: Method,
+    /// One entry per side after the baseline: its capacity against the baseline's. Empty without a search for a capacity.
+    #[serde(default)]
+    pub capacities: Vec<ComparedCapacity>,
     /// The ranking; null with fewer than two common loads, or if the sides use different protocols.
     #[serde(default)]
     pub ranking: Option<Ranking>,
@@ -37,6 +40,17 @@ pub struct Comparison {
     pub levels: Vec<ComparedLevel>,
     /// The conditions, and whether each failed.
     pub conditions: Vec<Condition>,
+}
+
+/// The capacity of a side against the baseline's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ComparedCapacity {
+    /// Both capacities in words.
+    pub words: String,
+    /// better, worse, no difference shown (the intervals overlap), or [`CANNOT_TELL`].
+    pub verdict: String,
+    /// Why the verdict is [`CANNOT_TELL`]; null otherwise.
+    pub why: Option<String>,
 }
 
 /// A guarantee of all sides.

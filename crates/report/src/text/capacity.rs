@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::page::{Page, Role};
 use super::table::Table;
-use super::units::time;
+use super::units::{significant, time};
 use crate::findings::capacity::{Capacity, Trial};
 
 /// The answer, its basis, and one line per load; nothing without a search.
@@ -35,6 +35,21 @@ pub(crate) fn answer(capacity: &Capacity) -> String {
         ("none", ..) => format!("No load met the objective: {why}."),
         _ => format!("No capacity found: {why}."),
     }
+}
+
+/// Why the capacity is lower than the load that met the objective, in a sentence; `None` if it is not.
+pub(crate) fn lowered(capacity: &Capacity) -> Option<String> {
+    let (low, tested, slack) = (capacity.low?, capacity.low_tested?, capacity.slack?);
+    let (met, judged) = capacity.met_at(tested);
+    let rounds = if capacity.unit.contains('/') { "" } else { " and rounds down" };
+    (low < tested).then(|| {
+        format!(
+            "{tested} met it in {met} of {judged} runs; Plimsoll subtracts {percent} %{rounds}, because a slow overload shows only in \
+             longer runs",
+            tested = load_words(tested, &capacity.unit),
+            percent = significant(100.0 * slack / (1.0 + slack)),
+        )
+    })
 }
 
 /// Confidence and cost of the answer.
@@ -111,7 +126,7 @@ fn digits(load: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Trial, load_words, met_of};
+    use super::{Capacity, Trial, load_words, lowered, met_of};
 
     #[test]
     fn runs_that_do_not_count_are_no_whole() {
@@ -123,6 +138,25 @@ mod tests {
         assert_eq!(of(&[None, None]), "not judged", "not 0 of 0");
         assert_eq!(of(&[Some(true), Some(false)]), "1 of 2");
         assert_eq!(of(&[None, Some(false), None]), "0 of 1, 2 not judged", "of three runs");
+    }
+
+    /// Fewer than the table shows: the sentence says why.
+    #[test]
+    fn a_lowered_capacity_says_how_it_was_lowered() {
+        let trial = |load| Trial { stage: 0, load, brief: false, seconds: 1.0, met: Some(true), because: Vec::new() };
+        let of = |unit: &str, low: f64| {
+            let trials = [4.0; 2].into_iter().chain([8.0; 7]).map(trial).collect();
+            let (unit, low, slack) = (unit.to_owned(), Some(low), Some(0.025));
+            lowered(&Capacity { unit, low, low_tested: Some(8.0), slack, trials, ..Capacity::default() })
+        };
+        assert_eq!(
+            of("users", 7.0).as_deref(),
+            Some(
+                "8 users met it in 7 of 7 runs; Plimsoll subtracts 2.44 % and rounds down, because a slow overload shows only in longer runs"
+            )
+        );
+        assert!(of("iterations/s", 7.8).unwrap().contains("subtracts 2.44 %, because"));
+        assert_eq!(of("users", 8.0), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use plimsoll_model::{Procedure, Protocol, Validity};
 use plimsoll_report::collect::comparison::{
     Contestant, Ignore, IterationCost, LevelRuns, LoadPoint, MeasuredRun, Order,
 };
+use plimsoll_report::findings::capacity::Capacity;
 use plimsoll_report::findings::comparison::{ComparedMetric, Comparison};
 use plimsoll_report::findings::{Fairness, Findings, MovedNumber, Report, Run, Stage};
 use plimsoll_report::html;
@@ -236,6 +237,32 @@ fn loaded(clients: u64, mean_us: u64, moved: &[&str]) -> Contestant {
     stage.generator.moved = moved.iter().map(number).collect();
     one.findings.stages = vec![stage];
     one
+}
+
+/// The single runs of a search may be INVALID although its result is valid.
+#[test]
+fn the_first_screen_says_which_levels_of_a_search_are_invalid_and_compares_the_capacities() {
+    let search = |low: f64, high: f64, invalid: bool| {
+        let mut one = loaded(4, 1000, &[]);
+        let (unit, objectives) = ("clients".to_owned(), vec!["p99 < 50ms".to_owned()]);
+        let capacity = Capacity { unit, objectives, low: Some(low), high: Some(high), ..Capacity::default() };
+        one.findings.run = Some(Run { capacity: Some(Box::new(capacity)), ..Run::default() });
+        if invalid {
+            one.findings.stages[0].validity = Validity::invalid("It was late.");
+            one.levels[0].point.as_mut().unwrap().valid = false;
+        }
+        one
+    };
+    let found = Report::compare(vec![search(4.0, 5.0, false), search(6.0, 7.0, true)], Order::Apart, Vec::new());
+    let screen = screen(&found, &Style::plain(80));
+    let (before, after) = screen.split_once("Compared with A").unwrap();
+    assert!(
+        before.contains("* A carries 4 to 5 clients, B carries 6 to 7 clients (p99 < 50ms): B carries"),
+        "{screen}"
+    );
+    assert!(after.contains("! At 4 clients: the numbers of B are INVALID: It was late."), "{screen}");
+    assert!(screen.lines().count() <= LINES, "{screen}");
+    assert_eq!(of(&found).capacities[0].verdict, "better");
 }
 
 /// One server twice; the load generator was late on one side.

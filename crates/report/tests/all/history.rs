@@ -315,6 +315,23 @@ fn an_unfinished_recording_is_said_to_be_one() {
 }
 
 #[test]
+fn searches_for_a_capacity_are_said_to_have_no_history() {
+    let search = |night: i64| {
+        let mut recorded = Night::new(night).recorded();
+        recorded.contestant.findings.run.as_mut().unwrap().capacity = Some(Box::default());
+        recorded
+    };
+    let mut collector = HistoryCollector::default();
+    collector.add(&search(0));
+    collector.add(&search(1));
+    let said = collector.finish(Vec::new()).warnings;
+    assert!(
+        said.len() == 1 && said[0].starts_with("2 recordings are searches for a capacity; the history has"),
+        "{said:?}"
+    );
+}
+
+#[test]
 fn the_screen_is_a_screen() {
     let mut nights = three_weeks();
     for level in ["1 client", "2 clients", "4 clients", "16 clients", "32 clients", "64 clients"] {

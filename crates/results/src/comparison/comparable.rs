@@ -19,7 +19,13 @@ pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>
         warnings.extend(other_protocols(baseline, other).map(|what| format!("A and {name} {what}")));
         warnings.extend(other_depths(baseline, other, &name));
         warnings.extend(other_time_outs(baseline, other, &name));
-        warnings.extend(other_levels(baseline, other, &name));
+        // Searches choose their levels themselves; their capacities are compared.
+        if !(is_search(baseline) && is_search(other)) {
+            warnings.extend(other_levels(baseline, other, &name));
+        }
+    }
+    if contestants.iter().all(is_search) {
+        return Ok(warnings);
     }
     let alone = contestants.iter().all(|one| one.levels.len() == 1);
     let of_all = |level: &str| others.iter().all(|other| other.levels.iter().any(|its| its.level == level));
@@ -33,6 +39,11 @@ pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>
         );
     }
     Ok(warnings)
+}
+
+/// Whether a side is a search for a capacity.
+fn is_search(one: &Contestant) -> bool {
+    one.findings.run.as_ref().is_some_and(|run| run.capacity.is_some())
 }
 
 /// Differences between two sides that should be equal.
@@ -263,5 +274,14 @@ mod tests {
         let many = |levels: &[&str]| one(levels, |_| {});
         let error = warnings(&[many(&["1 client", "2 clients"]), many(&["4 clients"])]).unwrap_err();
         assert!(error.to_string().contains("B has 4 clients"), "{error}");
+        let search = |levels: &[&str]| {
+            let capacity = |run: &mut Run| run.capacity = Some(Box::default());
+            one(levels, |side| side.run.iter_mut().for_each(capacity))
+        };
+        assert_eq!(
+            said(search(&["1 client", "2 clients"]), search(&["4 clients"])),
+            "",
+            "their capacities are compared"
+        );
     }
 }

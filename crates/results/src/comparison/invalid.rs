@@ -1,6 +1,7 @@
 //! The sides of a comparison whose numbers must not be used.
 
-use plimsoll_report::findings::Findings;
+use plimsoll_report::findings::comparison::CANNOT_TELL;
+use plimsoll_report::findings::{Findings, Report};
 
 use crate::first_reason;
 
@@ -22,11 +23,51 @@ pub fn invalid_sides(sides: &[Findings], printed: bool) -> Option<String> {
     Some(format!("the numbers of {names} are INVALID{why}"))
 }
 
+/// Why nothing of a comparison of valid sides can be judged; `None` if a capacity or a load level can. The single runs of a search may be
+/// INVALID although its result is valid.
+pub fn nothing_judged(report: &Report) -> Option<String> {
+    let comparison = report.comparison.as_ref()?;
+    let known = comparison.capacities.iter().any(|capacity| capacity.verdict != CANNOT_TELL);
+    if known || comparison.levels.iter().any(|level| level.invalid.is_empty()) {
+        return None;
+    }
+    let capacities = if comparison.capacities.is_empty() { "" } else { "the capacities cannot be compared, and " };
+    let levels = match comparison.levels.is_empty() {
+        true => "the sides have no common load level",
+        false => "at each common load level the numbers of at least one side are INVALID",
+    };
+    Some(format!("{capacities}{levels}"))
+}
+
 #[cfg(test)]
 mod tests {
     use plimsoll_model::Validity;
+    use plimsoll_report::findings::comparison::{ComparedCapacity, ComparedLevel, Comparison};
 
     use super::*;
+
+    #[test]
+    fn a_comparison_without_a_usable_level_judges_nothing() {
+        let level = |invalid: &[&str]| {
+            let invalid = invalid.iter().map(|letter| (*letter).to_owned()).collect();
+            ComparedLevel { invalid, ..ComparedLevel::default() }
+        };
+        let of = |levels: Vec<ComparedLevel>, verdict: Option<&str>| {
+            let capacity =
+                |verdict: &str| ComparedCapacity { words: String::new(), verdict: verdict.to_owned(), why: None };
+            let capacities = verdict.map(capacity).into_iter().collect();
+            let comparison = Some(Comparison { levels, capacities, ..Comparison::default() });
+            let (schema, tool, sides) = (String::new(), String::new(), Vec::new());
+            nothing_judged(&Report { schema, tool, sides, comparison })
+        };
+        assert_eq!(of(vec![level(&["B"]), level(&[])], None), None);
+        assert!(of(vec![level(&["B"]), level(&["A"])], None).unwrap().starts_with("at each common load level"));
+        assert_eq!(of(vec![level(&["B"])], Some("no difference shown")), None);
+        assert_eq!(
+            of(Vec::new(), Some(CANNOT_TELL)).as_deref(),
+            Some("the capacities cannot be compared, and the sides have no common load level")
+        );
+    }
 
     #[test]
     fn all_sides_that_are_invalid_are_named() {

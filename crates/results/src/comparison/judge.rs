@@ -18,7 +18,9 @@ pub struct Judgement {
 }
 
 /// Advice for an interval that contains the limit.
-const LONGER: &str = "; longer or repeated runs give narrower intervals";
+const LONGER_RUNS: &str = "; longer or repeated runs give narrower intervals";
+/// The same for captures, which cannot be repeated.
+const LONGER_CAPTURES: &str = "; longer captures give narrower intervals";
 
 /// A condition at a level, against a side.
 struct Judged {
@@ -38,6 +40,7 @@ impl Judged {
 pub(super) fn judge(report: &mut Report, conditions: &[Condition]) -> Judgement {
     let mut judgement = Judgement::default();
     let Report { sides, comparison: Some(comparison), .. } = report else { return judgement };
+    let longer = if sides.iter().all(|side| side.run.is_none()) { LONGER_CAPTURES } else { LONGER_RUNS };
     for condition in conditions {
         let outcomes = match &comparison.refused {
             Some(why) => vec![Judged::unknown(why.clone())],
@@ -46,7 +49,7 @@ pub(super) fn judge(report: &mut Report, conditions: &[Condition]) -> Judgement 
         let worst = outcomes.iter().map(|judged| judged.outcome).max().unwrap_or(Outcome::Undecided);
         let decisive = || outcomes.iter().filter(|judged| judged.outcome == worst);
         let reasons: Vec<String> = decisive().map(|judged| judged.why.clone()).collect();
-        let advice = if decisive().any(|judged| judged.longer_helps) { LONGER } else { "" };
+        let advice = if decisive().any(|judged| judged.longer_helps) { longer } else { "" };
         let (text, reason) = (&condition.text, first_reason(&reasons));
         match worst {
             Outcome::Passed => {}
@@ -80,6 +83,10 @@ fn at(level: &ComparedLevel, wanted: &Condition, place: usize, both: [&Findings;
     let unknown = Judged::unknown;
     if let Some(invalid) = both.into_iter().find(|side| !side.validity.valid) {
         return unknown(format!("{} is INVALID (its numbers must not be used)", invalid.letter));
+    }
+    // The single runs of a search may be INVALID although its result is valid.
+    if let Some(invalid) = both.into_iter().find(|side| level.invalid.contains(&side.letter)) {
+        return unknown(format!("the numbers of {} at this level are INVALID", invalid.letter));
     }
     if let Some(why) = not_comparable(level, wanted, place, both) {
         return unknown(why);
@@ -145,8 +152,17 @@ fn why_no_interval(metric: &ComparedMetric, place: usize) -> String {
         _ => Some("one side lacks this number".to_owned()),
     };
     match missing(place + 1).or_else(|| missing(0)) {
-        Some(why) => format!("no interval: {why}"),
+        Some(why) => format!("no interval: {}", missing_words(&why, &metric.metric)),
         None => "the baseline may be zero, so a relative change is undefined".to_owned(),
+    }
+}
+
+/// `too few` alone does not say what is too few.
+fn missing_words(why: &str, metric: &str) -> String {
+    match why {
+        "too few" => format!("too few requests for {metric}"),
+        "too short" => "the measured time is too short".to_owned(),
+        other => other.to_owned(),
     }
 }
 
@@ -160,6 +176,7 @@ fn shown(low: f64, high: f64, wanted: &Condition) -> String {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_report::findings::Run;
     use plimsoll_report::findings::comparison::{Difference, Estimate, Method};
 
     use plimsoll_model::{Reason, Validity};
@@ -214,6 +231,7 @@ mod tests {
                 guarantees: Vec::new(),
                 refused: None,
                 method,
+                capacities: Vec::new(),
                 ranking: None,
                 levels,
                 conditions,
@@ -262,6 +280,21 @@ mod tests {
     }
 
     #[test]
+    fn a_missing_interval_and_the_remedy_are_said() {
+        let mut found = comparison(None, true);
+        let metric = &mut found.comparison.as_mut().unwrap().levels[0].rows[0].metrics[0];
+        metric.estimates[1].as_mut().unwrap().missing = Some("too few".to_owned());
+        let said = outcome(&found, "read.p99 > +5%").0.undecided[0].clone();
+        assert!(
+            said.contains("no interval: too few requests for p99; longer captures give narrower intervals"),
+            "{said}"
+        );
+        found.sides.iter_mut().for_each(|side| side.run = Some(Run::default()));
+        let said = outcome(&found, "read.p99 > +5%").0.undecided[0].clone();
+        assert!(said.ends_with("; longer or repeated runs give narrower intervals"), "{said}");
+    }
+
+    #[test]
     fn a_number_that_the_load_generator_moved_decides_nothing() {
         let late = |moved: [&[&str]; 2]| {
             let mut found = comparison(Some((0.06, 0.14)), true);
@@ -299,6 +332,13 @@ mod tests {
         let (judgement, word) = outcome(&lossy, "read.p99 > +5%");
         assert!(judgement.undecided.len() == 1 && word == "undecided", "{judgement:?}, {word}");
         assert!(judgement.undecided[0].contains("operations missing from the captures may explain"), "{judgement:?}");
+        let mut search = comparison(Some((0.06, 0.14)), true);
+        search.comparison.as_mut().unwrap().levels[0].invalid = vec!["B".to_owned()];
+        let (judgement, word) = outcome(&search, "read.p99 > +5%");
+        assert!(
+            word == "undecided" && judgement.undecided[0].contains("of B at this level are INVALID"),
+            "{judgement:?}"
+        );
         let short = comparison(None, true);
         assert_eq!(outcome(&short, "read.p99 > +5%").1, "undecided");
     }

@@ -11,7 +11,7 @@ use plimsoll_report::collect::comparison::{Contestant, Ignore, Order};
 use plimsoll_report::findings::Report;
 
 pub use condition::{Condition, Outcome, Threshold};
-pub use invalid::invalid_sides;
+pub use invalid::{invalid_sides, nothing_judged};
 pub use judge::Judgement;
 pub use recording::{RecordedRun, read as read_recording, runs as read_runs};
 

@@ -5,6 +5,7 @@ count=$#
 previous=
 duration="--duration 100ms"
 warmup="--warmup 10ms"
+every="--every 50ms"
 # An instant has few calls on a busy machine, and phases are repeated until they have enough.
 calls="--calls 20"
 command=
@@ -29,6 +30,7 @@ while [ "$count" -gt 0 ]; do
         ;;
     eth0) [ "$command" != watch ] || word=mine.pcap ;;
     --duration) duration= ;;
+    --every) every= ;;
     --warmup) warmup= ;;
     # A recorded run is repeated as it was.
     --from) [ "$command" != run ] && [ "$command" != gate ] || duration= warmup= ;;
@@ -51,6 +53,7 @@ while [ "$count" -gt 0 ]; do
     --budget) word=1s ;;
     --rate) word=50 ;;
     --start) word=10 ;;
+    --most) word=20 ;;
     --calls) calls= word=20 ;;
     --size) word=1MiB ;;
     # The server in the process speaks version 3, which has no slots.
@@ -80,6 +83,9 @@ run | sweep | duel | gate | breakdown | capacity)
     set -- "$@" $duration $warmup
     # No load keeps this promise, and a search ends where it begins.
     [ "$1" != capacity ] || set -- "$@" --hold "mean < 1ns"
+    # Each user starts in each run, however short.
+    # shellcheck disable=SC2086
+    [ "$1/$2" != capacity/home-folders ] || set -- "$@" $every
     # shellcheck disable=SC2086
     [ "$1" != breakdown ] || set -- "$@" $calls
     ;;

@@ -4,7 +4,7 @@ use super::{measured, percentiles, rate};
 use crate::collect::percent;
 use crate::findings::capacity::{Capacity, Trial};
 use crate::findings::{Diagnosis, Findings, Rule, Stage, Statement};
-use crate::text::{exact_load, load_words};
+use crate::text::{exact_load, load_words, lowered};
 
 /// An operation that is named beside a missed objective has this part of all time waited there.
 const NAMED_FROM: f64 = 0.3;
@@ -13,15 +13,16 @@ const NAMED_FROM: f64 = 0.3;
 pub(super) fn diagnose(findings: &Findings, capacity: &Capacity) -> Diagnosis {
     let objective = capacity.objectives.join(", ");
     let unit = &capacity.unit;
+    let lowered = lowered(capacity).map_or_else(String::new, |why| format!(" {why}."));
     let answer = match (capacity.outcome.as_str(), capacity.low, capacity.high) {
         ("found", Some(low), Some(high)) => format!(
-            "The highest load that meets the objective ({objective}) is {load}; 95 % interval {low} to {high}.",
+            "The highest load that meets the objective ({objective}) is {load}; 95 % interval {low} to {high}.{lowered}",
             load = load_words(low, unit),
             low = exact_load(low),
             high = exact_load(high)
         ),
         ("at least" | "unfinished", Some(low), _) => format!(
-            "{load} {meets} the objective ({objective}). The highest load that meets it is not known: {why}.",
+            "At least {load} {meets} the objective ({objective}).{lowered} The highest load that meets it is not known: {why}.",
             load = load_words(low, unit),
             meets = meets(low, unit),
             why = capacity.why.as_deref().unwrap_or("the search did not finish")

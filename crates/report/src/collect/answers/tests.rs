@@ -239,12 +239,13 @@ fn a_capacity_says_how_much_and_the_first_objective_missed() {
     let more = |low| Capacity { outcome: "at least".into(), low: Some(low), ..found.clone() };
     let text = |low| of_run(&searched(more(low)), Diagnosis::default()).statements[0].text.clone();
     assert!(
-        text(40.0)
-            .starts_with("40 users meet the objective (p99 < 50 ms). The highest load that meets it is not known"),
+        text(40.0).starts_with(
+            "At least 40 users meet the objective (p99 < 50 ms). The highest load that meets it is not known"
+        ),
         "{}",
         text(40.0)
     );
-    assert!(text(1.0).starts_with("1 user meets the objective"), "{}", text(1.0));
+    assert!(text(1.0).starts_with("At least 1 user meets the objective"), "{}", text(1.0));
     let none = Capacity { outcome: "none".into(), low: None, trials: vec![trial(1, 1.0, false)], ..found.clone() };
     let text = of_run(&searched(none), Diagnosis::default()).statements[0].text.clone();
     assert!(text.contains("No tested load met the objective"), "{text}");

@@ -8,7 +8,7 @@ use super::super::table::Table;
 use super::super::units::{NONE, TimeScale, significant};
 use super::{Block, LINES, Look, TABLES, drawn, foot, statements};
 use crate::findings::Findings;
-use crate::findings::comparison::{ComparedMetric, ComparedRow, Comparison, Difference, Estimate};
+use crate::findings::comparison::{ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate};
 use crate::safe;
 use std::fmt;
 
@@ -18,6 +18,11 @@ const ALL: [&str; 5] = ["throughput", "mean", "p50", "p99", "errors"];
 const NAME: usize = 30;
 /// Lines of a head at most; warnings beyond are in the whole report.
 const HEAD: usize = 14;
+
+/// INVALID levels with a reason on a first screen.
+const INVALID: usize = 3;
+/// Maximum width of such a reason.
+const REASON: usize = 160;
 
 /// A number of a level, against the baseline.
 struct Line<'c> {
@@ -53,8 +58,36 @@ pub(super) fn blocks(sides: &[Findings], comparison: &Comparison, look: Look<'_>
     let room = LINES.saturating_sub(head.len() + foot.len() + 2);
     let diagnosis = statements(&comparison.diagnosis, look, room.saturating_sub(TABLES));
     let room = room.saturating_sub(diagnosis.len() + usize::from(!diagnosis.is_empty()));
+    let invalid = drawn(look, |page| invalid_levels(page, sides, comparison));
+    let room = room.saturating_sub(invalid.len() + usize::from(!invalid.is_empty()));
     let table = drawn(look, |page| table(page, sides, comparison, room));
-    vec![head, diagnosis, table, foot]
+    vec![head, diagnosis, table, invalid, foot]
+}
+
+/// The INVALID levels of sides that are valid as a whole, as the single runs of a search may be. The head has the reasons of other sides.
+fn invalid_levels(page: &mut Page<'_>, sides: &[Findings], comparison: &Comparison) -> fmt::Result {
+    let of = |level: &ComparedLevel, side: &Findings| {
+        let is_it = side.validity.valid && level.invalid.contains(&side.letter);
+        let reason = is_it.then(|| reason_at(side, &level.level))?;
+        Some(format!("At {}: the numbers of {} are INVALID{reason}", level.level, side.letter))
+    };
+    let all: Vec<String> =
+        comparison.levels.iter().flat_map(|level| sides.iter().filter_map(move |side| of(level, side))).collect();
+    for text in all.iter().take(INVALID) {
+        page.paragraph(Role::Bad, "! ", text)?;
+    }
+    match all.len().saturating_sub(INVALID) {
+        0 => Ok(()),
+        1 => page.paragraph(Role::Bad, "! ", "1 more load level is INVALID: --full"),
+        more => page.paragraph(Role::Bad, "! ", &format!("{more} more load levels are INVALID: --full")),
+    }
+}
+
+/// The first reason why a side's numbers at a level must not be used.
+fn reason_at(side: &Findings, level: &str) -> String {
+    let stages = side.stages.iter().filter(|stage| stage.words() == level);
+    let reason = stages.filter_map(|stage| stage.validity.invalidating().first()).next();
+    reason.map_or_else(String::new, |reason| format!(": {}", safe::fit_middle(reason, REASON)))
 }
 
 fn table(page: &mut Page<'_>, sides: &[Findings], comparison: &Comparison, room: usize) -> fmt::Result {

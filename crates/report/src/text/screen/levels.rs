@@ -10,6 +10,10 @@ use crate::findings::{Findings, Stage};
 use crate::tables;
 use std::fmt;
 
+/// Words of a reason that names reliable numbers.
+const RELIABLE: [&str; 2] = [" is reliable", " are reliable"];
+/// Words of a reason that names none.
+const NONE_RELIABLE: &str = "no number of this level";
 /// Lines of load levels at most, so that operations keep room.
 const LEVELS: usize = 8;
 /// Loads of a search shown on each side of its answer.
@@ -68,10 +72,19 @@ fn levels(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         table.row(vec![format!("  {left_out} more: --section run")]);
     }
     page.table(&table)?;
-    if shown.iter().any(|stage| !stage.validity.valid) {
-        page.paragraph(Role::Quiet, "", "!: the numbers of this level are INVALID and must not be used.")?;
+    let invalid: Vec<&Stage> = shown.iter().filter(|stage| !stage.validity.valid).copied().collect();
+    match invalid.iter().any(|stage| names_reliable(stage)) {
+        true => page.paragraph(Role::Quiet, "", "!: INVALID; use only the numbers that are named as reliable above."),
+        false if invalid.is_empty() => Ok(()),
+        false => page.paragraph(Role::Quiet, "", "!: the numbers of this level are INVALID and must not be used."),
     }
-    Ok(())
+}
+
+/// Whether the reasons against a level name numbers that are reliable in spite of them.
+fn names_reliable(stage: &Stage) -> bool {
+    let names = |reason: &String| !reason.contains(NONE_RELIABLE) && RELIABLE.iter().any(|word| reason.contains(word));
+    let invalidating = stage.validity.invalidating();
+    !invalidating.is_empty() && invalidating.iter().all(names)
 }
 
 /// All levels, or the first, the last, and those about the highest throughput of each curve.
@@ -119,4 +132,23 @@ fn trials(page: &mut Page<'_>, found: &Capacity) -> fmt::Result {
         table.row(vec![format!("  {left_out} more: --section run")]);
     }
     page.table(&table)
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::{Reason, Validity};
+
+    use super::*;
+
+    #[test]
+    fn numbers_are_named_as_reliable_only_if_every_reason_names_them() {
+        let named = |reasons: &[&str]| {
+            let validity = Validity::of(reasons.iter().map(|&reason| Reason::invalid(reason)));
+            names_reliable(&Stage { validity, ..Stage::default() })
+        };
+        let late = "the load generator was late: without that delay, …; p50, p90 are reliable; use another machine";
+        let none = "the load generator was late: without that delay, …; no number of this level is reliable";
+        assert!(named(&[late]) && named(&["it was late; p50 is reliable"]));
+        assert!(!named(&[none]) && !named(&[late, "4.0 % of the actions failed"]) && !named(&[]));
+    }
 }

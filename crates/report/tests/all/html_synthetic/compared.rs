@@ -42,6 +42,7 @@ fn comparison() -> Comparison {
         guarantees: Vec::new(),
         refused: None,
         method: Method { confidence: 0.95, tested: 18, by_chance: 0.9, notes: vec!["Batch means.".into()] },
+        capacities: Vec::new(),
         ranking: None,
         levels: [1.0, 4.0, 16.0].into_iter().map(level).collect(),
         conditions: vec![Condition {
