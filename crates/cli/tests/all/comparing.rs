@@ -75,10 +75,10 @@ fn a_slower_server_is_worse_and_the_same_is_not() {
     let mean = all(&found, "mean");
     assert_eq!((mean["verdict"].as_str(), mean["holm_significant"].as_bool()), (Some("worse"), Some(true)));
     assert!((mean["relative"].as_f64().unwrap() - 0.2).abs() < 0.01, "{mean:#}");
-    assert_eq!(all(&found, "throughput")["verdict"], "no difference shown");
+    assert_eq!(all(&found, "throughput")["verdict"], "none shown");
     let [a, _] = both;
     let same = json(&compare(&[a.clone(), a], &["--json", "-"]));
-    assert_eq!(all(&same, "mean")["verdict"], "no difference shown");
+    assert_eq!(all(&same, "mean")["verdict"], "none shown");
 }
 
 #[test]

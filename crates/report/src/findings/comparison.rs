@@ -175,7 +175,7 @@ pub struct Difference {
     pub relative_low: Option<f64>,
     /// Upper end.
     pub relative_high: Option<f64>,
-    /// better, worse, no difference shown, or [`CANNOT_TELL`] where one of the two must not be used, where the loads differ, or where
+    /// better, worse, none shown, or [`CANNOT_TELL`] where one of the two must not be used, where the loads differ, or where
     /// operations that a capture lacks may be the difference of two rates.
     pub verdict: String,
     /// Approximate probability of a difference this large if there is none.

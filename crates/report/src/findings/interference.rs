@@ -56,7 +56,7 @@ pub struct InterferedNumber {
     pub change_interval: Option<Interval>,
     /// The probability of a difference as large where there is none; null with fewer than three rounds.
     pub p_value: Option<f64>,
-    /// `better`, `worse` or `no difference shown` (Holm's procedure over all numbers of all workloads, 5 %); null with fewer than three
+    /// `better`, `worse` or `none shown` (Holm's procedure over all numbers of all workloads, 5 %); null with fewer than three
     /// rounds.
     pub verdict: Option<String>,
 }

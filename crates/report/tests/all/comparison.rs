@@ -133,7 +133,7 @@ fn ten_per_cent_are_worse_and_nothing_is_nothing() {
     for name in ["mean", "p50", "p90"] {
         assert_eq!(verdict(&found, name), "worse", "{name}");
     }
-    assert_eq!(verdict(&found, "throughput"), "no difference shown");
+    assert_eq!(verdict(&found, "throughput"), "none shown");
     let mean = metric(&found, "procedure", "mean").differences[0].as_ref().unwrap();
     assert!((mean.relative.unwrap() - 0.1).abs() < 1e-9 && mean.holm_significant, "{mean:?}");
     assert!(mean.relative_low.unwrap() > 0.08 && mean.relative_high.unwrap() < 0.12, "{mean:?}");
@@ -143,7 +143,7 @@ fn ten_per_cent_are_worse_and_nothing_is_nothing() {
         .iter()
         .flat_map(|row| &row.metrics)
         .flat_map(|metric| metric.differences.iter().flatten());
-    assert!(all.clone().count() > 20 && all.clone().all(|difference| difference.verdict == "no difference shown"));
+    assert!(all.clone().count() > 20 && all.clone().all(|difference| difference.verdict == "none shown"));
     assert_eq!(of(&same).method.tested, all.count() as u64);
 }
 
@@ -381,7 +381,7 @@ fn repeated_runs_bring_what_a_restart_changes() {
     let apart = compared(runs(100), runs(103), Order::Apart);
     assert_eq!(
         (of(&apart).levels[0].from.as_str(), verdict(&apart, "mean").as_str()),
-        ("welch", "no difference shown")
+        ("welch", "none shown")
     );
     let pairs = compared(runs(100), runs(103), Order::InPairs);
     assert_eq!((of(&pairs).levels[0].from.as_str(), verdict(&pairs, "mean").as_str()), ("paired", "worse"));
@@ -439,6 +439,9 @@ fn the_text_fits_and_warns_first() {
     assert!(first.lines().count() <= LINES && first.lines().all(|line| line.chars().count() <= 80), "{first}");
     assert!(first.contains("B is worse than A") && first.contains("All operations mean"), "{first}");
     assert!(text.contains("worse *") && text.contains("none shown") && text.contains("9 of 10 cases"), "{text}");
+    assert_eq!(first.matches("9 of 10").count(), 1, "what *none shown* excludes: {first}");
+    let same = screen(&compared(vec![run(1000, 0)], vec![run(1000, 0)], Order::Apart), &Style::plain(80));
+    assert_eq!(same.matches("9 of 10").count(), 1, "the diagnosis has said it: {same}");
     assert!(text.contains(", times in seconds:") && text.contains("0.00100 ±") && !text.contains(" ms ±"), "{text}");
     let short = MeasuredRun { span_ns: (0, S), ..run(1000, 0) };
     let text = to_string(&compared(vec![short.clone()], vec![short], Order::Apart), &Style::plain(80));

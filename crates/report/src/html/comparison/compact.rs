@@ -68,7 +68,7 @@ fn table(sides: &[Findings], comparison: &Comparison) -> Markup {
             table.points {
                 caption #points-caption {
                     "Every load level of every side: throughput, and the mean response time of each group. The difference \
-                    from the first side stands beside each number: ▲ better, ▼ worse, = no difference shown, ? cannot tell."
+                    from the first side stands beside each number: ▲ better, ▼ worse, = none shown, ? cannot tell."
                     @if comparison.method.tested > 0 {
                         " About " (format!("{:.0}", comparison.method.by_chance)) " of " (comparison.method.tested)
                         " tested differences would appear better or worse by chance, even without a real difference. *: significant after \
