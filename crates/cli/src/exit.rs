@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use plimsoll_model::Validity;
-pub(crate) use plimsoll_results::{Usage, first_reason};
+pub(crate) use plimsoll_results::{Interrupted, Usage, first_reason};
 
 use crate::shell;
 use plimsoll_console::output_file::Refused;
@@ -56,7 +56,11 @@ pub(crate) fn code(result: anyhow::Result<Done>) -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             tell(&error);
-            ExitCode::from(if error.is::<Usage>() || error.is::<Refused>() { 2 } else { 3 })
+            ExitCode::from(match () {
+                () if error.is::<Usage>() || error.is::<Refused>() => 2,
+                () if error.is::<Interrupted>() => NO_VERDICT,
+                () => 3,
+            })
         }
     }
 }

@@ -122,6 +122,12 @@ impl Conditions {
         Ignore { guarantees: self.ignore_guarantees, load: self.ignore_load }
     }
 
+    /// Exit status if the user interrupted the first round.
+    pub(crate) fn without_rounds(&self) -> Done {
+        let why = "interrupted before the first round (four runs) was complete: no verdict".to_owned();
+        Done::Undecided { code: self.exit_undecided.unwrap_or(NO_VERDICT), why }
+    }
+
     /// Exit status for these judgements.
     pub(crate) fn done(&self, Judgement { failed, undecided }: &Judgement, refused: Option<&str>) -> Done {
         if let Some(why) = refused {

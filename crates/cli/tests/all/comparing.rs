@@ -205,8 +205,8 @@ fn an_interrupted_duel_keeps_whole_rounds() {
     std::thread::sleep(Duration::from_secs(4));
     child.signal(rustix::process::Signal::INT);
     let (code, said) = (child.end().status.code(), read(scratch.path(), "err"));
-    if code == Some(3) {
-        assert!(said.contains("before the first round"), "{said}");
+    if said.contains("before the first round") {
+        assert_eq!(code, Some(4), "{said}");
         return;
     }
     let found: Value = serde_json::from_str(&read(scratch.path(), "found.json")).unwrap();
@@ -217,6 +217,23 @@ fn an_interrupted_duel_keeps_whole_rounds() {
         .map(|runs| runs.as_u64().unwrap())
         .collect();
     assert!(runs[0] == runs[1] && runs[0] > 0 && runs[0].is_multiple_of(2), "{runs:?}");
+}
+
+#[test]
+fn an_interrupted_first_round_is_no_verdict() {
+    let scratch = Scratch::new("duel-stop-at-once");
+    let condition = ["--fail-if", "mean > +90%"];
+    for (command, more, code) in [
+        ("duel", &[][..], 4),
+        ("gate", &condition, 4),
+        ("gate", &[&condition[..], &["--exit-undecided", "125"]].concat(), 125),
+    ] {
+        let sides = [command, "embedded:nfs", "embedded:nfs", "getattr", "-q", "--duration", "60s"];
+        let mut child = spawn(&[&sides[..], more].concat(), scratch.path());
+        child.wait_until(|child| crate::faults::catches(child.id()));
+        child.signal(rustix::process::Signal::INT);
+        assert_eq!(child.end().status.code(), Some(code), "{command}: {}", read(scratch.path(), "err"));
+    }
 }
 
 #[test]
