@@ -246,7 +246,7 @@ fn the_advice_names_a_cpu_limit_or_a_pause_if_that_is_the_cause() {
     let said = |change: fn(&mut Generator)| {
         let mut generator = generator(lateness(4_000, 40));
         generator.workers[0].run_delay_ns = Some(0);
-        // Planned starts were late, too.
+        // Intended starts were late, too.
         generator.schedule_lag.record(300_000_000);
         change(&mut generator);
         late(&level(&generator)).unwrap().text
