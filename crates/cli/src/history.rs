@@ -11,7 +11,7 @@ use plimsoll_report::json::{Layout, write_history};
 use plimsoll_report::text::{self, Sections};
 use plimsoll_results::history::{read, recordings};
 
-use crate::exit::{Done, Usage, first_error, unless_closed};
+use crate::exit::{Done, Usage, first_error, unless_closed, whole};
 use crate::flags::output::show_instants;
 use crate::shell;
 use plimsoll_console::output_file::{Files, OutputFile, Readers};
@@ -83,7 +83,7 @@ fn collect(folders: &[PathBuf]) -> anyhow::Result<History> {
                 usable += 1;
                 collector.add(&recorded);
             }
-            Err(error) => warnings.push(format!("Left out: {error:#}")),
+            Err(error) => warnings.push(format!("Left out: {}", whole(&error))),
         }
     }
     if usable == 0 {

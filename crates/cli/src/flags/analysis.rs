@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use plimsoll_analysis::{Analyzed, Chain, Job, Running, Sinks, Wanted};
 use plimsoll_console::output_file::Files;
+use plimsoll_model::{Reason, Validity};
 use plimsoll_observe::Observed;
 use plimsoll_observe::capture::Captures;
 use plimsoll_observe::decrypt::SessionKeys;
@@ -89,9 +90,7 @@ impl Analysis {
 
 /// Writes the report of a job to each destination.
 pub(crate) fn end(
-    running: Running,
-    observed: Observed<Sinks>,
-    captures: &Captures,
+    (running, observed, captures): (Running, Observed<Sinks>, &Captures),
     output: OpenOutput,
 ) -> anyhow::Result<Done> {
     let Analyzed { findings, drill, table, recording, chain } = running.end(observed, captures)?;

@@ -386,7 +386,7 @@ impl Captures {
         }
         self.source.replace(Source::empty());
         if self.formats.is_empty() && self.anomalies.truncated_tail == 0 && !self.continues {
-            return Err(CaptureError::Empty("all inputs are empty".into()));
+            return Err(CaptureError::NoBytes(self.current.clone()));
         }
         Ok(false)
     }

@@ -379,10 +379,7 @@ fn repeated_runs_bring_what_a_restart_changes() {
     // Restarts move the mean by 10 %; B is 3 % slower in every pair.
     let runs = |factor: u64| [1000, 1100, 950, 1050].map(|mean| run(mean * factor / 100, 0)).to_vec();
     let apart = compared(runs(100), runs(103), Order::Apart);
-    assert_eq!(
-        (of(&apart).levels[0].from.as_str(), verdict(&apart, "mean").as_str()),
-        ("welch", "none shown")
-    );
+    assert_eq!((of(&apart).levels[0].from.as_str(), verdict(&apart, "mean").as_str()), ("welch", "none shown"));
     let pairs = compared(runs(100), runs(103), Order::InPairs);
     assert_eq!((of(&pairs).levels[0].from.as_str(), verdict(&pairs, "mean").as_str()), ("paired", "worse"));
     let two = compared(runs(100)[..2].to_vec(), runs(103), Order::InPairs);

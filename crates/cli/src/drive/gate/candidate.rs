@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use anyhow::bail;
 use clap::Parser as _;
 use plimsoll_experiment::gate::{check_earlier, was_interrupted};
 

@@ -7,8 +7,8 @@ use super::super::page::{Page, Role};
 use super::super::table::Table;
 use super::super::units::{NONE, TimeScale, significant};
 use super::{Block, LINES, Look, TABLES, drawn, foot, statements};
-use crate::findings::{Findings, Rule};
 use crate::findings::comparison::{ComparedMetric, ComparedRow, Comparison, Difference, Estimate};
+use crate::findings::{Findings, Rule};
 use crate::safe;
 use std::fmt;
 

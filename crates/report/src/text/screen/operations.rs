@@ -1,7 +1,7 @@
 //! Groups and their operations in one table: count, share of all time waited, percentiles.
 
 use super::super::commands::is_asynchronous;
-use super::super::page::Page;
+use super::super::page::{Page, Role};
 use super::super::table::Table;
 use super::super::units::{NONE, percentage};
 use crate::findings::{Findings, OperationRow};
