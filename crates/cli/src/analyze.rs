@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let observed = observer.finish();
     // The report needs neither the connections nor the code that read the packets.
     memory::give_back();
-    end(running, observed, &captures, output)
+    end((running, observed, &captures), output, None)
 }
 
 /// Analyses transactions tables, and recordings that hold all transactions.

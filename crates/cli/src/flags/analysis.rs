@@ -88,15 +88,21 @@ impl Analysis {
     }
 }
 
-/// Writes the report of a job to each destination.
+/// Writes the report of a job to each destination. `unsaved`: why the saved packets are incomplete.
 pub(crate) fn end(
     (running, observed, captures): (Running, Observed<Sinks>, &Captures),
     output: OpenOutput,
 ) -> anyhow::Result<Done> {
-    let Analyzed { findings, drill, table, recording, chain } = running.end(observed, captures)?;
+    unsaved: Option<String>,
+    let Analyzed { mut findings, drill, table, recording, chain } = running.end(observed, captures)?;
+    if let Some(why) = &unsaved {
+        let reasons = findings.validity.each_reason().map(|(verdict, text)| Reason { verdict, text: text.to_owned() });
+        findings.validity = Validity::of(reasons.chain([Reason::partial(format!("{why}."))]).collect::<Vec<_>>());
+    }
+    let unsaved = unsaved.map_or(Ok(()), |why| Err(anyhow::Error::msg(why)));
     // If one output fails, the others are written even so.
     let done = Done::with(&findings.validity, output.prints());
-    first_error([output.write_with(&findings.into(), drill.as_ref()), table, recording])?;
+    first_error([output.write_with(&findings.into(), drill.as_ref()), table, recording, unsaved])?;
     chain.map_or(Ok(()), Chain::finish)?;
     Ok(done)
 }

@@ -119,9 +119,20 @@ fn what_cannot_be_written_is_found_out_before_the_work() {
     ] {
         // A server at this address does not answer: connecting first would wait for a minute.
         let ended = output_in(folder, arguments);
-        assert_eq!(ended.status.code(), Some(2), "{arguments:?}: {}", said(&ended));
+        assert_eq!(ended.status.code(), Some(3), "{arguments:?}: {}", said(&ended));
     }
     assert_eq!(names(folder), ["capture.zst"]);
+}
+
+#[test]
+fn a_demo_needs_no_page_that_nobody_asked_for() {
+    let scratch = capture("outputs-demo");
+    fs::create_dir(scratch.path().join("plimsoll-demo.html")).unwrap();
+    let mut command = crate::plimsoll();
+    let mut running = command::Running::start(command.current_dir(scratch.path()).arg("demo")).unwrap();
+    let continues = |running: &command::Running| running.said()[1].contains("the demo continues without an HTML page");
+    assert_eq!(running.wait_until(continues), None);
+    running.kill();
 }
 
 #[test]
