@@ -22,7 +22,7 @@ const NOTHING_READ: Interrupted = Interrupted("the first packet: no report");
 const EXAMPLES: &str = "Examples:
   plimsoll analyze trace.pcapng
   plimsoll analyze trace.pcapng --by client,operation --html report.html
-  plimsoll analyze trace.pcapng --client 10.0.0.0/8 --path '*.docx' --slower-than 100ms --by user,path
+  plimsoll analyze trace.pcapng --path '*.docx' --slower-than 100ms --by user
   tcpdump -i eth0 -U -w - port 445 | plimsoll analyze -";
 
 /// Reads packet captures (pcap, pcapng, snoop, NetXRay, NetMon; also compressed with gzip or zstd) and reports response

@@ -18,7 +18,7 @@ use plimsoll_console::output_file::{Files, OutputFile, Readers};
 
 const EXAMPLES: &str = "Examples:
   plimsoll history recordings
-  plimsoll history monday tuesday wednesday --html history.html --json history.json";
+  plimsoll history monday tuesday --html history.html --json history.json";
 
 /// Shows recordings of the same workload over time: throughput and response times of each run, the runs at which these
 /// numbers changed, and the labels that changed at the same run.

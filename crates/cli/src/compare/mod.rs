@@ -19,7 +19,7 @@ const EXAMPLES: &str = "Examples:
   plimsoll compare before after
   plimsoll compare before after --fail-if \"read.p99 > +10%\"
   plimsoll compare monday.pcapng tuesday.pcapng --html compared.html
-  plimsoll compare old@20=old20.pcap old@40=old40.pcap new@20=new20.pcap new@40=new40.pcap";
+  plimsoll compare old@20=a.pcap old@40=b.pcap new@20=c.pcap new@40=d.pcap";
 
 /// Compares throughput, response times and errors of recordings or captures, per operation and with 95 % intervals.
 /// Says which differences are significant.

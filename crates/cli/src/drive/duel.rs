@@ -11,7 +11,7 @@ use plimsoll_live::RunMonitor;
 
 const EXAMPLES: &str = "Examples:
   plimsoll duel smb://user@old/data smb://user@new/data
-  plimsoll duel \"nfs://server/export --depth 1\" \"nfs://server/export --depth 4\" random-read --ignore-load";
+  plimsoll duel \"nfs://nas/x --depth 1\" \"nfs://nas/x --depth 4\" --ignore-load";
 
 /// Drives two servers alternately (A B B A, repeated) and compares them. The order cancels slow drift of the servers,
 /// and the intervals include the variation between runs. --record DIR writes the runs to DIR/A and DIR/B

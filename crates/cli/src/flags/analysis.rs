@@ -21,6 +21,7 @@ use crate::flags::record::RecordFlags;
 
 /// What to find out, and where it goes, as flags.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Analysis")]
 pub(crate) struct AnalysisFlags {
     #[command(flatten)]
     pub(crate) keys: Keys,
