@@ -93,8 +93,8 @@ impl Analysis {
 pub(crate) fn end(
     (running, observed, captures): (Running, Observed<Sinks>, &Captures),
     output: OpenOutput,
-) -> anyhow::Result<Done> {
     unsaved: Option<String>,
+) -> anyhow::Result<Done> {
     let Analyzed { mut findings, drill, table, recording, chain } = running.end(observed, captures)?;
     if let Some(why) = &unsaved {
         let reasons = findings.validity.each_reason().map(|(verdict, text)| Reason { verdict, text: text.to_owned() });
