@@ -7,7 +7,7 @@ use plimsoll_observe::capture::{Captures, Carried, Frame, Input, Progress, StopR
 
 use plimsoll_analysis::{Chain, Running, Sinks, share_statistics};
 
-use crate::exit::{Done, Usage};
+use crate::exit::{Done, Interrupted, Usage};
 use crate::flags::analysis::{Analysis, AnalysisFlags, end};
 use crate::flags::chain::ChainFlags;
 use crate::shell;
@@ -16,10 +16,13 @@ use plimsoll_console::progress::Bar;
 use plimsoll_observe::capture::read_in_thread;
 use plimsoll_results::Tables;
 
+/// Why there is no report.
+const NOTHING_READ: Interrupted = Interrupted("the first packet: no report");
+
 const EXAMPLES: &str = "Examples:
   plimsoll analyze trace.pcapng
   plimsoll analyze trace.pcapng --by client,operation --html report.html
-  plimsoll analyze trace.pcapng --client 10.0.0.0/8 --path '*.docx' --slower-than 100ms --by user,path
+  plimsoll analyze trace.pcapng --path '*.docx' --slower-than 100ms --by user
   tcpdump -i eth0 -U -w - port 445 | plimsoll analyze -";
 
 /// Reads packet captures (pcap, pcapng, snoop, NetXRay, NetMon; also compressed with gzip or zstd) and reports response
@@ -57,7 +60,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let carried = analysis.job.chain.as_mut().map(Chain::carried).unwrap_or_default();
     let opened = Captures::open_behind(files.iter().map(Input::of).collect(), carried, stop.clone());
     let mut captures = opened.map_err(|error| match stop.asked() {
-        true => anyhow::anyhow!("interrupted before the first packet: no report"),
+        true => anyhow::Error::from(NOTHING_READ),
         false => error.into(),
     })?;
     let threads = threads.map_or(1, usize::from);
@@ -68,7 +71,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let observed = observer.finish();
     // The report needs neither the connections nor the code that read the packets.
     memory::give_back();
-    end(running, observed, &captures, output)
+    end((running, observed, &captures), output, None)
 }
 
 /// Analyses transactions tables, and recordings that hold all transactions.
@@ -133,11 +136,10 @@ fn observe(
         }
     }
     bar.finish();
-    let why = match captures.interrupted() {
-        true => "interrupted before the first packet: no report",
-        false => "the capture contains no packets; check the capture command",
-    };
-    anyhow::ensure!(packets, why);
+    if !packets && captures.interrupted() {
+        return Err(NOTHING_READ.into());
+    }
+    anyhow::ensure!(packets, "the capture contains no packets; check the capture command");
     if let (Some(chain), Some(carried)) = (&mut chain, carried) {
         chain.prepare(observer, carried.clone(), captures)?;
         // The report includes them as well.

@@ -7,7 +7,7 @@ use clap_complete::Shell;
 use crate::exit::Done;
 
 const EXAMPLES: &str = "Examples:
-  plimsoll completions bash > ~/.local/share/bash-completion/completions/plimsoll
+  plimsoll completions bash >~/.local/share/bash-completion/completions/plimsoll
   plimsoll completions zsh > ~/.zfunc/_plimsoll
   plimsoll completions fish > ~/.config/fish/completions/plimsoll.fish
 

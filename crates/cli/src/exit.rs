@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use plimsoll_model::Validity;
-pub(crate) use plimsoll_results::{Usage, first_reason};
+pub(crate) use plimsoll_results::{Interrupted, Usage, first_reason};
 
 use crate::shell;
 use plimsoll_console::output_file::Refused;
@@ -28,7 +28,7 @@ pub(crate) enum Done {
     },
 }
 
-/// Prints a usage error or the help, and returns the exit code.
+/// Exit code without a verdict: the numbers must not be used, or there are none.
 pub(crate) const NO_VERDICT: u8 = 4;
 
 impl Done {
@@ -56,7 +56,11 @@ pub(crate) fn code(result: anyhow::Result<Done>) -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             tell(&error);
-            ExitCode::from(if error.is::<Usage>() || error.is::<Refused>() { 2 } else { 3 })
+            ExitCode::from(match () {
+                () if error.is::<Usage>() || error.is::<Refused>() => 2,
+                () if error.is::<Interrupted>() => NO_VERDICT,
+                () => 3,
+            })
         }
     }
 }
@@ -77,7 +81,7 @@ fn say(text: &str) {
 }
 
 /// An error with its causes. Repeated texts are left out, because some errors already quote their cause.
-fn whole(error: &anyhow::Error) -> String {
+pub(crate) fn whole(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |said, cause| match said.as_str() {
         "" => cause,
         so_far if so_far.contains(&cause) => said,
@@ -95,7 +99,10 @@ pub(crate) fn first_error(results: impl IntoIterator<Item = anyhow::Result<()>>)
 
 /// Result of writing to standard output. A closed pipe (`| head`) is a success; the verdict stays the same.
 pub(crate) fn unless_closed(written: anyhow::Result<()>) -> anyhow::Result<()> {
-    written.or_else(|error| if is_broken_pipe(&error) { Ok(()) } else { Err(error) })
+    written.or_else(|error| match is_broken_pipe(&error) {
+        true => Ok(()),
+        false => Err(error.context("standard output: cannot write")),
+    })
 }
 
 /// Prints a usage error or the help, and returns the exit code.
@@ -135,7 +142,8 @@ mod tests {
     fn a_closed_pipe_is_no_error() {
         let failed = |kind: std::io::ErrorKind| unless_closed(Err(std::io::Error::from(kind).into()));
         assert!(unless_closed(Ok(())).is_ok() && failed(std::io::ErrorKind::BrokenPipe).is_ok());
-        assert!(failed(std::io::ErrorKind::StorageFull).is_err());
+        let full = failed(std::io::ErrorKind::StorageFull).unwrap_err();
+        assert!(whole(&full).starts_with("standard output: cannot write: "), "{full:#}");
     }
 
     #[test]

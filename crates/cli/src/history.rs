@@ -11,14 +11,14 @@ use plimsoll_report::json::{Layout, write_history};
 use plimsoll_report::text::{self, Sections};
 use plimsoll_results::history::{read, recordings};
 
-use crate::exit::{Done, Usage, first_error, unless_closed};
+use crate::exit::{Done, Usage, first_error, unless_closed, whole};
 use crate::flags::output::show_instants;
 use crate::shell;
 use plimsoll_console::output_file::{Files, OutputFile, Readers};
 
 const EXAMPLES: &str = "Examples:
   plimsoll history recordings
-  plimsoll history monday tuesday wednesday --html history.html --json history.json";
+  plimsoll history monday tuesday --html history.html --json history.json";
 
 /// Shows recordings of the same workload over time: throughput and response times of each run, the runs at which these
 /// numbers changed, and the labels that changed at the same run.
@@ -83,7 +83,7 @@ fn collect(folders: &[PathBuf]) -> anyhow::Result<History> {
                 usable += 1;
                 collector.add(&recorded);
             }
-            Err(error) => warnings.push(format!("Left out: {error:#}")),
+            Err(error) => warnings.push(format!("Left out: {}", whole(&error))),
         }
     }
     if usable == 0 {

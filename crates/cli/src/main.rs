@@ -181,6 +181,20 @@ mod tests {
     }
 
     #[test]
+    fn flags_are_under_the_heading_of_their_own_group() {
+        let headings = [("analyze", "Analysis"), ("watch", "Analysis"), ("compare", "")];
+        for (name, heading) in headings {
+            let command = all(&Arguments::command()).into_iter().find(|command| command.get_name() == name).unwrap();
+            let keys =
+                command.get_arguments().filter(|flag| flag.get_long().is_some_and(|flag| flag.starts_with("smb-")));
+            let by = command.get_arguments().filter(|flag| flag.get_long() == Some("by"));
+            for flag in keys.chain(by) {
+                assert_eq!(flag.get_help_heading().unwrap_or_default(), heading, "{name} {flag}");
+            }
+        }
+    }
+
+    #[test]
     fn every_subcommand_has_examples_and_they_are_commands() {
         for command in all(&Arguments::command()) {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
@@ -189,8 +203,9 @@ mod tests {
             let needed = if command.get_name() == "list" { 1 } else { 2 };
             assert!(examples.len() >= needed, "{}: {help}", command.get_name());
             for example in examples {
+                assert!(example.len() <= 80, "a terminal would break it into two commands: {example}");
                 let (_, words) = example.rsplit_once("plimsoll ").unwrap();
-                let words = shlex::split(words).unwrap().into_iter().take_while(|word| word != ">");
+                let words = shlex::split(words).unwrap().into_iter().take_while(|word| !word.starts_with('>'));
                 let words = ["plimsoll".to_owned()].into_iter().chain(words);
                 let parsed = Arguments::try_parse_from(words);
                 assert!(parsed.is_ok(), "{example}: {}", parsed.unwrap_err());

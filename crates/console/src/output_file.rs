@@ -29,7 +29,7 @@ const NAME_BYTES: usize = 200;
 /// Maximum number of names to try for a temporary file, because earlier ones may have been left behind.
 const TRIES: u32 = 100;
 
-/// The user's choice of an output is invalid: why, and what to name instead.
+/// An output would replace an input or another output: which, and what to name instead.
 #[derive(Debug)]
 pub struct Refused(pub String);
 
@@ -97,10 +97,10 @@ impl Files {
             None => PathBuf::from("."),
         };
         if !folder.is_dir() {
-            return Err(refuse("no such folder; create it, or name a file in another folder".to_owned()));
+            return Err(anyhow!("{shown}: no such folder; create it, or name a file in another folder"));
         }
         if there.as_ref().is_some_and(Metadata::is_dir) {
-            return Err(refuse("expected a file, but this is a folder; name a file".to_owned()));
+            return Err(anyhow!("{shown}: expected a file, but this is a folder; name a file"));
         }
         let identity = Identity::of(&real).map_err(failed)?;
         if let Some((input, _)) = self.inputs.iter().find(|(_, input)| input.holds(&identity)) {

@@ -22,16 +22,18 @@ struct Concurrency {
     lanes: u32,
     /// Attempts in a row to connect again.
     attempts: u32,
+    /// Whether an attempt that timed out is retried, too.
+    after_timeout: bool,
 }
 
 /// For the first check, which shows whether the server accepts the logon. A wrong password is tried only once, not once per client, and a
-/// missing server is reported soon.
-const FIRST_CONTACT: Concurrency = Concurrency { clients: 1, lanes: 1, attempts: 3 };
+/// missing server is reported soon: a server that is silent until the timeout will be silent again.
+const FIRST_CONTACT: Concurrency = Concurrency { clients: 1, lanes: 1, attempts: 3, after_timeout: false };
 /// Enough concurrency to hide the network latency, but not too much for a small server. A restarting server is awaited as in a run.
-const MANY: Concurrency = Concurrency { clients: 8, lanes: 4, attempts: 10 };
+const MANY: Concurrency = Concurrency { clients: 8, lanes: 4, attempts: 10, after_timeout: true };
 
 /// Enough for the remaining files; a lost server is not awaited.
-const SOME: Concurrency = Concurrency { clients: 4, lanes: 4, attempts: 3 };
+const SOME: Concurrency = Concurrency { clients: 4, lanes: 4, attempts: 3, after_timeout: true };
 
 /// Which process creates the files of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,10 +171,10 @@ impl Files<'_> {
         let scenarios = Box::new(|_, _, _| Arc::clone(job).scenario());
         let work = Work { server: &**self.server, scenarios, names: Arc::clone(&self.names) };
         let phases = Phases { warmup_ns: 0, measured_ns: None, ..Phases::default() };
-        let Concurrency { clients, lanes, attempts } = concurrency;
+        let Concurrency { clients, lanes, attempts, after_timeout } = concurrency;
         let load = Load::Closed { clients, think: Pause::None };
         let mut plan = Plan { depth: lanes, phases, timeout_ns: self.timeout_ns, ..Plan::new(load) };
-        plan.reconnect.attempts = attempts;
+        (plan.reconnect.attempts, plan.reconnect.after_timeout) = (attempts, after_timeout);
         let run = |watch: &Watch| engine::run(&plan, &work, |_| Nowhere, watch, None);
         self.monitor.during_files(what, before, run, || job.progress()).context(what).map(|_| ())
     }

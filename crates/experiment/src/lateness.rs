@@ -370,7 +370,7 @@ fn contention(level: &Level<'_>, waited: f64, elapsed: f64) -> String {
         let cpus = if processors == 1 { "1 CPU".to_owned() } else { format!("{processors} CPUs") };
         format!("{waited_for} ({threads} threads on {cpus}): use fewer threads")
     } else {
-        format!("{waited_for}: reserve CPUs for the load generator")
+        format!("{waited_for}: reserve CPUs for the load generator (docs/load-generators.md)")
     }
 }
 

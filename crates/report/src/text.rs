@@ -104,7 +104,13 @@ fn write_side(page: &mut Page<'_>, findings: &Findings, style: &Style) -> fmt::R
             Section::QueueDepth => queue_depth::draw(page, findings)?,
             Section::ServiceTime => service::draw(page, findings)?,
             Section::ServiceOctaves => service::each(page, findings)?,
-            Section::Breakdown => breakdown::draw(page, findings)?,
+            Section::Breakdown => {
+                // A whole report has the parts of a call with the run.
+                if let Some(run) = findings.run.as_ref().filter(|_| !style.sections.contains(Section::Run)) {
+                    calls::draw(page, run.calls.as_deref())?;
+                }
+                breakdown::draw(page, findings)?;
+            }
             Section::Slowest => slowest::slowest(page, findings)?,
             Section::Unanswered => slowest::unanswered(page, findings)?,
             Section::Unseen => unseen::draw(page, findings)?,

@@ -22,4 +22,4 @@ pub use late_generator::SentenceUnit;
 pub use procedures::ProcedureSet;
 pub use recorded_level::{cautions, read_level};
 pub use tables::Tables;
-pub use usage::Usage;
+pub use usage::{Interrupted, Usage};

@@ -28,7 +28,7 @@ pub enum ServeError {
     #[error("{0} bytes are too few for a file system: increase the size (--size)")]
     Size(u64),
     /// The address cannot be had.
-    #[error("cannot listen on {address}: {source}")]
+    #[error("cannot listen on {address}: {source}{hint}", hint = of_listening(source))]
     Listen {
         /// The address asked for.
         address: SocketAddr,
@@ -41,4 +41,14 @@ pub enum ServeError {
     /// The system gave no random bytes for a password.
     #[error("cannot get random bytes from the operating system: {0}")]
     Random(String),
+}
+
+/// Advice for a server that cannot listen.
+fn of_listening(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::AddrInUse => "; use --listen 127.0.0.1:0, which picks a free port",
+        io::ErrorKind::AddrNotAvailable => "; give an address of this machine",
+        io::ErrorKind::PermissionDenied => "; use a port of 1024 or above",
+        _ => "",
+    }
 }

@@ -43,7 +43,7 @@ pub enum Load {
     },
 }
 
-/// Distribution of the gaps between scheduled starts.
+/// Distribution of the gaps between intended starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {

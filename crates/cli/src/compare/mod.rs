@@ -21,7 +21,7 @@ const EXAMPLES: &str = "Examples:
   plimsoll compare before after
   plimsoll compare before after --fail-if \"read.p99 > +10%\"
   plimsoll compare monday.pcapng tuesday.pcapng --html compared.html
-  plimsoll compare old@20=old20.pcap old@40=old40.pcap new@20=new20.pcap new@40=new40.pcap";
+  plimsoll compare old@20=a.pcap old@40=b.pcap new@20=c.pcap new@40=d.pcap";
 
 /// Compares throughput, response times and errors of recordings or captures, per operation and with 95 % intervals.
 /// Says which differences are significant.
@@ -122,6 +122,12 @@ impl Conditions {
     /// Differences between the sides that are ignored.
     pub(crate) fn ignore(&self) -> Ignore {
         Ignore { guarantees: self.ignore_guarantees, load: self.ignore_load }
+    }
+
+    /// Exit status if the user interrupted the first round.
+    pub(crate) fn without_rounds(&self) -> Done {
+        let why = "interrupted before the first round (four runs) was complete: no verdict".to_owned();
+        Done::Undecided { code: self.exit_undecided.unwrap_or(NO_VERDICT), why }
     }
 
     /// Exit status for these judgements.

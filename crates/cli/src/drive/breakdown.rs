@@ -16,7 +16,7 @@ use plimsoll_workload::nanoseconds;
 
 const EXAMPLES: &str = "Examples:
   plimsoll breakdown smb://user@server/share
-  plimsoll breakdown nfs://server/export --server-metrics http://server:9100/metrics
+  plimsoll breakdown nfs://nas/export --server-metrics http://nas:9100/metrics
   plimsoll breakdown file:///mnt/share --capture mount.pcap";
 
 /// Makes the same calls (such as getattr and read) on a server and in a local directory, and shows how much of a call's

@@ -16,7 +16,10 @@ const EXAMPLES: &str = "Examples:
 /// Starts an SMB and an NFS server in memory and runs the workload `mixed` against each with 1, 4 and 16 clients.
 /// Prints the report, and writes it as an HTML page to the file of --html (default: plimsoll-demo.html).
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    mut_arg("html", |html| html.help("Write the report as one self-contained HTML page [default: plimsoll-demo.html]"))
+)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     output: Output,
@@ -26,13 +29,25 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let mut output = arguments.output;
     let quiet = output.quiet;
-    let page = output.page_at_least(PAGE).display().to_string();
-    let output = output.open(&mut Files::default())?;
+    let named = output.has_page();
+    let mut page = Some(output.page_at_least(PAGE).display().to_string());
+    let opened = output.open(&mut Files::default()).or_else(|error| {
+        if named {
+            return Err(error);
+        }
+        // Nobody has asked for this file.
+        shell::note(&format!("plimsoll: {error:#}; the demo continues without an HTML page"));
+        page = None;
+        output.without_page().open(&mut Files::default())
+    });
+    let output = opened?;
     let findings = plimsoll_experiment::demo(&RunMonitor::new(quiet))?;
     let done = Done::with(&findings.validity, output.prints());
     output.write(&findings.into())?;
     if !quiet {
-        shell::note(&format!("\nHTML report with charts: {page}"));
+        if let Some(page) = page {
+            shell::note(&format!("\nHTML report with charts: {page}"));
+        }
         shell::note(
             "To measure your own server: plimsoll run --target smb://user@server/share (all options: plimsoll run --help)",
         );

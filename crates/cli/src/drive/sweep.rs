@@ -5,7 +5,7 @@ use crate::exit::{Done, Usage};
 
 const EXAMPLES: &str = "Examples:
   plimsoll sweep mixed --target smb://user@server/share --levels 1..64*2
-  plimsoll sweep blocks-read --target nfs://server/export --vary block=4KiB,64KiB,1MiB";
+  plimsoll sweep blocks-read --target nfs://server/export --vary block=4KiB,1MiB";
 
 /// Runs a workload at several loads, or with several values of a parameter, and shows the load curve. To resume
 /// an interrupted sweep that was recorded with --record DIR, repeat the command with --continue.

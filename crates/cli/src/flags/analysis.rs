@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use plimsoll_analysis::{Analyzed, Chain, Job, Running, Sinks, Wanted};
 use plimsoll_console::output_file::Files;
+use plimsoll_model::{Reason, Validity};
 use plimsoll_observe::Observed;
 use plimsoll_observe::capture::Captures;
 use plimsoll_observe::decrypt::SessionKeys;
@@ -20,6 +21,7 @@ use crate::flags::record::RecordFlags;
 
 /// What to find out, and where it goes, as flags.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Analysis")]
 pub(crate) struct AnalysisFlags {
     #[command(flatten)]
     pub(crate) keys: Keys,
@@ -87,17 +89,21 @@ impl Analysis {
     }
 }
 
-/// Writes the report of a job to each destination.
+/// Writes the report of a job to each destination. `unsaved`: why the saved packets are incomplete.
 pub(crate) fn end(
-    running: Running,
-    observed: Observed<Sinks>,
-    captures: &Captures,
+    (running, observed, captures): (Running, Observed<Sinks>, &Captures),
     output: OpenOutput,
+    unsaved: Option<String>,
 ) -> anyhow::Result<Done> {
-    let Analyzed { findings, drill, table, recording, chain } = running.end(observed, captures)?;
+    let Analyzed { mut findings, drill, table, recording, chain } = running.end(observed, captures)?;
+    if let Some(why) = &unsaved {
+        let reasons = findings.validity.each_reason().map(|(verdict, text)| Reason { verdict, text: text.to_owned() });
+        findings.validity = Validity::of(reasons.chain([Reason::partial(format!("{why}."))]).collect::<Vec<_>>());
+    }
+    let unsaved = unsaved.map_or(Ok(()), |why| Err(anyhow::Error::msg(why)));
     // If one output fails, the others are written even so.
     let done = Done::with(&findings.validity, output.prints());
-    first_error([output.write_with(&findings.into(), drill.as_ref()), table, recording])?;
+    first_error([output.write_with(&findings.into(), drill.as_ref()), table, recording, unsaved])?;
     chain.map_or(Ok(()), Chain::finish)?;
     Ok(done)
 }

@@ -126,6 +126,11 @@ impl Output {
     pub(crate) fn page_at_least(&mut self, file: &str) -> &Path {
         self.html.get_or_insert_with(|| PathBuf::from(file))
     }
+
+    /// The same without a page.
+    pub(crate) fn without_page(&self) -> Self {
+        Self { html: None, ..self.clone() }
+    }
 }
 
 impl ComparisonOutput {

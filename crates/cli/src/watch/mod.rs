@@ -78,9 +78,10 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         drops,
         anomalies,
         steps,
+        unsaved: None,
     };
     watching.follow(&mut captures)?;
-    let Watching { observer, checkpoints, view, .. } = watching;
+    let Watching { observer, checkpoints, view, unsaved, .. } = watching;
     // Restores the terminal before anything is printed.
     drop(view);
     anyhow::ensure!(
@@ -88,7 +89,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         "no packets of a file server: check the input; for a network interface, also check the ports (--port)"
     );
     checkpoints.into_iter().for_each(Checkpoints::end);
-    end(running, observer.finish(), &captures, output)
+    end((running, observer.finish(), &captures), output, unsaved)
 }
 
 /// The input and the filters, for the head of a view: numbers of a part look like those of a server with little load.
@@ -126,6 +127,8 @@ struct Watching {
     anomalies: CaptureAnomalies,
     /// How often the clock of the capture was set back.
     steps: u64,
+    /// Why packets are no longer saved.
+    unsaved: Option<String>,
 }
 
 impl Watching {
@@ -251,6 +254,7 @@ impl Watching {
         }
         if let Some(error) = self.counts.as_ref().and_then(|counts| counts.take_save_error()) {
             self.view.say(format!("--save: cannot write: {error}; packets are no longer saved"));
+            self.unsaved = Some(format!("--save: the folder lacks the last packets: {error}; free some space"));
         }
         if let Some(learned) = self.counts.as_ref().and_then(|counts| counts.take_learned()) {
             self.view.inform(learned);

@@ -80,10 +80,10 @@ fn a_slower_server_is_worse_and_the_same_is_not() {
     let mean = all(&found, "mean");
     assert_eq!((mean["verdict"].as_str(), mean["holm_significant"].as_bool()), (Some("worse"), Some(true)));
     assert!((mean["relative"].as_f64().unwrap() - 0.2).abs() < 0.01, "{mean:#}");
-    assert_eq!(all(&found, "throughput")["verdict"], "no difference shown");
+    assert_eq!(all(&found, "throughput")["verdict"], "none shown");
     let [a, _] = both;
     let same = json(&compare(&[a.clone(), a], &["--json", "-"]));
-    assert_eq!(all(&same, "mean")["verdict"], "no difference shown");
+    assert_eq!(all(&same, "mean")["verdict"], "none shown");
 }
 
 /// Nobody knows what the clients of a capture asked for: half of the requests are no slower server. A condition compares the numbers.
@@ -227,8 +227,8 @@ fn an_interrupted_duel_keeps_whole_rounds() {
     std::thread::sleep(Duration::from_secs(4));
     child.signal(rustix::process::Signal::INT);
     let (code, said) = (child.end().status.code(), read(scratch.path(), "err"));
-    if code == Some(3) {
-        assert!(said.contains("before the first round"), "{said}");
+    if said.contains("before the first round") {
+        assert_eq!(code, Some(4), "{said}");
         return;
     }
     let found: Value = serde_json::from_str(&read(scratch.path(), "found.json")).unwrap();
@@ -239,6 +239,23 @@ fn an_interrupted_duel_keeps_whole_rounds() {
         .map(|runs| runs.as_u64().unwrap())
         .collect();
     assert!(runs[0] == runs[1] && runs[0] > 0 && runs[0].is_multiple_of(2), "{runs:?}");
+}
+
+#[test]
+fn an_interrupted_first_round_is_no_verdict() {
+    let scratch = Scratch::new("duel-stop-at-once");
+    let condition = ["--fail-if", "mean > +90%"];
+    for (command, more, code) in [
+        ("duel", &[][..], 4),
+        ("gate", &condition, 4),
+        ("gate", &[&condition[..], &["--exit-undecided", "125"]].concat(), 125),
+    ] {
+        let sides = [command, "embedded:nfs", "embedded:nfs", "getattr", "-q", "--duration", "60s"];
+        let mut child = spawn(&[&sides[..], more].concat(), scratch.path());
+        child.wait_until(|child| crate::faults::catches(child.id()));
+        child.signal(rustix::process::Signal::INT);
+        assert_eq!(child.end().status.code(), Some(code), "{command}: {}", read(scratch.path(), "err"));
+    }
 }
 
 #[test]

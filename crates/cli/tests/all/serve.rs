@@ -76,7 +76,7 @@ fn what_makes_no_sense_is_usage_and_a_taken_port_is_not() {
         (&["nfs", "--share", "a/b"], 2, "name of a share"),
         (&["nfs", "--size", "12 bananas"], 2, "512MiB"),
         (&["afp"], 2, "smb, nfs"),
-        (&["nfs", "--listen", &address], 3, "cannot listen on"),
+        (&["nfs", "--listen", &address], 3, "use --listen 127.0.0.1:0"),
     ] {
         let output = output(serve(arguments).env_remove("PLIMSOLL_PASSWORD"));
         let told = String::from_utf8_lossy(&output.stderr);

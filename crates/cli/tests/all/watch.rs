@@ -180,7 +180,7 @@ fn what_cannot_be_watched_is_said_with_what_to_do() {
     let scratch = Scratch::new("watch-usage");
     let ring = inside(scratch.path(), "ring");
     let mut cases = vec![
-        (vec!["watch", "no-such-if"], 3, "no-such-if: no such network interface"),
+        (vec!["watch", "no-such-if"], 3, "no-such-if: neither a file nor a network interface"),
         (vec!["watch", "-", "--save", &ring], 2, "tee"),
         (vec!["watch", "-", "--filter", "host 10.0.0.1"], 2, "--filter apply only to a network interface"),
         (vec!["watch", "lo", "--filter", "host 10.0.0.1", "--port", "4450"], 2, "--port"),

@@ -86,7 +86,10 @@ fn a_full_disk_ends_the_saving_and_not_the_watch() {
     let script = "until grep -q 'no longer saved' said; do kill -0 $WATCH || exit 98; $LOAD; done; $LOAD; ls -s disk/ring > files";
     let mount = "--save $(mkdir disk && mount -t tmpfs -o size=1m none disk && mkdir disk/ring && echo disk/ring)";
     let Some(ended) = in_a_namespace(&scratch, mount, script) else { return };
-    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    assert_eq!(ended.status.code(), Some(3), "{ended:?}");
+    let report = crate::only_side(&std::fs::read(scratch.path().join("watch.json")).unwrap());
+    assert_eq!(report["validity"]["verdict"], "partial", "{}", report["validity"]);
+    assert!(report["validity"]["reasons"].to_string().contains("--save: the folder lacks"), "{}", report["validity"]);
     let (said, requests) = said_and_requests(&scratch);
     assert_eq!(said.matches("--save: cannot write: No space left on device").count(), 1, "{said}");
     let after = said.split("no longer saved").nth(1).unwrap();

@@ -86,7 +86,8 @@ pub enum VersionError {
 fn of_lost(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
-            " when Plimsoll asked for the NFS versions of the server; give the version in the target, e.g. ?version=3"
+            " when Plimsoll asked for the NFS versions of the server; check that this port speaks NFS, or give the version in the target, \
+            e.g. ?version=3"
         }
         _ => of_unreached(source),
     }

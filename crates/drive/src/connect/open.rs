@@ -70,7 +70,7 @@ impl Default for ConnectOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// Its name has no address.
-    #[error("{host}: {source}")]
+    #[error("{host}: {source}; check the name of the server, or give its IP address")]
     Resolve {
         /// The name.
         host: String,

@@ -1,7 +1,7 @@
 //! Effect of the generator's own lateness on the measured times (docs/decisions/0017-lateness.md).
 //!
 //! If the kernel had an answer and the thread read it much later because it had no processor, the response time contains the generator's
-//! delay; the same is true, from the intended start on, for a planned start that is late. Both delays are known for every request. So
+//! delay; the same is true, from the intended start on, for an intended start that is late. Both delays are known for every request. So
 //! there are two distributions, as measured and without the delay: their difference shows the error. A time without delay is recorded once,
 //! and belongs to both.
 

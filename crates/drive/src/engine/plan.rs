@@ -76,12 +76,19 @@ pub struct Reconnect {
     pub first_ns: u64,
     /// The longest wait, ns.
     pub most_ns: u64,
+    /// Whether an attempt that timed out is retried, too. Not recorded: all measurements retry.
+    #[serde(skip, default = "yes")]
+    pub after_timeout: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 impl Default for Reconnect {
     /// Ten attempts, 100 ms to 5 s apart: 26 s of waits, about as long as a server takes to restart.
     fn default() -> Self {
-        Self { attempts: 10, first_ns: 100_000_000, most_ns: 5_000_000_000 }
+        Self { attempts: 10, first_ns: 100_000_000, most_ns: 5_000_000_000, after_timeout: true }
     }
 }
 

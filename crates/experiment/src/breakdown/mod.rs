@@ -36,7 +36,7 @@ use calls::Phase;
 use parts::{MeasuredPhase, beside_above, beside_local};
 pub use path_requests::{ReadCapture, RequestSpans};
 use place::{Local, Place, ServerCpuSource, this_process};
-use plimsoll_results::all_of;
+use plimsoll_results::{Interrupted, all_of};
 
 /// All that is asked for of a breakdown.
 pub struct BreakdownSpec {
@@ -103,7 +103,7 @@ pub fn measure(
     breakdown.stop_profiler();
     if breakdown.levels.is_empty() {
         all_of(besides)?;
-        anyhow::bail!("interrupted before the first phase ended: no report");
+        return Err(Interrupted("the first phase ended: no report").into());
     }
     if !monitor.stopped() {
         breakdown.requests(places.first(), &local.resolved.target, read);

@@ -211,7 +211,7 @@ fn idle_states_are_blamed_only_where_waiting_for_a_processor_is_not_the_cause() 
     assert!(said(100_000_000, 0).starts_with("; try --no-cpu-idle"));
     assert_eq!(
         said(60_000_000, 40_000_000),
-        "; the load threads waited 0.040 s of 1.00 s for a CPU: reserve CPUs for the load generator"
+        "; the load threads waited 0.040 s of 1.00 s for a CPU: reserve CPUs for the load generator (docs/load-generators.md)"
     );
     // Many requests may wait for one thread.
     assert!(said(9_000_000_000, 60_000_000).contains("waited 0.060 s of 1.00 s for a CPU"));
@@ -231,7 +231,7 @@ fn nobody_else_is_blamed_for_threads_that_wait_for_each_other() {
     };
     let each_other = "; the load threads waited 1.20 s of 4.00 s for a CPU (4 threads on 2 CPUs): use fewer threads";
     assert_eq!(said(450_000_000, 4), each_other);
-    let reserve = "; the load threads waited 0.60 s of 2.00 s for a CPU: reserve CPUs for the load generator";
+    let reserve = "; the load threads waited 0.60 s of 2.00 s for a CPU: reserve CPUs for the load generator (docs/load-generators.md)";
     assert_eq!(said(450_000_000, 2), reserve, "each thread has a processor");
 }
 
@@ -246,7 +246,7 @@ fn the_advice_names_a_cpu_limit_or_a_pause_if_that_is_the_cause() {
     let said = |change: fn(&mut Generator)| {
         let mut generator = generator(lateness(4_000, 40));
         generator.workers[0].run_delay_ns = Some(0);
-        // Planned starts were late, too.
+        // Intended starts were late, too.
         generator.schedule_lag.record(300_000_000);
         change(&mut generator);
         late(&level(&generator)).unwrap().text

@@ -61,9 +61,12 @@ pub enum CaptureError {
         /// The folder's path.
         folder: Box<str>,
     },
-    /// There was nothing to read: no input was given, or each was empty.
+    /// There was nothing to read: no input was given.
     #[error("no capture: {0}")]
     Empty(Box<str>),
+    /// There was nothing to read: the input, the last of several that are all empty, has no bytes.
+    #[error("{0}: the capture is empty; check the capture command")]
+    NoBytes(Box<str>),
 }
 
 /// Why a parser stopped inside a file.

@@ -27,6 +27,11 @@ pub enum FolderError {
         /// Recordings directly inside it, as a duel writes one per side; sorted.
         inside: Vec<PathBuf>,
     },
+    /// A file has the place of the folder.
+    NoFolder {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file could not be written or read.
     File {
         /// The file.
@@ -73,6 +78,10 @@ impl fmt::Display for FolderError {
                 let named: Vec<String> = inside.iter().map(|path| format!("{path:?}")).collect();
                 write!(f, "{folder:?} contains several recordings: name one of {}", named.join(", "))
             }
+            Self::NoFolder { path } => write!(
+                f,
+                "{path:?} is a file, not a recording; plimsoll analyze reads captures and transactions tables"
+            ),
             Self::File { path, source } => match full(source) {
                 Some(error) => {
                     write!(f, "{path:?}: cannot write: {error}; free some space, or name a folder on another disk")
@@ -89,7 +98,7 @@ impl fmt::Display for FolderError {
 impl Error for FolderError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Taken { .. } | Self::NotEmpty { .. } | Self::NoRecording { .. } => None,
+            Self::Taken { .. } | Self::NotEmpty { .. } | Self::NoRecording { .. } | Self::NoFolder { .. } => None,
             // The message contains it already.
             Self::File { source, .. } if full(source).is_some() => None,
             Self::File { source, .. } | Self::Damaged { source, .. } => Some(source.as_ref()),

@@ -145,6 +145,7 @@ impl Manifest {
             std::io::ErrorKind::NotFound => {
                 FolderError::NoRecording { folder: folder.to_owned(), inside: recordings_inside(folder) }
             }
+            std::io::ErrorKind::NotADirectory => FolderError::NoFolder { path: folder.to_owned() },
             _ => FolderError::file(&path, source),
         })?;
         let mut text = Vec::new();

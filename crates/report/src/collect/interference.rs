@@ -189,7 +189,7 @@ mod tests {
             worse.map(|number| number.metric.as_str()).collect::<Vec<_>>()
         };
         let steady: Vec<Option<&str>> = found[0].numbers.iter().take(2).map(|one| one.verdict.as_deref()).collect();
-        assert_eq!(steady, [Some("no difference shown"); 2]);
+        assert_eq!(steady, [Some("none shown"); 2]);
         assert_eq!((worse(0), worse(1)), (vec!["mean", "p95", "p99"], Vec::new()));
         let changes = found[0].numbers.iter().filter_map(|number| number.change).skip(2);
         assert!(changes.clone().count() == 3 && changes.clone().all(|change| (1.5..2.5).contains(&change)));

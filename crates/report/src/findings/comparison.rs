@@ -47,7 +47,7 @@ pub struct Comparison {
 pub struct ComparedCapacity {
     /// Both capacities in words.
     pub words: String,
-    /// better, worse, no difference shown (the intervals overlap), or [`CANNOT_TELL`].
+    /// better, worse, none shown (the intervals overlap), or [`CANNOT_TELL`].
     pub verdict: String,
     /// Why the verdict is [`CANNOT_TELL`]; null otherwise.
     pub why: Option<String>,
@@ -200,7 +200,7 @@ pub struct Difference {
     pub relative_low: Option<f64>,
     /// Upper end.
     pub relative_high: Option<f64>,
-    /// better, worse, no difference shown, or [`CANNOT_TELL`] where one of the two must not be used, where the loads differ, or where
+    /// better, worse, none shown, or [`CANNOT_TELL`] where one of the two must not be used, where the loads differ, or where
     /// operations that a capture lacks may be the difference of two rates. [`MORE`] or [`FEWER`] of a throughput if a load is unknown.
     pub verdict: String,
     /// Approximate probability of a difference this large if there is none.

@@ -57,7 +57,7 @@ pub struct InterferedNumber {
     pub change_interval: Option<Interval>,
     /// The probability of a difference as large where there is none; null with fewer than three rounds.
     pub p_value: Option<f64>,
-    /// `better`, `worse` or `no difference shown` (Holm's procedure over all numbers of all workloads, 5 %); `cannot tell` if the load
+    /// `better`, `worse` or `none shown` (Holm's procedure over all numbers of all workloads, 5 %); `cannot tell` if the load
     /// generator's lateness moved it in a round; null with fewer than three rounds.
     pub verdict: Option<String>,
 }

@@ -67,7 +67,7 @@ pub struct Generator {
     /// CPU time of busy-polling before a start, while there was no other work, as a fraction of these threads' time, 0..=1; not included
     /// in the other fields. Null in recordings from before this was counted.
     pub polling_share: Option<f64>,
-    /// Delay of planned starts in the generator; waiting for a free slot is not included.
+    /// Delay of intended starts in the generator; waiting for a free slot is not included.
     pub schedule_lag: Option<Times>,
     /// Seen by the program − received by the kernel; null where the kernel does not tell.
     pub wake_up_lag: Option<Times>,

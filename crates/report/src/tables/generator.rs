@@ -76,7 +76,7 @@ fn row(prefix: &str, stage: &Stage) -> Row {
 fn notes(place: &Place<'_>) -> Vec<Note> {
     let stages = || place.stages.iter();
     let mut notes = vec![Note::quiet(
-        "Lag: schedule lag, actual minus scheduled start. Wake: wake-up lag, from the kernel's receive timestamp to the program's \
+        "Lag: schedule lag, actual minus intended start. Wake: wake-up lag, from the kernel's receive timestamp to the program's \
         read. Starved: clients that ended no iteration. Jain: Jain's index of the clients' iterations (1: all equal). Min, max: fewest and most \
         iterations of a client, divided by the mean of all clients.",
     )];

@@ -47,7 +47,7 @@ fn row(workload: &str, number: &InterferedNumber) -> Row {
     let verdict = match number.verdict.as_deref() {
         None => "-",
         Some(_) if number.is_changed() || number.is_moved() => number.verdict.as_deref().unwrap_or_default(),
-        Some(_) => "not shown",
+        Some(_) => "none shown",
     };
     Row {
         name: format!("{workload} {unit}"),

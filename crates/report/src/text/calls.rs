@@ -25,10 +25,25 @@ pub(super) fn draw(page: &mut Page<'_>, calls: Option<&Calls>) -> fmt::Result {
     calls.missing.iter().try_for_each(|why| page.paragraph(Role::Bad, "Missing: ", why))
 }
 
-/// The parts of each call on the target, without how they are known.
+/// The parts of each call on the target, without how they are known; why a part is missing.
 pub(super) fn brief(page: &mut Page<'_>, calls: &Calls) -> fmt::Result {
     let remote: Vec<&CallPhase> = calls.phases.iter().filter(|phase| !phase.local).collect();
-    table_of_parts(page, "Where the time of a call goes", &remote)
+    table_of_parts(page, "Where the time of a call goes", &remote)?;
+    missing(&remote).iter().try_for_each(|words| page.paragraph(Role::Caution, "Missing: ", words))
+}
+
+/// Parts that are missing in all phases: their names, and why.
+fn missing(phases: &[&CallPhase]) -> Vec<String> {
+    let mut whys: Vec<(&str, Vec<&str>)> = Vec::new();
+    for name in names(phases) {
+        let mut found = phases.iter().filter_map(|phase| of(phase, name)).peekable();
+        let Some(first) = found.peek().copied().filter(|_| found.all(|part| part.seconds.is_none())) else { continue };
+        match whys.iter_mut().find(|(why, _)| *why == first.why) {
+            Some((_, names)) => names.push(name),
+            None => whys.push((&first.why, vec![name])),
+        }
+    }
+    whys.into_iter().map(|(why, names)| format!("{}: {why}", names.join(", "))).collect()
 }
 
 fn parts(page: &mut Page<'_>, title: &str, phases: &[&CallPhase]) -> fmt::Result {

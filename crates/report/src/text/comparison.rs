@@ -190,10 +190,7 @@ fn pair(
     if metrics.filter_map(|metric| metric.differences.get(place)?.as_ref()).any(Difference::is_neutral) {
         page.paragraph(Role::Quiet, "", NEUTRAL)?;
     }
-    if let Some(sentence) = detectable(&level.rows, place) {
-        page.paragraph(Role::Quiet, "", &sentence)?;
-    }
-    Ok(())
+    page.paragraph(Role::Quiet, "", &detectable(&level.rows, place))
 }
 
 /// All together, groups, and procedures; an operation of one procedure would say the same twice.
@@ -301,30 +298,54 @@ pub(super) fn signed(share: f64) -> String {
 
 pub(super) fn verdict(found: &Difference) -> String {
     match found.verdict.as_str() {
-        "no difference shown" => "none shown".to_owned(),
         word if found.holm_significant => format!("{word} *"),
         word => word.to_owned(),
     }
 }
 
+/// Numbers of all operations of which a report states the smallest detectable difference.
+const DETECTABLE: [&str; 3] = ["throughput", "mean", "p99"];
+
 /// What runs of this length could have shown of all operations together.
-fn detectable(rows: &[ComparedRow], place: usize) -> Option<String> {
-    let all = rows.iter().find(|row| row.scope == "all")?;
-    let of = |name: &str| {
-        let metric = all.metrics.iter().find(|metric| metric.metric == name)?;
-        metric.differences.get(place)?.as_ref()?.detectable
+fn detectable(rows: &[ComparedRow], place: usize) -> String {
+    detection("Runs", DETECTABLE.map(|name| could_detect(rows, place, name)))
+}
+
+/// The same of all pairs and levels whose differences have a verdict. `None` if there is no such pair.
+pub(super) fn detectable_everywhere(comparison: &Comparison) -> Option<String> {
+    let usable = comparison.levels.iter().filter(|level| level.invalid.is_empty());
+    let pairs = usable.flat_map(|level| (0..level.runs.len().saturating_sub(1)).map(move |place| (level, place)));
+    let pairs: Vec<_> = pairs.filter(|(level, place)| level.other_load(place + 1).is_none()).collect();
+    if pairs.is_empty() {
+        return None;
+    }
+    let largest = |name| {
+        let each = pairs.iter().map(|(level, place)| could_detect(&level.rows, *place, name));
+        each.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
     };
-    let said: Vec<String> = ["throughput", "mean", "p99"]
+    let who = if pairs.len() > 1 { "For each pair and level, runs" } else { "Runs" };
+    Some(detection(who, DETECTABLE.map(largest)))
+}
+
+fn could_detect(rows: &[ComparedRow], place: usize, name: &str) -> Option<f64> {
+    let all = rows.iter().find(|row| row.scope == "all")?;
+    let metric = all.metrics.iter().find(|metric| metric.metric == name)?;
+    metric.differences.get(place)?.as_ref()?.detectable
+}
+
+fn detection(who: &str, least: [Option<f64>; 3]) -> String {
+    let said: Vec<String> = DETECTABLE
         .into_iter()
-        .filter_map(|name| Some(format!("{} % of {name}", per_cent(of(name)?))))
+        .zip(least)
+        .filter_map(|(name, least)| Some(format!("{} % of {name}", per_cent(least?))))
         .collect();
     if said.is_empty() {
-        return Some("The runs are too short to show a difference: make them longer.".to_owned());
+        return "The runs are too short to show a difference: make them longer.".to_owned();
     }
-    Some(format!(
-        "Runs of this length detect a change for the worse in 9 of 10 cases if it is at least {}. They can miss smaller changes.",
+    format!(
+        "{who} of this length detect a change for the worse in 9 of 10 cases if it is at least {}. They can miss smaller changes.",
         said.join(" or ")
-    ))
+    )
 }
 
 fn notes(page: &mut Page<'_>, comparison: &Comparison) -> fmt::Result {

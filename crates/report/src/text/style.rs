@@ -38,7 +38,7 @@ pub enum Section {
     ServiceTime,
     /// Service times in powers of two of every operation: long.
     ServiceOctaves,
-    /// By client, server, share, operation and similar, if requested.
+    /// By client, server, share, operation and similar, if requested; the parts of a call.
     Breakdown,
     /// The slowest operations, and where to find them in the capture.
     Slowest,

@@ -93,7 +93,7 @@ fn a_throughput_of_unknown_load_is_more_or_fewer() {
     assert_eq!(verdicts(&report(&asked(few.clone()), &asked(many.clone()), false)), ["better"; 2]);
     assert_eq!(verdicts(&report(&few, &many, true)), ["better"; 2], "ignored");
     let same = report(&few, &few, false);
-    assert_eq!(verdicts(&same), ["no difference shown"; 2]);
+    assert_eq!(verdicts(&same), ["none shown"; 2]);
     assert_eq!(metric(&same, "all", "throughput").differences[0].as_ref().unwrap().detectable, None);
     let found = report(&few, &many, false);
     let (text, style) = (to_string(&found, &Style::plain(80)), Style::plain(80));
@@ -176,7 +176,7 @@ fn ten_per_cent_are_worse_and_nothing_is_nothing() {
     for name in ["mean", "p50", "p90"] {
         assert_eq!(verdict(&found, name), "worse", "{name}");
     }
-    assert_eq!(verdict(&found, "throughput"), "no difference shown");
+    assert_eq!(verdict(&found, "throughput"), "none shown");
     let mean = metric(&found, "procedure", "mean").differences[0].as_ref().unwrap();
     assert!((mean.relative.unwrap() - 0.1).abs() < 1e-9 && mean.holm_significant, "{mean:?}");
     assert!(mean.relative_low.unwrap() > 0.08 && mean.relative_high.unwrap() < 0.12, "{mean:?}");
@@ -186,7 +186,7 @@ fn ten_per_cent_are_worse_and_nothing_is_nothing() {
         .iter()
         .flat_map(|row| &row.metrics)
         .flat_map(|metric| metric.differences.iter().flatten());
-    assert!(all.clone().count() > 20 && all.clone().all(|difference| difference.verdict == "no difference shown"));
+    assert!(all.clone().count() > 20 && all.clone().all(|difference| difference.verdict == "none shown"));
     assert_eq!(of(&same).method.tested, all.count() as u64);
 }
 
@@ -448,10 +448,7 @@ fn repeated_runs_bring_what_a_restart_changes() {
     // Restarts move the mean by 10 %; B is 3 % slower in every pair.
     let runs = |factor: u64| [1000, 1100, 950, 1050].map(|mean| run(mean * factor / 100, 0)).to_vec();
     let apart = compared(runs(100), runs(103), Order::Apart);
-    assert_eq!(
-        (of(&apart).levels[0].from.as_str(), verdict(&apart, "mean").as_str()),
-        ("welch", "no difference shown")
-    );
+    assert_eq!((of(&apart).levels[0].from.as_str(), verdict(&apart, "mean").as_str()), ("welch", "none shown"));
     let pairs = compared(runs(100), runs(103), Order::InPairs);
     assert_eq!((of(&pairs).levels[0].from.as_str(), verdict(&pairs, "mean").as_str()), ("paired", "worse"));
     let two = compared(runs(100)[..2].to_vec(), runs(103), Order::InPairs);
@@ -508,6 +505,9 @@ fn the_text_fits_and_warns_first() {
     assert!(first.lines().count() <= LINES && first.lines().all(|line| line.chars().count() <= 80), "{first}");
     assert!(first.contains("B is worse than A") && first.contains("All operations mean"), "{first}");
     assert!(text.contains("worse *") && text.contains("none shown") && text.contains("9 of 10 cases"), "{text}");
+    assert_eq!(first.matches("9 of 10").count(), 1, "what *none shown* excludes: {first}");
+    let same = screen(&compared(vec![run(1000, 0)], vec![run(1000, 0)], Order::Apart), &Style::plain(80));
+    assert_eq!(same.matches("9 of 10").count(), 1, "the diagnosis has said it: {same}");
     assert!(text.contains(", times in seconds:") && text.contains("0.00100 ±") && !text.contains(" ms ±"), "{text}");
     let short = MeasuredRun { span_ns: (0, S), ..run(1000, 0) };
     let text = to_string(&compared(vec![short.clone()], vec![short], Order::Apart), &Style::plain(80));

@@ -106,6 +106,18 @@ fn a_section_without_content_says_so() {
 }
 
 #[test]
+fn a_missing_part_of_a_call_has_a_reason_and_the_parts_have_a_section() {
+    let findings = example::run();
+    let text = screen(&findings.clone().into(), &Style::plain(80));
+    assert!(text.contains("Missing: server CPU: why server CPU <is>\n"), "{text}");
+    let style = Style { sections: Sections::NONE.with(Section::Breakdown), ..Style::default() };
+    let text = crate::shown(&findings, &style);
+    assert!(text.contains("Where the time of a call goes") && !text.contains("nothing in this report"), "{text}");
+    let both = Style { sections: style.sections.with(Section::Run), ..style };
+    assert_eq!(crate::shown(&findings, &both).matches("Where the time of a call goes (").count(), 1);
+}
+
+#[test]
 fn a_report_of_nothing() {
     bless::hold(&golden("empty.txt"), &crate::shown(&example::empty(), &Style::default()), "a_report_of_nothing");
 }
@@ -160,8 +172,11 @@ fn a_share_without_a_path_is_named_as_a_share() {
     findings.breakdown = None;
     findings.slowest.truncate(1);
     (findings.slowest[0].path, findings.slowest[0].share) = (None, Some("plimsoll".into()));
+    let text = screen(&findings.clone().into(), &Style::plain(80));
+    assert!(text.contains("DELETE (path unknown, share plimsoll)"), "{text}");
+    findings.slowest[0].procedure = "TREE_CONNECT".into();
     let text = screen(&findings.into(), &Style::plain(80));
-    assert!(text.contains("DELETE share plimsoll"), "{text}");
+    assert!(text.contains("TREE_CONNECT share plimsoll"), "{text}");
 }
 
 #[test]

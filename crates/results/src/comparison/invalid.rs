@@ -62,7 +62,7 @@ mod tests {
         };
         assert_eq!(of(vec![level(&["B"]), level(&[])], None), None);
         assert!(of(vec![level(&["B"]), level(&["A"])], None).unwrap().starts_with("at each common load level"));
-        assert_eq!(of(vec![level(&["B"])], Some("no difference shown")), None);
+        assert_eq!(of(vec![level(&["B"])], Some("none shown")), None);
         assert_eq!(
             of(Vec::new(), Some(CANNOT_TELL)).as_deref(),
             Some("the capacities cannot be compared, and the sides have no common load level")

@@ -63,7 +63,7 @@ impl Verdict {
         match self {
             Verdict::Better => "better",
             Verdict::Worse => "worse",
-            Verdict::NotShown => "no difference shown",
+            Verdict::NotShown => "none shown",
         }
     }
 }

@@ -21,7 +21,7 @@ use plimsoll_console::output_file::Files;
 
 const EXAMPLES: &str = "Examples:
   plimsoll capacity mixed --target smb://user@server/share --hold \"p99 < 20ms\"
-  plimsoll capacity home-folders --target smb://user@server/share --users 1 --every 11s";
+  plimsoll capacity home-folders --target smb://me@nas/x --users 1 --every 11s";
 
 /// Finds the highest load at which a server meets a service-level objective. Doubles the load until the server misses
 /// the objective, then bisects, and confirms both ends of the interval with alternating runs.

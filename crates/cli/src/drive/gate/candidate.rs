@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::bail;
 use clap::Parser as _;
 use plimsoll_experiment::gate::{check_earlier, was_interrupted};
 
 use crate::drive::run;
-use crate::exit::Usage;
+use crate::exit::{Interrupted, Usage};
 use crate::shell::ShellFlags;
 
 /// The subcommand that measures it.
@@ -62,7 +61,7 @@ impl Candidate {
         // INVALID numbers are the gate's to judge.
         run::run_unprinted(*arguments, quiet)?;
         if was_interrupted(&folder)? {
-            bail!("interrupted before the candidate's run was complete: no decision");
+            return Err(Interrupted("the candidate's run was complete: no decision").into());
         }
         Ok(folder)
     }

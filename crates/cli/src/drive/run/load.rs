@@ -38,7 +38,7 @@ pub(crate) struct LoadFlags {
     /// Mean time between the starts of one user's iterations, e.g. 11s
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) every: Option<Duration>,
-    /// Spacing of scheduled starts: constant or poisson [default: from the workload; constant if the workload has no schedule]
+    /// Spacing of intended starts: constant or poisson [default: from the workload; constant if the workload has no schedule]
     #[arg(long, value_name = "HOW")]
     pub(crate) arrivals: Option<Arrivals>,
     /// TCP connections per client, like the mount option nconnect. --depth is the total over a client's connections, and must be

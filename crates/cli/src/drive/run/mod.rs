@@ -49,7 +49,7 @@ const FIXED_BY_A_RECORDING: &str = "\
 
 const EXAMPLES: &str = "Examples:
   plimsoll run mixed --target smb://user@server/share --clients 8
-  plimsoll run random-read --target nfs://server/export --rate 500 --record monday
+  plimsoll run random-read --target nfs://server/export --rate 500 --record mon
   plimsoll run --from monday --record tuesday";
 
 /// Drives a server with a workload and reports response times and throughput.

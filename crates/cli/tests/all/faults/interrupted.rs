@@ -41,7 +41,7 @@ fn analyze(folder: &Path, more: &[&str]) -> (Running, ChildStdin) {
 }
 
 /// Whether a process has a handler for SIGINT.
-fn catches(id: u32) -> bool {
+pub(crate) fn catches(id: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
     caught.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & 2 != 0)

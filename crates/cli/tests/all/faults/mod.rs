@@ -12,3 +12,5 @@ mod scale;
 mod secrecy;
 mod sessions;
 mod signals;
+
+pub(crate) use interrupted::catches;

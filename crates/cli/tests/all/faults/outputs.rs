@@ -119,9 +119,36 @@ fn what_cannot_be_written_is_found_out_before_the_work() {
     ] {
         // A server at this address does not answer: connecting first would wait for a minute.
         let ended = output_in(folder, arguments);
-        assert_eq!(ended.status.code(), Some(2), "{arguments:?}: {}", said(&ended));
+        assert_eq!(ended.status.code(), Some(3), "{arguments:?}: {}", said(&ended));
     }
     assert_eq!(names(folder), ["capture.zst"]);
+}
+
+#[test]
+fn inputs_of_another_kind_are_named_once_with_a_remedy() {
+    let scratch = capture("outputs-inputs");
+    fs::write(scratch.path().join("empty.pcap"), "").unwrap();
+    for (arguments, says) in [
+        (&["report", "capture.zst"][..], "\"capture.zst\" is a file, not a recording; plimsoll analyze reads"),
+        (&["history", "capture.zst"], "\"capture.zst\" is a file, not a recording"),
+        (&["compare", "capture.zst", "empty.pcap"], "empty.pcap: the capture is empty; check the capture command"),
+    ] {
+        let ended = output_in(scratch.path(), arguments);
+        let text = said(&ended);
+        assert_eq!(ended.status.code(), Some(3), "{arguments:?}: {text}");
+        assert_eq!(text.matches(says).count(), 1, "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn a_demo_needs_no_page_that_nobody_asked_for() {
+    let scratch = capture("outputs-demo");
+    fs::create_dir(scratch.path().join("plimsoll-demo.html")).unwrap();
+    let mut command = crate::plimsoll();
+    let mut running = command::Running::start(command.current_dir(scratch.path()).arg("demo")).unwrap();
+    let continues = |running: &command::Running| running.said()[1].contains("the demo continues without an HTML page");
+    assert_eq!(running.wait_until(continues), None);
+    running.kill();
 }
 
 #[test]

@@ -36,6 +36,16 @@ fn workload(text: &str) -> (plimsoll_testkit::servers::Scratch, String) {
     (folder, file.display().to_string())
 }
 
+/// Four attempts would wait four times the timeout: two minutes by default.
+#[test]
+fn a_server_that_never_answers_is_asked_once() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let target = format!("smb://u@{}/share", silent.local_addr().unwrap());
+    run(&["getattr", "--target", &target, "--timeout", "300ms"]).refused(&["timed out", "another protocol"]);
+    silent.set_nonblocking(true).unwrap();
+    assert_eq!(std::iter::from_fn(|| silent.accept().ok()).count(), 1);
+}
+
 #[test]
 fn a_server_that_is_not_there() {
     let since = Instant::now();
@@ -45,7 +55,7 @@ fn a_server_that_is_not_there() {
         run(&["getattr", "--target", target]).refused(&["127.0.0.1:1", "refused"]);
     }
     for target in ["smb://u@no-such-host.invalid/share", "nfs://no-such-host.invalid/export"] {
-        run(&["getattr", "--target", target]).refused(&["no-such-host.invalid"]);
+        run(&["getattr", "--target", target]).refused(&["no-such-host.invalid", "check the name of the server"]);
     }
     // A minute would seem like a hang; the resolver may take a quarter of it.
     assert!(since.elapsed().as_secs() < 60);

@@ -115,7 +115,7 @@ impl World {
         self.begin_due(operation, None)
     }
 
-    /// Begins an operation with the scheduled start `intended`.
+    /// Begins an operation with the intended start `intended`.
     fn begin_due(&mut self, operation: &Operation<'_>, intended: Option<i64>) -> Tag {
         let tag = Tag(self.begun.len() as u64);
         self.begun.push(tag);

@@ -153,7 +153,7 @@ fn any_other_answer_is_an_error_and_not_a_lower_version() {
         (&[Accepted(4)], "GarbageArguments", 1),
         (&[Accepted(3)], "ProcedureUnavailable", 1),
         (&[Nothing], "the response has no status", 1),
-        (&[Closes], "when Plimsoll asked for the NFS versions of the server; give the version in the target", 1),
+        (&[Closes], "when Plimsoll asked for the NFS versions of the server; check that this port speaks NFS", 1),
         (&[none, Closes], "when Plimsoll asked for the NFS versions of the server", 2),
         (&[Mismatch(3, 3), TooWeak], "AuthError(5)", 2),
         (&[Mismatch(3, 3), Closes], "when Plimsoll asked for the NFS versions of the server", 2),

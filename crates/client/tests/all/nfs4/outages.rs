@@ -124,7 +124,7 @@ fn an_outage_that_never_ends_lasts_until_the_client_is_given_up() {
         drop(play);
         let recoveries = options.recoveries.lock().unwrap();
         assert_eq!(recoveries.outage_ns, (until - from) as u64, "{leaves}");
-        let stated = "recovered sessions: 0 on another connection, 0 replaced by a new session, 0 restored after the server lost the client's \
+        let stated = "recovered sessions: 0 replaced by a new session, 0 restored after the server lost the client's \
             state; longest outage 90.00 s, longest recovery of a session and its state 0.00 s";
         assert_eq!(recoveries.facts(), [stated], "{leaves}");
     }

@@ -222,7 +222,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let Some(connection) = self.connections.get_mut(at as usize) else { return };
         connection.failed += 1;
         let failed = connection.failed;
-        if is_final(cause) || failed > policy.attempts {
+        let too_slow = cause == Cause::TimedOut && !policy.after_timeout;
+        if is_final(cause) || too_slow || failed > policy.attempts {
             self.give_up(at);
         } else if self.connects() {
             let wait = i64::try_from(policy.wait_ns(failed)).unwrap_or(i64::MAX);

@@ -42,7 +42,7 @@ prop_compose! {
     ) -> Plan {
         let mut phases = phases(warmup, measured.unwrap_or(0), drain);
         phases.measured_ns = measured.map(|ms| ms * MS as u64);
-        let reconnect = Reconnect { attempts, first_ns: MS as u64, most_ns: 10 * MS as u64 };
+        let reconnect = Reconnect { attempts, first_ns: MS as u64, most_ns: 10 * MS as u64, after_timeout: true };
         let connections = if shape == 1 { slots } else { 1 };
         let clients_per_connection = if shape > 1 { shape } else { 1 };
         Plan {

@@ -139,7 +139,7 @@ impl Captures {
         }
         self.window.replace(ByteWindow::empty());
         if self.formats.is_empty() && self.anomalies.truncated_tail == 0 && !self.continues {
-            return Err(CaptureError::Empty("all inputs are empty".into()));
+            return Err(CaptureError::NoBytes(self.current.clone()));
         }
         Ok(false)
     }

@@ -13,7 +13,7 @@ pub enum InterfaceError {
     )]
     NoRight(Box<str>),
     /// There is no such interface.
-    #[error("{0}: no such network interface; `ip link` lists the interfaces")]
+    #[error("{0}: neither a file nor a network interface; `ip link` lists the interfaces")]
     Unknown(Box<str>),
     /// Its packets have a header that is not known.
     #[error(

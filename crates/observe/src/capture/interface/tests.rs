@@ -304,7 +304,10 @@ fn what_cannot_be_captured_is_said_with_what_to_do() {
     let mut unknown = options(vec![], None);
     unknown.name = "no-such-if".to_owned();
     let error = Interface::open(unknown).unwrap_err().to_string();
-    assert!(error.contains("no-such-if: no such network interface") && error.contains("ip link"), "{error}");
+    assert!(
+        error.contains("no-such-if: neither a file nor a network interface") && error.contains("ip link"),
+        "{error}"
+    );
     // Capabilities belong to a thread, so the test drops them in a new one.
     let refused = std::thread::spawn(|| {
         rights::drop_capabilities().unwrap();

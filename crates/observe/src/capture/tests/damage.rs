@@ -163,7 +163,8 @@ fn unread_versions_are_named() {
 fn missing_and_empty_inputs_are_told() {
     let folder = Folder::new();
     assert!(matches!(read(vec![]), Err(CaptureError::Empty(_))));
-    assert!(matches!(read(vec![folder.file("empty", b"")]), Err(CaptureError::Empty(_))));
+    let error = read(vec![folder.file("empty", b"")]).unwrap_err().to_string();
+    assert!(error.ends_with("empty: the capture is empty; check the capture command"), "{error}");
     let error = read(vec![Input::File(folder.0.join("nowhere"))]).unwrap_err().to_string();
     assert!(error.contains("nowhere: cannot read"), "{error}");
     assert!(matches!(read(vec![Input::File(folder.0.clone())]), Err(CaptureError::Io { .. })));

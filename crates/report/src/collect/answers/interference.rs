@@ -94,7 +94,7 @@ mod tests {
             +150.0 to +250.0 %); throughput 100/s alone, 50.0/s at the same time (-50.0 %, 95 % interval +150.0 to +250.0 %)."
         );
         assert!(
-            said(Some("no difference shown"))
+            said(Some("none shown"))
                 .starts_with("No effect of stream-read on home (4 clients) was shown in 5 rounds: p95")
         );
         assert!(said(None).contains("need at least three valid rounds: increase --repeat."));

@@ -321,7 +321,7 @@ fn difference(relative: f64, verdict: &str) -> Difference {
         relative_high: Some(relative + 0.02),
         verdict: verdict.into(),
         p_value: 0.01,
-        holm_significant: verdict != "no difference shown",
+        holm_significant: verdict != "none shown",
         detectable: Some(0.03),
     }
 }
@@ -340,7 +340,7 @@ fn level(verdict: &str) -> ComparedLevel {
         protocol: "NFS3".into(),
         metrics,
     };
-    let all = vec![metric("throughput", 0.0, "no difference shown"), metric("mean", 0.2, verdict)];
+    let all = vec![metric("throughput", 0.0, "none shown"), metric("mean", 0.2, verdict)];
     ComparedLevel {
         level: "whole capture".into(),
         runs: vec![1, 1],
@@ -363,7 +363,7 @@ fn a_comparison_says_what_differs_or_that_nothing_was_shown() {
     let worse = text(level("worse"));
     assert_eq!(worse[0], "B is worse than A: mean response time +20 % (+18 … +22).");
     assert!(worse[1].contains("NFS3 GETATTR: mean response time +45 %") && worse.len() == 2, "{worse:?}");
-    let same = text(level("no difference shown"));
+    let same = text(level("none shown"));
     assert_eq!(
         same,
         ["No difference was shown between B and A. Runs of this length detect a change for the worse in 9 of 10 \
@@ -398,6 +398,6 @@ fn a_comparison_says_what_differs_or_that_nothing_was_shown() {
     );
     assert_eq!(with_bytes("worse", "better", false), worse[0], "it may be chance");
     assert_eq!(with_bytes("better", "better", true), worse[0].replace("worse", "better"), "it contradicts nothing");
-    let alone = with_bytes("no difference shown", "better", true);
+    let alone = with_bytes("none shown", "better", true);
     assert_eq!(alone, "B is better than A: MB/s +662 % (+660 … +664).");
 }

@@ -142,12 +142,12 @@ mod tests {
         assert_eq!(text, "A carries 40 to 44 users, B carries 52 to 55 users (p99 < 50ms): B carries more.");
         assert_eq!(said(&of(52.0, 55.0), &of(40.0, 44.0), false).0, "worse");
         let (verdict, text) = said(&of(40.0, 44.0), &of(44.0, 46.0), false);
-        assert_eq!(verdict, "no difference shown");
+        assert_eq!(verdict, "none shown");
         assert!(text.ends_with("The intervals overlap, so no difference was shown."), "{text}");
         let at_least = side((Some(50.0), None), |_| ());
         let (verdict, text) = said(&of(40.0, 44.0), &at_least, false);
         assert!(verdict == "better" && text.contains("B carries at least 50 users"), "{text}");
-        assert_eq!(said(&of(40.0, 60.0), &at_least, false).0, "no difference shown");
+        assert_eq!(said(&of(40.0, 60.0), &at_least, false).0, "none shown");
         let none = side((None, Some(1.0)), |_| ());
         assert!(said(&of(40.0, 44.0), &none, false).1.contains("B carries less than 1 user"));
     }

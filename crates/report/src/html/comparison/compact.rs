@@ -68,7 +68,7 @@ fn table(sides: &[Findings], comparison: &Comparison) -> Markup {
             table.points {
                 caption #points-caption {
                     "Every load level of every side: throughput, and the mean response time of each group. The difference \
-                    from the first side stands beside each number: ▲ better, ▼ worse, = no difference shown, ? cannot tell."
+                    from the first side stands beside each number: ▲ better, ▼ worse, = none shown, ? cannot tell."
                     @if comparison.has_neutral() {
                         " △ more, ▽ fewer: neither better nor worse, because a capture does not show how much its clients requested."
                     }

@@ -142,8 +142,7 @@ fn line(sides: &[Findings], ranked: &Ranked) -> Markup {
 
 /// A difference that is not significant among all pairs affects no rank, and has no verdict here.
 fn as_placed(difference: &Difference) -> Difference {
-    let verdict =
-        if difference.holm_significant { difference.verdict.clone() } else { "no difference shown".to_owned() };
+    let verdict = if difference.holm_significant { difference.verdict.clone() } else { "none shown".to_owned() };
     Difference { verdict, ..difference.clone() }
 }
 

@@ -31,7 +31,7 @@ pub(crate) fn draw(page: &mut Page<'_>, sides: &[Findings], comparison: &Compari
         }
     }
     page.table(&table)?;
-    let marks = "+ better than the baseline, - worse, = no difference shown, ? cannot tell.";
+    let marks = "+ better than the baseline, - worse, = none shown (the 95 % interval includes zero), ? cannot tell.";
     page.paragraph(Role::Quiet, "", marks)?;
     if comparison.has_neutral() {
         page.paragraph(Role::Quiet, "", &format!("> more than the baseline, < fewer. {NEUTRAL}"))?;

@@ -1,14 +1,14 @@
 //! The first screen of a comparison: the sides, the conditions, the diagnosis, and the numbers of all operations with the largest
 //! differences of groups and procedures.
 
-use super::super::comparison::{before, change_of, is_shown, row_name, verdict};
+use super::super::comparison::{before, change_of, detectable_everywhere, is_shown, row_name, verdict};
 use super::super::described;
 use super::super::page::{Page, Role};
 use super::super::table::Table;
 use super::super::units::{NONE, TimeScale, significant};
 use super::{Block, LINES, Look, TABLES, drawn, foot, statements};
-use crate::findings::Findings;
 use crate::findings::comparison::{ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate};
+use crate::findings::{Findings, Rule};
 use crate::safe;
 use std::fmt;
 
@@ -60,7 +60,12 @@ pub(super) fn blocks(sides: &[Findings], comparison: &Comparison, look: Look<'_>
     let room = room.saturating_sub(diagnosis.len() + usize::from(!diagnosis.is_empty()));
     let invalid = drawn(look, |page| invalid_levels(page, sides, comparison));
     let room = room.saturating_sub(invalid.len() + usize::from(!invalid.is_empty()));
-    let table = drawn(look, |page| table(page, sides, comparison, room));
+    let detectable = drawn(look, |page| detectable(page, comparison));
+    let room = room.saturating_sub(detectable.len());
+    let mut table = drawn(look, |page| table(page, sides, comparison, room));
+    if !table.is_empty() {
+        table.extend(detectable);
+    }
     vec![head, diagnosis, table, invalid, foot]
 }
 
@@ -133,6 +138,16 @@ fn table(page: &mut Page<'_>, sides: &[Findings], comparison: &Comparison, room:
         "",
         &format!("(… …): {level:.0} % interval. *: significant after Holm's correction for the number of tests."),
     )
+}
+
+/// What "none shown" excludes, unless the diagnosis says it.
+fn detectable(page: &mut Page<'_>, comparison: &Comparison) -> fmt::Result {
+    let one_pair = comparison.levels.iter().all(|level| level.runs.len() == 2);
+    let mut rules = comparison.diagnosis.statements.iter().map(|statement| statement.rule);
+    if one_pair && rules.any(|rule| rule == Rule::NoDifference) {
+        return Ok(());
+    }
+    detectable_everywhere(comparison).map_or(Ok(()), |sentence| page.paragraph(Role::Quiet, "", &sentence))
 }
 
 fn letter(sides: &[Findings], place: usize) -> &str {

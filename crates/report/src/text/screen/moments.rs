@@ -70,10 +70,20 @@ fn host(client: &str) -> &str {
 fn request(slow: &Slow, room: usize) -> String {
     let procedure = safe::fit(&slow.procedure, room);
     let left = room.saturating_sub(safe::columns(&procedure) + 1);
-    // A share without a known path is named as one: alone it would read like a file.
-    let subject = slow.path.clone().or_else(|| slow.share.as_ref().map(|share| format!("share {share}")));
+    // Alone, a share would read like a file, or as if the request were about the whole share.
+    let of_share = |share: &String| match is_of_shares(&slow.procedure) {
+        true => format!("share {share}"),
+        false => format!("(path unknown, share {share})"),
+    };
+    let subject = slow.path.clone().or_else(|| slow.share.as_ref().map(of_share));
     match subject {
         Some(subject) if left > 1 => format!("{procedure} {}", safe::fit_middle(&subject, left)),
         _ => procedure,
     }
+}
+
+/// Whether requests of this procedure are about a share or its file system, and not about a path.
+fn is_of_shares(procedure: &str) -> bool {
+    let words = ["TREE_", "QUERY_FS_", "SET_FS_", "FILESYSTEM", "QUERY_INFORMATION_DISK", "LOGOFF", "SESSION_SETUP"];
+    words.iter().any(|word| procedure.contains(word))
 }

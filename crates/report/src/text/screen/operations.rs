@@ -1,7 +1,7 @@
 //! Groups and their operations in one table: count, share of all time waited, percentiles.
 
 use super::super::commands::is_asynchronous;
-use super::super::page::Page;
+use super::super::page::{Page, Role};
 use super::super::table::Table;
 use super::super::units::{NONE, percentage};
 use crate::findings::{Findings, OperationRow};
@@ -9,6 +9,10 @@ use crate::safe;
 use crate::shares::{self, Percentage};
 use std::fmt;
 
+/// Why a row has no share of the waiting.
+const WITHIN: &str = "Waited -: counted with the first request of its compound.";
+/// With fewer lines, the rows need the line of [`WITHIN`].
+const ROOMY: usize = 12;
 /// Lines of the table besides rows: its title, and its header; another one counts the omitted rows.
 const HEADING: usize = 2;
 /// With fewer columns only the count, the share, p99 and max fit beside a name.
@@ -26,7 +30,14 @@ struct Line<'f> {
 }
 
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings, room: usize) -> fmt::Result {
-    let (lines, left_out) = choose(findings, room.saturating_sub(HEADING + 1));
+    // Members of compounds are waited for with the first; they have times, but no part of the waiting.
+    let is_within = |row: &OperationRow| row.waited_s <= 0.0 && row.headline_time().is_some();
+    let rows = room.saturating_sub(HEADING + 1);
+    let (mut lines, mut left_out) = choose(findings, rows);
+    let explains = room >= ROOMY && lines.iter().any(|line| is_within(line.row));
+    if explains {
+        (lines, left_out) = choose(findings, rows.saturating_sub(WITHIN.len().div_ceil(page.width().max(1))));
+    }
     if lines.is_empty() {
         return Ok(());
     }
@@ -46,9 +57,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings, room: usize) -> fmt
     for line in lines {
         let times = line.row.headline_time();
         let name = format!("{}{}", if line.within { "  " } else { "" }, line.name);
-        // Members of compounds are waited for with the first; they have times, but no part of the waiting.
-        let has_part = line.row.waited_s > 0.0 || times.is_none();
-        let share = if has_part { percentage(line.waited) } else { NONE.to_owned() };
+        let share = if is_within(line.row) { NONE.to_owned() } else { percentage(line.waited) };
         let mut cells = vec![safe::fit_middle(&name, NAME), line.row.count.to_string(), share];
         if !narrow {
             cells.extend([scale.show_maybe(times.map(|t| t.p50_s)), scale.show_maybe(times.map(|t| t.p95_s))]);
@@ -59,7 +68,8 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings, room: usize) -> fmt
     if left_out > 0 {
         table.row(vec![format!("  {left_out} more: --section percentiles")]);
     }
-    page.table(&table)
+    page.table(&table)?;
+    if explains { page.paragraph(Role::Quiet, "", WITHIN) } else { Ok(()) }
 }
 
 /// Groups by how long clients waited for them, each with its operations; where there is no room for all operations, those that
@@ -124,10 +134,40 @@ fn is_subgroup(other: &OperationRow, row: &OperationRow) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::findings::Times;
+    use crate::text::Style;
 
     fn row(group: &str, procedure: &str, waited_s: f64) -> OperationRow {
         let (group, procedure) = (group.to_owned(), procedure.to_owned());
         OperationRow { group, procedure, count: 1, waited_s, ..OperationRow::default() }
+    }
+
+    #[test]
+    fn a_row_without_a_share_is_explained() {
+        let times = Times {
+            count: 1,
+            min_s: 0.001,
+            max_s: 0.001,
+            mean_s: 0.001,
+            stddev_s: None,
+            p50_s: 0.001,
+            p90_s: 0.001,
+            p95_s: 0.001,
+            p99_s: 0.001,
+            p999_s: 0.001,
+        };
+        let mut member = row("Other.Attributes", "QUERY_INFO", 0.0);
+        let draw = |member: &OperationRow| {
+            let groups = vec![row("Read", "", 3.0), OperationRow { procedure: String::new(), ..member.clone() }];
+            let operations = vec![row("Read", "READ", 3.0), member.clone()];
+            let findings = Findings { groups, operations, ..Findings::default() };
+            let mut text = String::new();
+            draw(&mut Page::new(&mut text, &Style::plain(80)), &findings, 20).unwrap();
+            text
+        };
+        assert!(!draw(&member).contains(WITHIN), "without a time there is no share to explain");
+        member.response_time = Some(times);
+        assert!(draw(&member).ends_with(&format!("{WITHIN}\n")), "{}", draw(&member));
     }
 
     #[test]

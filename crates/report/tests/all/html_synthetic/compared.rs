@@ -117,7 +117,7 @@ fn metric(metric: &str, unit: &str, more_is_better: bool, value: f64, change: f6
         |value: f64| Estimate { value, low: Some(value * 0.98), high: Some(value * 1.02), of: Some(30), missing: None };
     let shown = change.abs() > 0.02;
     let verdict = match (shown, (change > 0.0) == more_is_better) {
-        (false, _) => "no difference shown",
+        (false, _) => "none shown",
         (true, true) => "better",
         (true, false) => "worse",
     };
