@@ -93,6 +93,7 @@ impl<S: Sink> Observer<S> {
             unfinished: Default::default(),
             slots: Default::default(),
             delegations: Default::default(),
+            early: Default::default(),
             spare_calls: Default::default(),
             services: None,
         };
@@ -588,7 +589,8 @@ impl<S: Sink> Observer<S> {
             self.packed_ns = now_ns;
             // The keys of decrypted connections are not written anywhere.
             if self.shared.smb2.decryption.is_none() {
-                self.connections.pack_idle();
+                let early = &mut self.shared.output.early;
+                self.connections.pack_idle(|connection| connection.paired.pairing.clear_early(early));
             }
         }
         while let Some(mut closed) = self.connections.take_closed(|connection| connection.is_over(now_ns)) {

@@ -21,7 +21,7 @@ use plimsoll_wire::smb2::{Command, Kind, status};
 use serde::{Deserialize, Serialize};
 
 use self::asynchronous::{AcrossChannels, Asynchronous};
-use super::early::Early;
+use super::early::{Early, EarlyCount};
 use super::pending::Displaced;
 use super::{Answer, ConnectionContext, Output, Pending, PendingTable};
 use crate::decrypt::{Channel, Decryption, Opened};
@@ -199,6 +199,11 @@ impl Smb2 {
         &self.ids
     }
 
+    /// Drops answers whose requests have not come.
+    pub(crate) fn clear_early(&mut self, all: &mut EarlyCount) {
+        self.early.clear(all);
+    }
+
     /// Whether a request waits for its answer.
     pub(crate) fn has_waiting(&self) -> bool {
         !self.waiting.is_empty() || self.sealed.has_waiting()
@@ -256,7 +261,7 @@ impl Smb2 {
         pending.bytes = Some(part.member.len as u64);
         let mut waiting = Waiting { pending, command, id, may_wait: false, binding: context::Binding::default() };
         context::note_request(&mut waiting, part.member, link, chain, &shared.names, output);
-        if let Some(answer) = self.early.take(key, command, part.message.end_offset) {
+        if let Some(answer) = self.early.take((key, command), part.message.end_offset, &mut output.early) {
             output.answered_before(&waiting.pending, answer.last.unwrap_or(answer.first).time_ns);
             return output.pair(link, id, &waiting.pending, &answer);
         }
@@ -314,7 +319,7 @@ impl Smb2 {
         let mut answer = Answer::of(part.message, status, outcome(status));
         answer.bytes = Some(part.member.len as u64);
         let Some(mut waiting) = waiting else {
-            self.early.add(key, command, part.message.acknowledges, answer);
+            self.early.add((key, command), part.message.acknowledges, answer, &mut output.early);
             return output.orphan(&link, direction);
         };
         shared.breaks.responded(&link, &waiting.pending, part.message, part.member);

@@ -46,6 +46,7 @@ impl Bench {
             unfinished: Default::default(),
             slots: Default::default(),
             delegations: Default::default(),
+            early: Default::default(),
             spare_calls: Default::default(),
             services: None,
         };
