@@ -72,10 +72,9 @@ fn hangs<'e>(evidence: &Evidence<'e>) -> Option<Vec<Hang<'e>>> {
     let all = ends.collect::<Option<Vec<_>>>()?.into_iter().flatten();
     let mut servers: HashMap<Endpoint, Vec<&Unfinished>> = HashMap::new();
     all.filter(|one| is_for_data(one, true)).for_each(|one| servers.entry(one.server).or_default().push(one));
-    let places = evidence.tallies?.places();
+    let last_responses = evidence.tallies?.last_responses()?;
     let hang = |(server, mut requests): (Endpoint, Vec<&'e Unfinished>)| {
-        let of_server = places.iter().filter(|place| place.key.server == server && place.span_ns.1 > i64::MIN);
-        let last_response_ns = of_server.map(|place| place.span_ns.1).max();
+        let last_response_ns = last_responses.get(&server).copied();
         requests.retain(|one| last_response_ns.is_none_or(|last_ns| one.first_ns.saturating_add(AFTER_NS) > last_ns));
         Hang { server, requests, last_response_ns }
     };

@@ -1,6 +1,6 @@
 //! Requests without a response.
 
-use plimsoll_model::{ClientPath, Endpoint, Restart, Unfinished, WaitEnd};
+use plimsoll_model::{ClientPath, Endpoint, Restart, Timeline, Transaction, Unfinished, WaitEnd};
 
 use super::built::{MS, START_NS, Traffic, open, read};
 use crate::findings::Rule;
@@ -128,4 +128,34 @@ fn a_capture_that_ends_while_requests_wait_does_not_show_a_server_that_hangs() {
     let mut one_sided = without_response(WaitEnd::Capture, &[("a", 12, 30)]);
     one_sided.coverage.one_sided = 1;
     assert!(!one_sided.rules().contains(&Rule::NoResponse), "one direction");
+}
+
+/// A server that hangs, as far as a capture shows that was blind for a time. Whether the report says so.
+fn hangs_beside(blind: impl Fn(&mut Traffic)) -> bool {
+    let mut traffic = without_response(WaitEnd::Capture, &[("a", 12, 30), ("b", 13, 30)]);
+    blind(&mut traffic);
+    traffic.rules().contains(&Rule::NoResponse)
+}
+
+#[test]
+fn a_server_that_sends_any_response_does_not_hang() {
+    let responding = |change: fn(&mut Transaction)| {
+        hangs_beside(|traffic| {
+            traffic.pause(15 * SECOND);
+            traffic.changed(read(), 3, DATA, "late", MS, change);
+        })
+    };
+    assert!(responding(|t| t.timeline = Timeline::default()), "no response");
+    assert!(!responding(|t| t.long_lived = true));
+    assert!(!responding(|t| t.counted = false));
+    assert!(!responding(|t| t.timeline.request_first = None), "without a response time");
+    // More servers than their last responses have room.
+    let many = |traffic: &mut Traffic| {
+        for server in 0..1_000_u16 {
+            traffic.changed(read(), 3, DATA, "other", MS, |t| {
+                (t.server.port, t.connection) = (1_000 + server, 100_000 + u32::from(server));
+            });
+        }
+    };
+    assert!(!hangs_beside(many), "nobody knows when this one sent its last response");
 }
