@@ -1,6 +1,6 @@
 //! Slow parts of the time, and queues.
 
-use super::built::{MS, Traffic, open, read};
+use super::built::{MS, START_NS, Traffic, open, read};
 use crate::findings::Rule;
 use plimsoll_model::{Procedure, Protocol};
 
@@ -299,6 +299,9 @@ fn a_server_that_answers_nobody_is_said_with_since_when() {
     assert!(!silent(&stopped(1_300 * MS, |_| "one".to_owned())), "they may wait for that file");
     assert!(!silent(&stopped(100 * MS, |i| format!("g{i}"))), "too short to be felt");
     assert!(!silent(&overtaken()), "others were answered after they were sent");
+    let mut down = stopped(1_300 * MS, |i| format!("g{i}"));
+    down.coverage.downtime.begin(START_NS + 1_000 * MS);
+    assert!(!silent(&down), "the interface was down");
     assert!(!silent(&served(|_| 1, |i| if i == 2_000 { 3_000 * MS } else { MS })), "one client alone");
 }
 
