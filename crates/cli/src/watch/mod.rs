@@ -158,7 +158,7 @@ impl Watching {
         }
         // Only the packets tell when a file ends.
         if let (Some(_), Some(now_ns)) = (&self.counts, self.pace.now_ns()) {
-            self.observer.captured_until(now_ns);
+            self.observer.captured_until(self.seen_until(now_ns));
         }
         self.pace.end();
         self.ended = true;
@@ -178,12 +178,19 @@ impl Watching {
             return;
         }
         let mut waiting = WaitingNow::default();
-        self.observer.waiting(now_ns, |sinks, names, transaction| {
-            if sinks.wants(transaction, now_ns, names) {
+        let seen_ns = self.seen_until(now_ns);
+        self.observer.waiting(seen_ns, |sinks, names, transaction| {
+            if sinks.wants(transaction, seen_ns, names) {
                 waiting.add(transaction);
             }
         });
         self.waiting = (waiting, latest_ns);
+    }
+
+    /// The time up to which packets were captured: while the interface is down, nobody knows how long a request waits.
+    fn seen_until(&self, now_ns: i64) -> i64 {
+        let down_ns = self.counts.as_ref().and_then(|counts| counts.down_since());
+        down_ns.map_or(now_ns, |down_ns| now_ns.min(down_ns))
     }
 
     /// The clock of the capture was set back.
@@ -207,7 +214,8 @@ impl Watching {
     /// Updates the metrics if a reader waits for them.
     fn publish(&mut self, drops: u64) {
         let losses = self.losses(drops);
-        let waiting = self.pace.now_ns().map(|now_ns| (&self.waiting.0, now_ns));
+        let seen_ns = self.pace.now_ns().map(|now_ns| self.seen_until(now_ns));
+        let waiting = seen_ns.map(|seen_ns| (&self.waiting.0, seen_ns));
         let (sinks, names) = self.observer.sink();
         if let (Some(metrics), Some((_, Some(totals)))) = (&self.metrics, sinks.sink.1.as_deref()) {
             metrics.look(totals, names, Some(losses), waiting);
@@ -234,19 +242,20 @@ impl Watching {
         }
         self.publish(drops);
         let Some(now_ns) = now_ns else { return false };
+        let seen_ns = self.seen_until(now_ns);
         let more = drops - std::mem::replace(&mut self.drops, drops);
         // A pipe or a file does not state the time of a loss.
         let unknown = || vec![Hole { from_ns: now_ns, to_ns: now_ns, packets: Some(more) }];
         let holes = self.counts.as_ref().map_or_else(unknown, |counts| counts.take_holes());
         if let Some((recent, _)) = self.observer.sink().0.sink.1.as_deref_mut() {
             recent.advance(now_ns);
-            recent.wait(&self.waiting.0, latest_ns(now_ns));
             for Hole { from_ns, to_ns, packets } in holes {
                 match packets {
                     Some(packets) => recent.lose((from_ns, to_ns), packets),
                     None => recent.miss((from_ns, to_ns)),
                 }
             }
+            recent.wait(&self.waiting.0, latest_ns(now_ns));
         }
         let checkpoint = self.checkpoints.as_mut().map_or(Ok(()), |it| it.look(&mut self.observer, anomalies));
         if let Err(error) = checkpoint {
@@ -261,7 +270,7 @@ impl Watching {
         }
         let losses = self.losses(drops);
         if let Some(diagnosis) = &mut self.diagnosis {
-            diagnosis.look(&mut self.observer, now_ns, self.ended);
+            diagnosis.look(&mut self.observer, (seen_ns, anomalies), self.ended);
         }
         let diagnosis = self.diagnosis.as_ref().and_then(|diagnosis| diagnosis.text.as_deref());
         let beside = Beside { losses: Some(losses), diagnosis, ended: self.ended, ..Beside::default() };

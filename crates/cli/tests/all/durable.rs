@@ -2,10 +2,13 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
+use plimsoll_testkit::command::Running;
 use plimsoll_testkit::servers::faulty::{Faulty, Framing, Rule};
 use plimsoll_testkit::servers::{Samba, Scratch, Share};
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::{alone, held_to_schema, only_side, requests, text_of};
@@ -23,16 +26,26 @@ fn samba(more: &[&str]) -> Option<Samba> {
     crate::samba(&[&DURABLE[..], more].concat())
 }
 
-/// Drives the server; returns findings and output.
-fn drive(folder: &Path, target: &str, more: &[&str]) -> (Value, String) {
+/// A command that drives the server.
+fn driving(folder: &Path, target: &str, more: &[&str]) -> Command {
     let run = ["run", "--target", target, "--clients", "3", "--warmup", "0s", "--seed", "3", "--timeout", "20s"];
     let outputs = ["--json", "run.json", "--tap", "tap.pcapng", "--transactions", "run.parquet", "--full"];
     let mut command = crate::plimsoll();
     command.args(run).args(outputs).args(more).current_dir(folder).env("PLIMSOLL_PASSWORD", Samba::PASSWORD);
-    let said = text_of(&mut command);
+    command
+}
+
+/// Drives the server; returns findings and output.
+fn drive(folder: &Path, target: &str, more: &[&str]) -> (Value, String) {
+    let said = text_of(&mut driving(folder, target, more));
+    (findings(folder), said)
+}
+
+/// The findings that a run left.
+fn findings(folder: &Path) -> Value {
     let bytes = fs::read(folder.join("run.json")).unwrap();
     held_to_schema(&serde_json::from_slice(&bytes).unwrap());
-    (only_side(&bytes), said)
+    only_side(&bytes)
 }
 
 /// A workload that keeps files open, and changes them.
@@ -156,19 +169,25 @@ fn a_run_with_persistent_handles_survives_restarts() {
     fs::write(folder.join("w.toml"), WORKLOAD.replace("keep_open = 3", "keep_open = 6")).unwrap();
     drive(folder, &target, &["w.toml", "--depth", "1", "--duration", "100ms"]);
     faulty.set_rules(vec![Rule::PersistentHandles]);
-    let (side, said) = std::thread::scope(|scope| {
-        let running = scope.spawn(|| drive(folder, &target, &["w.toml", "--depth", "1", "--duration", "3s"]));
-        for replies in [400, 700, 1000] {
-            while faulty.seen().iter().map(|seen| seen.replies).sum::<u64>() < replies && !running.is_finished() {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            assert!(!running.is_finished(), "before {replies} replies");
-            faulty.down();
-            std::thread::sleep(Duration::from_millis(200));
-            faulty.up().unwrap();
-        }
-        running.join().unwrap()
-    });
+    // Until it is told to end.
+    let mut run =
+        Running::start(&mut driving(folder, &target, &["w.toml", "--depth", "1", "--duration", "10m"])).unwrap();
+    let mut wait_for = |faulty: &Faulty, replies: u64| {
+        let sum = || faulty.seen().iter().map(|seen| seen.replies).sum::<u64>();
+        assert_eq!(run.wait_until(|_| sum() >= replies), None, "before {replies} replies: {:?}", run.said());
+    };
+    for replies in [400, 700, 1_000] {
+        wait_for(&faulty, replies);
+        faulty.down();
+        std::thread::sleep(Duration::from_millis(200));
+        faulty.up().unwrap();
+    }
+    wait_for(&faulty, 2_000);
+    run.signal(Signal::INT);
+    let ended = run.end();
+    let said = String::from_utf8([ended.stdout, ended.stderr].concat()).unwrap();
+    assert!(matches!(ended.status.code(), Some(0 | 4)), "{said}");
+    let side = findings(folder);
     let [requested, granted] = fact(&side, "persistent handles: ")[..] else { panic!("{said}") };
     assert!(granted >= 1 && granted <= requested, "{said}");
     assert_eq!(fact(&side, "durable handles: "), [granted], "{said}");

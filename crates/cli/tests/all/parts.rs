@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use plimsoll_testkit::command::{Running, output};
 use plimsoll_testkit::servers::Scratch;
@@ -25,8 +25,13 @@ const LOAD: [&str; 13] = [
     "--duration",
     "4s",
 ];
-/// Enough for processes to start and make files on a machine that is busy.
-const AHEAD: Duration = Duration::from_secs(15);
+/// Number of arguments of the load that say how long it lasts.
+const LASTS: usize = 4;
+/// Minimum time from now to the common start of parts.
+const LEAST_AHEAD: Duration = Duration::from_secs(8);
+/// Time from now to the common start, as a multiple of the time in which one process starts and makes its files: four do so at the same
+/// time, on a machine where others may begin to work.
+const AHEAD_TIMES: u32 = 12;
 
 fn plimsoll(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
@@ -38,6 +43,25 @@ fn server(folder: &Path) -> (Running, String) {
     let mut server = Running::start(plimsoll(folder).args(["serve", "nfs", "--listen", "127.0.0.1:0"])).unwrap();
     let url = server.first_line();
     (server, url.trim().to_owned())
+}
+
+/// How far ahead parts must be told their start on this machine. `start` runs one process that starts like a part, and ends at once.
+pub(crate) fn ahead(start: impl FnOnce()) -> Duration {
+    let begun = Instant::now();
+    start();
+    (begun.elapsed() * AHEAD_TIMES).max(LEAST_AHEAD)
+}
+
+/// The common start of parts of the load.
+fn common_start(folder: &Path, url: &str) -> SystemTime {
+    let (load, _) = LOAD.split_at(LOAD.len() - LASTS);
+    let mut brief = plimsoll(folder);
+    brief.arg("run").args(load).args(["--warmup", "0s", "--duration", "100ms", "--target", url, "--quiet"]);
+    let ahead = ahead(|| {
+        let ended = output(brief.args(["--record", "brief"]));
+        assert!(matches!(ended.status.code(), Some(0 | 4)), "{}", String::from_utf8_lossy(&ended.stderr));
+    });
+    SystemTime::now() + ahead
 }
 
 /// A run of the load, recorded under its name.
@@ -109,7 +133,7 @@ fn processes_ask_together_for_what_one_asks_for() {
     let scratch = Scratch::new("parts-processes");
     let folder = scratch.path();
     let (server, url) = server(folder);
-    let start = SystemTime::now() + AHEAD;
+    let start = common_start(folder, &url);
     let parts = ["1/4", "2/4", "3/4", "4/4"];
     let begin = |(number, part): (usize, &&str)| {
         Running::start(&mut run(folder, &url, &format!("part-{}", number + 1), Some((part, start)))).unwrap()
@@ -151,7 +175,7 @@ fn a_part_that_is_killed_missing_or_late_is_named() {
     let scratch = Scratch::new("parts-killed");
     let folder = scratch.path();
     let (server, url) = server(folder);
-    let start = SystemTime::now() + AHEAD;
+    let start = common_start(folder, &url);
     let [first, second] = [("part-1", "1/4"), ("part-2", "2/4")]
         .map(|(name, part)| Running::start(&mut run(folder, &url, name, Some((part, start)))).unwrap());
     let progress = folder.join("part-2/stage-0000.partial/progress.zst");
@@ -195,7 +219,7 @@ fn a_part_that_is_stopped_or_has_a_full_disk_is_named() {
     };
     let folder = scratch.path();
     let (server, url) = server(folder);
-    let start = SystemTime::now() + AHEAD;
+    let start = common_start(folder, &url);
     let [first, full, stopped] = [("part-1", "1/3"), ("disk/part-2", "2/3"), ("part-3", "3/3")]
         .map(|(name, part)| Running::start(&mut run(folder, &url, name, Some((part, start)))).unwrap());
     let begun = |name: &str| folder.join(name).join("stage-0000.partial/progress.zst").exists();

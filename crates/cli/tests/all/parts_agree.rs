@@ -34,8 +34,8 @@ const LOAD: [&str; 15] = [
     "20s",
 ];
 const ROUNDS: usize = 4;
-/// Until all parts have connected.
-const AHEAD: Duration = Duration::from_secs(5);
+/// Number of arguments of the load that say how long it lasts.
+const LASTS: usize = 4;
 /// Much longer than this machine takes to wake a thread.
 const DELAY: Duration = Duration::from_millis(20);
 /// The largest distance between the two distribution functions.
@@ -65,7 +65,10 @@ fn one_process(folder: &Path, url: &str, name: &str) {
 
 /// Records the same load of four processes.
 fn four_processes(folder: &Path, url: &str, name: &str) {
-    let start = humantime::format_rfc3339_millis(SystemTime::now() + AHEAD).to_string();
+    let (load, _) = LOAD.split_at(LOAD.len() - LASTS);
+    let brief = ["--warmup", "0s", "--duration", "100ms", "--target", url, "--quiet"];
+    let ahead = crate::parts::ahead(|| ended(plimsoll(folder).arg("run").args(load).args(brief)));
+    let start = humantime::format_rfc3339_millis(SystemTime::now() + ahead).to_string();
     let parts = [1, 2, 3, 4].map(|part| format!("{name}-{part}"));
     let running: Vec<Running> = (1..)
         .zip(&parts)

@@ -50,6 +50,7 @@ fn said_and_requests(folder: &Scratch) -> (String, u64) {
     (said, counts.sum())
 }
 
+/// The interface is up again as soon as the watch says that it went down: the line of this second must say so all the same.
 #[test]
 fn an_interface_that_goes_down_and_comes_back_is_watched_on() {
     let _alone = crate::alone();
@@ -76,6 +77,34 @@ fn an_interface_that_goes_down_and_comes_back_is_watched_on() {
     let analyzed = json("ring.json");
     for part in ["validity", "anomalies", "unseen", "packets"] {
         assert_eq!(analyzed[part], watched[part]);
+    }
+}
+
+/// A server that hangs, and an interface that goes down meanwhile: nobody knows whether the server hangs on.
+#[test]
+fn nobody_waits_while_the_interface_is_down() {
+    let _alone = crate::alone();
+    let scratch = Scratch::new("watch-blind");
+    let script = "$LOAD; kill -STOP $SERVER; date +%s.%N > stopped; $LOAD & LOADER=$!
+         until grep -q 'waiting: ' said; do kill -0 $WATCH || exit 98; sleep 0.1; done
+         ip link set lo down; date +%s.%N > down
+         until test $(grep -c 'INCOMPLETE: the interface was down' said) -ge 4; do kill -0 $WATCH || exit 97; sleep 0.1; done
+         kill -KILL $LOADER; kill -CONT $SERVER";
+    let Some(ended) = in_a_namespace(&scratch, "", script) else { return };
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    let (said, _) = said_and_requests(&scratch);
+    let waits_on = |line: &&str| line.contains("INCOMPLETE: the interface was down") && line.contains("waiting: ");
+    assert_eq!(said.lines().find(waits_on), None, "{said}");
+    // If the requests waited long before, the report says so, and counts the wait until the interface went down.
+    let report = crate::only_side(&std::fs::read(scratch.path().join("watch.json")).unwrap());
+    let statements = report["diagnosis"]["statements"].as_array().unwrap().iter();
+    let texts: Vec<&str> = statements.filter_map(|statement| statement["text"].as_str()).collect();
+    let at = |name: &str| std::fs::read_to_string(scratch.path().join(name)).unwrap().trim().parse::<f64>().unwrap();
+    let most_s = at("down") - at("stopped") + 1.0;
+    for text in texts.iter().filter(|text| text.contains("does not respond")) {
+        let (_, wait) = text.split_once("got no response for up to ").unwrap();
+        let (seconds, _) = wait.split_once(" s. ").unwrap();
+        assert!(seconds.parse::<f64>().unwrap() <= most_s, "{most_s} s: {text}");
     }
 }
 

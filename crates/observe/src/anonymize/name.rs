@@ -1,11 +1,14 @@
 //! Replacement of names. A replacement has as many folders, as many characters and the same extension as the original. Equal names get
-//! equal replacements, different names different ones.
+//! equal replacements, different names different ones (with one exception, below).
 //!
 //! Each letter or digit becomes another of its kind, chosen by the key and all other characters of the name: three passes, forward, back
 //! and forward, each of which moves a character by a number that depends on the characters it has passed. Every step can be undone with
 //! the key, so no two names get the same replacement. Letter case stays, because SMB compares names without case. Other ASCII characters
-//! stay as well. An IPv4 address as a name must not become another host's address: it becomes what its address becomes, where that is as
-//! long, and otherwise letters.
+//! stay as well.
+//!
+//! An IPv4 address as a name must not become another host's address: it becomes what its address becomes, where that is as long, and
+//! otherwise letters with `|` between them. No other name becomes an address. The exception: a file of NFS whose name consists of such
+//! letters and `|` may get the replacement of an address. (SMB allows no `|` in names, MS-FSCC 2.1.5.1.)
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -71,20 +74,20 @@ fn replace_in(key: &Key, text: &mut [u32], ranges: &[(u32, u32)]) {
         if part.is_empty() || is_word(part) {
             continue;
         }
-        let address = ascii(part).and_then(|text| text.parse::<Ipv4Addr>().ok());
+        let address = address_of(part);
         if address.is_some_and(|address| replace_address(key, address, part)) {
             continue;
         }
         let stem = stem_len(part);
         loop {
             mix(key, &mut part[..stem], ranges);
-            // A replacement that happens to be a reserved word would have another meaning.
-            if !is_word(part) {
+            // A replacement that happens to be a reserved word would have another meaning, and an address would be another host's.
+            if !is_word(part) && (address.is_some() || address_of(part).is_none()) {
                 break;
             }
         }
         if address.is_some() {
-            part.iter_mut().for_each(|code| *code = letter(*code));
+            part.iter_mut().for_each(|code| *code = no_digit(*code));
         }
     }
 }
@@ -99,10 +102,14 @@ fn replace_address(key: &Key, address: Ipv4Addr, part: &mut [u32]) -> bool {
     is_as_long
 }
 
-/// A letter for each digit.
-fn letter(code: u32) -> u32 {
+fn address_of(part: &[u32]) -> Option<Ipv4Addr> {
+    ascii(part)?.parse().ok()
+}
+
+/// A letter for each digit of an address, and `|` for each dot.
+fn no_digit(code: u32) -> u32 {
     let digit = char::from_u32(code).and_then(|found| found.to_digit(10));
-    digit.map_or(code, |digit| u32::from(b'a') + digit)
+    u32::from(digit.map_or(b'|', |digit| b'a' + digit as u8))
 }
 
 fn ascii(part: &[u32]) -> Option<String> {
@@ -218,11 +225,28 @@ mod tests {
             assert_eq!(found.len(), address.to_string().len());
             match found.parse::<Ipv4Addr>() {
                 Ok(found) => assert_eq!(found, expected),
-                Err(_) => assert!(found.bytes().all(|byte| byte == b'.' || byte.is_ascii_lowercase()), "{found}"),
+                Err(_) => assert!(found.bytes().all(|byte| byte == b'|' || byte.is_ascii_lowercase()), "{found}"),
             }
             names.insert(found);
         }
         assert_eq!(names.len(), 256);
+    }
+
+    #[test]
+    fn no_other_name_becomes_an_address() {
+        let mut names = HashSet::new();
+        for first in 256..1_000 {
+            let found = replaced(&format!("{first}.1.2.3"));
+            assert!(found.parse::<Ipv4Addr>().is_err(), "{first}.1.2.3 becomes {found}");
+            names.insert(found);
+        }
+        assert_eq!(names.len(), 744);
+        // 100.1.2.3 and such, of which some become letters and others addresses.
+        let addresses: Vec<String> = (100..256).map(|first| replaced(&format!("{first}.1.2.3"))).collect();
+        let letters = addresses.iter().filter(|name| name.contains('|')).count();
+        assert!(letters > 0 && letters < 156, "{addresses:?}");
+        names.extend(addresses);
+        assert_eq!(names.len(), 900);
     }
 
     #[test]

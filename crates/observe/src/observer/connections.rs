@@ -92,7 +92,8 @@ impl<S: Sink> Observer<S> {
             self.packed_ns = now_ns;
             // The keys of decrypted connections are not written anywhere.
             if self.shared.smb2.decryption.is_none() {
-                self.connections.pack_idle();
+                let early = &mut self.shared.output.early;
+                self.connections.pack_idle(|connection| connection.paired.pairing.clear_early(early));
             }
         }
         while let Some(mut closed) = self.connections.take_closed(|connection| connection.is_over(now_ns)) {

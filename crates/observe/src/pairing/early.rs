@@ -8,8 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Answer;
 
-/// Maximum number of answers that wait for their requests: as many as a client has outstanding within the offset of two clocks.
-const EARLY_MAX: usize = 1024;
+/// Maximum number of answers that wait for their requests on a connection, 17 KiB: enough to show two clocks whose offset is up to a
+/// hundred times as long as this many requests take.
+const EARLY_MAX: usize = 128;
+/// The same on all connections together, 2.2 MB: a mirror port that delivers only one direction fills every connection's share.
+const ALL_MAX: u32 = 16_384;
 
 /// An answer without a request so far.
 #[derive(Debug, Serialize, Deserialize)]
@@ -21,35 +24,51 @@ struct One {
     answer: Answer,
 }
 
+/// How many answers wait on all connections.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct EarlyCount(u32);
+
 /// Answers without a request so far, in the order of their capture.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Early(VecDeque<One>);
 
 impl Early {
-    /// An answer found no request.
+    /// An answer found no request. With too many of them the first ones stay, because their requests come first.
     #[cold]
-    pub(super) fn add(&mut self, id: u64, command: u16, acknowledges: u64, answer: Answer) {
-        if self.0.len() == EARLY_MAX {
-            self.0.pop_front();
+    pub(super) fn add(&mut self, (id, command): (u64, u16), acknowledges: u64, answer: Answer, all: &mut EarlyCount) {
+        if self.0.len() < EARLY_MAX && all.0 < ALL_MAX {
+            self.0.push_back(One { id, command, acknowledges, answer });
+            all.0 += 1;
         }
-        self.0.push_back(One { id, command, acknowledges, answer });
     }
 
     /// Takes the answer to a request that ends at this offset, if it has passed.
     #[inline]
-    pub(super) fn take(&mut self, id: u64, command: u16, end_offset: u64) -> Option<Answer> {
-        if self.0.is_empty() { None } else { self.find(id, command, end_offset) }
+    pub(super) fn take(&mut self, key: (u64, u16), end_offset: u64, all: &mut EarlyCount) -> Option<Answer> {
+        if self.0.is_empty() { None } else { self.find(key, end_offset, all) }
     }
 
     #[cold]
-    fn find(&mut self, id: u64, command: u16, end_offset: u64) -> Option<Answer> {
+    fn find(&mut self, key: (u64, u16), end_offset: u64, all: &mut EarlyCount) -> Option<Answer> {
         // The requests of earlier bytes have passed, so nothing waits for them any more.
         while self.0.front().is_some_and(|one| one.acknowledges < end_offset) {
             self.0.pop_front();
+            all.0 = all.0.saturating_sub(1);
         }
-        let is_it = |one: &One| (one.id, one.command) == (id, command) && one.acknowledges >= end_offset;
-        let at = self.0.iter().position(is_it)?;
-        self.0.remove(at).map(|one| one.answer)
+        let is_it = |one: &One| (one.id, one.command) == key && one.acknowledges >= end_offset;
+        let found = self.0.iter().position(is_it).and_then(|at| self.0.remove(at));
+        all.0 = all.0.saturating_sub(u32::from(found.is_some()));
+        if self.0.is_empty() {
+            // Its memory was for as many as ever waited.
+            self.0 = VecDeque::new();
+        }
+        found.map(|one| one.answer)
+    }
+
+    /// Drops all: the connection has ended, or is idle.
+    pub(super) fn clear(&mut self, all: &mut EarlyCount) {
+        let dropped = u32::try_from(std::mem::take(&mut self.0).len()).unwrap_or(u32::MAX);
+        all.0 = all.0.saturating_sub(dropped);
     }
 }
 
@@ -76,24 +95,34 @@ mod tests {
 
     #[test]
     fn an_answer_is_that_of_a_request_whose_bytes_it_acknowledges() {
-        let mut early = Early::default();
-        let frame = |found: Option<Answer>| found.map(|answer| answer.first.frame);
-        early.add(1, 8, 100, answer(1));
-        early.add(2, 8, 200, answer(2));
-        early.add(3, 8, 300, answer(3));
-        assert_eq!(frame(early.take(2, 8, 150)), Some(2));
-        assert_eq!(frame(early.take(1, 8, 150)), None, "a later request with the same id");
-        assert_eq!(frame(early.take(3, 9, 250)), None, "another command");
-        assert_eq!(frame(early.take(3, 8, 300)), Some(3));
-        assert_eq!(frame(early.take(3, 8, 300)), None);
-        assert!(early.0.is_empty());
+        let (mut early, mut all) = (Early::default(), EarlyCount::default());
+        (1..=3).for_each(|id| early.add((id, 8), 100 * id, answer(id), &mut all));
+        let mut take =
+            |id, command, end_offset| early.take((id, command), end_offset, &mut all).map(|answer| answer.first.frame);
+        assert_eq!(take(2, 8, 150), Some(2));
+        assert_eq!(take(1, 8, 150), None, "a later request with the same id");
+        assert_eq!(take(3, 9, 250), None, "another command");
+        assert_eq!(take(3, 8, 300), Some(3));
+        assert_eq!(take(3, 8, 300), None);
+        assert_eq!((early.0.len(), early.0.capacity(), all.0), (0, 0, 0));
     }
 
     #[test]
-    fn what_waits_is_bounded() {
-        let mut early = Early::default();
-        (0..5_000).for_each(|id| early.add(id, 0, id, answer(id)));
-        assert_eq!(early.0.len(), EARLY_MAX);
-        assert!(early.take(3_000, 0, 1).is_none() && early.take(4_999, 0, 1).is_some());
+    fn what_waits_is_bounded_on_a_connection_and_in_all() {
+        let (mut connections, mut all) = (Vec::new(), EarlyCount::default());
+        for number in 0..200 {
+            let mut early = Early::default();
+            (0..500).for_each(|id| early.add((id, 0), id, answer(id), &mut all));
+            assert_eq!(early.0.len(), if number < 128 { EARLY_MAX } else { 0 });
+            connections.push(early);
+        }
+        assert_eq!(all.0, ALL_MAX);
+        let first = &mut connections[0];
+        assert!(first.take((0, 0), 0, &mut all).is_some());
+        assert!(first.take((499, 0), 1, &mut all).is_none(), "there was no room for it");
+        connections[199].add((7, 0), 7, answer(7), &mut all);
+        assert_eq!((connections[199].0.len(), all.0), (1, ALL_MAX), "there is room for one");
+        connections.iter_mut().for_each(|early| early.clear(&mut all));
+        assert_eq!(all.0, 0);
     }
 }

@@ -18,6 +18,7 @@ mod status;
 mod unfinished;
 
 pub use crate::connection_context::ConnectionContext;
+pub use early::EarlyCount;
 pub use output::Output;
 pub use pending::PendingTable;
 #[cfg(feature = "anonymize")]
@@ -130,8 +131,15 @@ impl Pairing {
         }
     }
 
+    /// Drops answers whose requests have not come.
+    pub(crate) fn clear_early(&mut self, all: &mut EarlyCount) {
+        self.rpc.iter_mut().for_each(|rpc| rpc.clear_early(all));
+        self.smb2.iter_mut().for_each(|smb2| smb2.clear_early(all));
+    }
+
     /// The connection has ended.
     pub(crate) fn end<S: Sink>(&mut self, link: &ConnectionContext, shared: &mut Shared<S>) {
+        self.clear_early(&mut shared.output.early);
         if let Some(rpc) = &mut self.rpc {
             rpc.end(link, &mut shared.output);
         }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rpc::{Delegations, Slots, SpareCalls};
 use super::unfinished::UnfinishedOnes;
-use super::{Answer, ConnectionContext, Pending};
+use super::{Answer, ConnectionContext, EarlyCount, Pending};
 use crate::missing::Tally;
 use crate::named_services::NamedServices;
 use crate::packet::Stamp;
@@ -42,6 +42,8 @@ pub struct Output<S> {
     pub(crate) slots: Slots,
     /// Delegations of NFS 4.
     pub(crate) delegations: Delegations,
+    /// Answers that wait for their requests.
+    pub(crate) early: EarlyCount,
     /// Memory for calls.
     #[serde(skip)]
     pub(crate) spare_calls: SpareCalls,
@@ -65,6 +67,7 @@ impl<S> Output<S> {
             unfinished: Default::default(),
             slots: Default::default(),
             delegations: Default::default(),
+            early: Default::default(),
             spare_calls: Default::default(),
             services: None,
         }
@@ -84,6 +87,7 @@ impl<S> Output<S> {
             unfinished,
             slots,
             delegations,
+            early,
             spare_calls,
             services,
         } = self;
@@ -99,6 +103,7 @@ impl<S> Output<S> {
             unfinished,
             slots,
             delegations,
+            early,
             spare_calls,
             services,
         }

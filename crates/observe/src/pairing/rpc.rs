@@ -28,7 +28,7 @@ pub(crate) use slots::Slots;
 pub(crate) use waiting::SpareCalls;
 use waiting::Waiting;
 
-use super::early::Early;
+use super::early::{Early, EarlyCount};
 use super::pending::Displaced;
 use super::{Answer, ConnectionContext, Output, Pending, PendingTable};
 use crate::message::Message;
@@ -95,6 +95,11 @@ impl Rpc {
     /// Whether a client asked whether the server speaks RPC over TLS (RFC 9289 4.1).
     pub(crate) fn asked_for_tls(&self) -> bool {
         self.asked_for_tls
+    }
+
+    /// Drops answers whose calls have not come.
+    pub(crate) fn clear_early(&mut self, all: &mut EarlyCount) {
+        self.early.iter_mut().for_each(|early| early.clear(all));
     }
 
     /// Whether a request waits for its answer.
@@ -165,7 +170,7 @@ impl Rpc {
         if waiting.pending.procedure.is_unknown() {
             output.anomalies.add(Anomaly::ProcedureUnknown);
         }
-        if let Some(answer) = self.early[direction].take(u64::from(xid), 0, message.end_offset) {
+        if let Some(answer) = self.early[direction].take((u64::from(xid), 0), message.end_offset, &mut output.early) {
             return self.answered_before(waiting, answer, (xid, direction), link, handles, output);
         }
         match self.waiting[direction].insert_new(u64::from(xid), waiting) {
@@ -196,7 +201,7 @@ impl Rpc {
                     true => self.early_datagrams.add(xid),
                     false => {
                         let answer = Answer::of(message, None, outcome(reply));
-                        self.early[asked].add(u64::from(xid), 0, message.acknowledges, answer);
+                        self.early[asked].add((u64::from(xid), 0), message.acknowledges, answer, &mut output.early);
                     }
                 }
                 // Datagrams bring other programs: no version 4 of NFS (RFC 8881 2.9.1).

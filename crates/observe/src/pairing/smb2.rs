@@ -21,7 +21,7 @@ use plimsoll_wire::smb2::{Kind, status};
 use serde::{Deserialize, Serialize};
 
 use self::asynchronous::Asynchronous;
-use super::early::Early;
+use super::early::{Early, EarlyCount};
 use super::{Answer, ConnectionContext, Output, Pending, PendingTable};
 use crate::decrypt::{Channel, Decryption, Opened};
 use crate::message::Message;
@@ -196,6 +196,11 @@ impl Smb2 {
     /// The message ids of requests.
     pub(crate) fn ids(&self) -> &Ids {
         &self.ids
+    }
+
+    /// Drops answers whose requests have not come.
+    pub(crate) fn clear_early(&mut self, all: &mut EarlyCount) {
+        self.early.clear(all);
     }
 
     /// Whether a request waits for its answer.

@@ -2,7 +2,7 @@
 //! longer, so a flood of connections that are only opened does not evict those of clients. Closed connections leave after a while.
 //!
 //! A connection that is never closed stays: its client may have lost power, or the capture its last packets. So idle ones are packed: they
-//! take less than 1 kB instead of 6 kB and more, and nothing of them is lost.
+//! take less than 1 kB instead of 6 kB and more, and nothing of them is lost that another packet may need.
 
 mod stored;
 
@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use crate::packet::{Address, Path};
 use stored::{Packer, Stored};
 
-/// Maximum number of tracked connections. Each takes a few KiB, so all take less than about 100 MiB.
+/// Maximum number of tracked connections. Each takes a few KiB, so all take less than about 100 MiB. Answers without a request
+/// (`pairing/early.rs`) have a limit of their own.
 const CONNECTIONS_MAX: usize = 16_384;
 
 /// Up to this many connections none is packed: they take 2 MiB.
@@ -198,10 +199,11 @@ impl<C: Serialize + DeserializeOwned> Connections<C> {
         entry.stored.into_open()
     }
 
-    /// Packs the connections that had no packet since the last [`PACKINGS`] calls of this, unless there are few.
-    pub fn pack_idle(&mut self) {
+    /// Packs the connections that had no packet since the last [`PACKINGS`] calls of this, unless there are few. Before that,
+    /// `leave` drops the parts of them that are not worth their memory.
+    pub fn pack_idle(&mut self, leave: impl FnMut(&mut C)) {
         if self.entries.len() > FEW {
-            self.pack_unused_since(self.packed_at[0]);
+            self.pack_unused_since(self.packed_at[0], leave);
         }
         self.packed_at.rotate_left(1);
         self.packed_at[PACKINGS - 1] = self.clock;
@@ -209,13 +211,13 @@ impl<C: Serialize + DeserializeOwned> Connections<C> {
 
     /// Packs all.
     pub fn pack(&mut self) {
-        self.pack_unused_since(self.clock);
+        self.pack_unused_since(self.clock, |_| ());
     }
 
-    fn pack_unused_since(&mut self, clock: u64) {
+    fn pack_unused_since(&mut self, clock: u64, mut leave: impl FnMut(&mut C)) {
         let Some(mut packer) = Packer::new() else { return };
         for entry in self.entries.iter_mut().filter(|entry| entry.used <= clock) {
-            entry.stored.pack(&mut packer);
+            entry.stored.pack(&mut packer, &mut leave);
         }
         self.last = Last::default();
     }
@@ -323,13 +325,13 @@ mod tests {
             (*table.get(slot), evicted)
         };
         (1..=FEW as u16).for_each(|port| _ = table.find(&path(port, 445), false, || port));
-        (0..=PACKINGS).for_each(|_| table.pack_idle());
+        (0..=PACKINGS).for_each(|_| table.pack_idle(|_| ()));
         assert_eq!(table.packed(), (0, 0), "few take little");
         (FEW as u16 + 1..=1_000).for_each(|port| _ = table.find(&path(port, 445), false, || port));
-        (0..PACKINGS).for_each(|_| table.pack_idle());
+        (0..PACKINGS).for_each(|_| table.pack_idle(|_| ()));
         assert_eq!(table.packed().0, FEW, "the others had a packet since");
         (1..=10).for_each(|port| assert_eq!(found(&mut table, port), (port, None)));
-        table.pack_idle();
+        table.pack_idle(|_| ());
         assert_eq!(table.packed().0, 990);
         (1..=1_000).rev().for_each(|port| assert_eq!(found(&mut table, port), (port, None)));
         assert_eq!(table.packed(), (0, 0));

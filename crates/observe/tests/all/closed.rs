@@ -190,3 +190,26 @@ fn idle_connections_take_little_memory_and_go_on() {
     let anomalies: Vec<_> = observed.coverage.anomalies.iter().filter(|(_, count)| *count > 0).collect();
     assert_eq!(anomalies, [(Anomaly::DuplicateResponse, 400)]);
 }
+
+/// A mirror port that delivers hardly any packets of clients: each answer might belong to a request that comes later.
+#[test]
+fn answers_without_requests_take_little_memory() {
+    let mut capture = Capture::new();
+    for at in 0..400u32 {
+        let mut tcp = capture.connect(at, 1, true);
+        (2..=200).for_each(|xid| capture.answer(&mut tcp, xid));
+        capture.pass(1);
+    }
+    let (count, bytes) = capture.observer.packed();
+    assert!(count >= 200 && bytes / count < 700, "{bytes} bytes of {count} connections");
+    // Once they are idle, there is room again for answers that are captured before their requests.
+    for at in 400..406 {
+        capture.pass(31);
+        capture.connect(at, 1, true);
+    }
+    let mut tcp = capture.connect(406, 1, true);
+    let request = tcp.data(Side::Client, &rpc::record(&rpc::getattr(2, b"handle")));
+    capture.answer(&mut tcp, 2);
+    capture.traffic.tcp(&request);
+    assert_eq!(capture.end().coverage.late_requests.count, 1);
+}

@@ -79,12 +79,14 @@ pub(super) fn warnings(coverage: &Coverage) -> Vec<String> {
 
 /// From this share of the operations on, requests that were captured after their responses show that the directions have two clocks.
 const TWO_CLOCKS: f64 = 0.01;
+/// Minimum number of such requests: a few packets of a small capture may be out of order by chance.
+const TWO_CLOCKS_LEAST: u64 = 10;
 /// From this share on, hardly any time is right.
 const TIMES_WRONG: f64 = 0.5;
 
 /// Whether `late` requests behind their responses, of `paired` pairs, have another cause than packets out of order.
 pub(super) fn has_two_clocks(late: u64, paired: u64) -> bool {
-    late > 0 && late as f64 >= TWO_CLOCKS * paired as f64
+    late >= TWO_CLOCKS_LEAST && late as f64 >= TWO_CLOCKS * paired as f64
 }
 
 /// Responses that come before their requests.
@@ -160,6 +162,13 @@ mod tests {
             text.starts_with("10 responses were captured before the request, by up to 5.00 ms: the directions"),
             "{text}"
         );
+        let few = |late: u64, paired: u64| {
+            let mut coverage = Coverage::default();
+            (coverage.late_requests.count, coverage.unseen.paired) = (late, paired);
+            said(&coverage).map(|(verdict, _)| verdict)
+        };
+        assert_eq!([(1, 2), (9, 9)].map(|(late, paired)| few(late, paired)), [None; 2], "too few to tell");
+        assert_eq!(few(10, 20), Some(Verdict::Invalid));
         coverage.late_requests.count = 900;
         assert_eq!(said(&coverage).unwrap().0, Verdict::Invalid);
     }

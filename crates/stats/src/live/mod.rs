@@ -83,13 +83,15 @@ impl Recent {
     }
 
     /// Notes the requests that wait now, after [`Recent::advance`]: the queue depth of the seconds that are over contains them, until the
-    /// next call. A second also remembers how many waited when it was first noted as over.
+    /// next call. A second also remembers how many waited when it was first noted as over. While the interface was down, nobody knows who
+    /// waited: [`Recent::miss`] comes first.
     pub fn wait(&mut self, waiting: &WaitingNow, over_ns: i64) {
         for second in self.seconds.iter_mut() {
-            second.waiting_ns = waiting.in_second(second.number());
+            second.waiting_ns = if second.interface_down { 0 } else { waiting.in_second(second.number()) };
             let end_ns = second.start_ns().saturating_add(SECOND_NS);
             if end_ns <= over_ns && !second.is_noted {
-                (second.is_noted, second.waited) = (true, waiting.before(end_ns));
+                let waited = waiting.before(end_ns).filter(|_| !second.interface_down);
+                (second.is_noted, second.waited) = (true, waited);
             }
         }
     }

@@ -89,6 +89,20 @@ fn requests_that_wait_are_in_the_queue_depth_until_they_are_answered() {
 }
 
 #[test]
+fn nobody_is_known_to_wait_while_the_interface_is_down() {
+    let mut recent = Recent::new();
+    recent.advance(0);
+    recent.advance(4_500_000_000);
+    recent.miss((2_300_000_000, 3_100_000_000));
+    let mut waiting = WaitingNow::default();
+    waiting.add(&sent(1_500_000_000));
+    recent.wait(&waiting, 4 * SECOND);
+    let depths: Vec<f64> = recent.seconds().skip(1).take(3).map(Second::queue_depth).collect();
+    let waited: Vec<bool> = recent.seconds().skip(1).map(|second| second.waited().is_some()).collect();
+    assert_eq!((depths, waited), (vec![0.5, 0.0, 0.0], vec![true, false, false, false]), "unknown is no wait");
+}
+
+#[test]
 fn a_clock_that_is_set_back_does_not_make_later_seconds_too_old() {
     let mut recent = Recent::new();
     let day = 86_400 * SECOND;

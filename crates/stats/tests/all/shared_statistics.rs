@@ -1,6 +1,7 @@
 //! Statistics that two threads work on are those of one thread.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 use plimsoll_model::{Coverage, Names, Procedure, Protocol, Sink, Transaction};
 use plimsoll_stats::{Options, SharedStatistics, Statistics};
@@ -29,15 +30,21 @@ fn alone(count: i64) -> Vec<u8> {
     state(&statistics)
 }
 
-/// The state of two threads, of which the second one helps if `helps`.
+/// Transactions that are handed over together.
+const TOGETHER: i64 = 64;
+/// Until a thread that can run has run, on any machine.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The state of two threads, of which the second one helps if `helps`: with the first piece at least.
 fn together(count: i64, helps: bool) -> Vec<u8> {
     let (mut shared, names) = (SharedStatistics::new(begun()), Names::default());
-    let (work, ended) = (shared.share(), AtomicBool::new(false));
-    std::thread::scope(|scope| {
+    let (work, ended, helped) = (shared.share(), AtomicBool::new(false), AtomicU64::new(0));
+    let state = std::thread::scope(|scope| {
         scope.spawn(|| {
             while helps && !ended.load(Relaxed) {
-                if !work.some() {
-                    std::thread::yield_now();
+                match work.some() {
+                    true => _ = helped.fetch_add(1, Relaxed),
+                    false => std::thread::yield_now(),
                 }
             }
         });
@@ -46,12 +53,18 @@ fn together(count: i64, helps: bool) -> Vec<u8> {
             if at % 1_000 == 0 {
                 work.some();
             }
+            let begun = Instant::now();
+            while helps && at as i64 + 1 == TOGETHER && helped.load(Relaxed) == 0 && begun.elapsed() < LIMIT {
+                std::thread::yield_now();
+            }
         }
         let state = state(shared.settled());
         ended.store(true, Relaxed);
-        assert!(!work.some(), "all is counted");
         state
-    })
+    });
+    assert!(!work.some(), "all is counted");
+    assert_eq!(helped.load(Relaxed) > 0, helps && count >= TOGETHER, "{count} transactions");
+    state
 }
 
 #[test]

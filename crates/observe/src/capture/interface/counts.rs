@@ -20,6 +20,8 @@ pub struct InterfaceCounts {
     freezes: AtomicU64,
     interface_drops: AtomicU64,
     downs: AtomicU64,
+    /// Since when the interface is down, ns since the Unix epoch; 0 while it is up.
+    down_since_ns: AtomicU64,
     gone: AtomicBool,
     /// The interface's counters when they were last read, and the time of the packet before.
     read: Mutex<(Option<u64>, u64)>,
@@ -50,6 +52,7 @@ impl InterfaceCounts {
             freezes: AtomicU64::new(0),
             interface_drops: AtomicU64::new(0),
             downs: AtomicU64::new(0),
+            down_since_ns: AtomicU64::new(0),
             gone: AtomicBool::new(false),
             read: Mutex::new((interface_drops(name), 0)),
             save_error: Mutex::new(None),
@@ -78,6 +81,12 @@ impl InterfaceCounts {
     /// How often the interface went down.
     pub fn downs(&self) -> u64 {
         self.downs.load(Relaxed)
+    }
+
+    /// Since when nothing is captured because the interface is down or was removed, ns since the Unix epoch.
+    pub fn down_since(&self) -> Option<i64> {
+        let since_ns = self.down_since_ns.load(Relaxed);
+        (since_ns > 0).then(|| i64::try_from(since_ns).unwrap_or(i64::MAX))
     }
 
     /// Whether the interface was removed, which ended the capture.
@@ -140,9 +149,21 @@ impl InterfaceCounts {
         }
     }
 
-    pub(super) fn went_down(&self, _error: &io::Error) {
+    /// The interface is down, since this time. The live views must know at once: they show a second as complete soon after its end.
+    pub(super) fn went_down(&self, since_ns: u64) {
         self.downs.fetch_add(1, Relaxed);
-        self.gone.store(interface_index(&self.name).is_err(), Relaxed);
+        self.down_since_ns.store(since_ns, Relaxed);
+        let is_gone = interface_index(&self.name).is_err();
+        self.gone.store(is_gone, Relaxed);
+        // One that was removed misses nothing.
+        if !is_gone {
+            self.down_between(since_ns, since_ns);
+        }
+    }
+
+    /// The interface is up again.
+    pub(super) fn came_up(&self) {
+        self.down_since_ns.store(0, Relaxed);
     }
 
     pub(super) fn is_removed(&self) {

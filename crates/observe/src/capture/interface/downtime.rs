@@ -29,8 +29,8 @@ impl Interface {
         let error = self.socket.take_error()?;
         let now_ns = now_ns();
         match (self.down, error) {
-            (None, Some(error)) => {
-                self.counts.went_down(&error);
+            (None, Some(_)) => {
+                self.counts.went_down(now_ns);
                 self.down = Some(Down { since_ns: now_ns, is_written: false, up_ns: None, shown_ns: now_ns });
             }
             (Some(down), _) if down.since_ns < now_ns => self.look_again(down, now_ns),
@@ -80,6 +80,7 @@ impl Interface {
         section::up(&mut self.blocks, time_ns);
         self.save(from);
         self.counts.down_between(down.shown_ns, time_ns);
+        self.counts.came_up();
         self.down = None;
     }
 

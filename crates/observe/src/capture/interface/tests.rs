@@ -224,16 +224,20 @@ fn the_time_in_which_the_interface_is_down_is_in_the_stream_and_stored() {
         sender.send(5, 100);
         ip("down");
         let mut holes = Vec::new();
-        while holes.is_empty() {
+        // The first one says that it went down, the second one that it is still down.
+        while holes.len() < 2 {
             assert!(!reader.is_finished(), "the capture goes on");
             std::thread::sleep(Duration::from_millis(10));
-            holes = counts.take_holes();
+            holes.extend(counts.take_holes());
         }
+        assert_eq!(counts.down_since(), Some(holes[0].from_ns));
+        assert_eq!(holes[0].to_ns, holes[0].from_ns, "known as soon as it is noticed");
         ip("up");
         sender.send(7, 100);
         stop.ask();
         let (live, anomalies) = reader.join().unwrap().unwrap();
         assert_eq!((live.len(), counts.downs(), counts.is_gone()), (12, 1, false));
+        assert_eq!(counts.down_since(), None);
         assert!(holes.iter().all(|hole| hole.packets.is_none() && hole.to_ns >= hole.from_ns), "{holes:?}");
         let downtime = anomalies.downtime;
         let (from, to) = (downtime.first_ns.unwrap(), downtime.first_end_ns.unwrap());

@@ -37,7 +37,7 @@ impl Smb2 {
         pending.bytes = Some(part.member.len as u64);
         let mut waiting = Waiting { pending, command, id, may_wait: false, binding: context::Binding::default() };
         context::note_request(&mut waiting, part.member, link, chain, &shared.names, output);
-        if let Some(answer) = self.early.take(key, command, part.message.end_offset) {
+        if let Some(answer) = self.early.take((key, command), part.message.end_offset, &mut output.early) {
             output.answered_before(&waiting.pending, answer.last.unwrap_or(answer.first).time_ns);
             return output.pair(link, id, &waiting.pending, &answer);
         }

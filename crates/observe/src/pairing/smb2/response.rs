@@ -50,7 +50,7 @@ impl Smb2 {
         let mut answer = Answer::of(part.message, status, outcome(status));
         answer.bytes = Some(part.member.len as u64);
         let Some(mut waiting) = waiting else {
-            self.early.add(key, command, part.message.acknowledges, answer);
+            self.early.add((key, command), part.message.acknowledges, answer, &mut output.early);
             return output.orphan(&link, direction);
         };
         shared.breaks.responded(&link, &waiting.pending, part.message, part.member);

@@ -64,8 +64,10 @@ impl<C: Serialize + DeserializeOwned> Stored<C> {
         }
     }
 
-    pub(super) fn pack(&mut self, packer: &mut Packer) {
+    /// Packs it, after `leave` has dropped the parts that are not worth their memory.
+    pub(super) fn pack(&mut self, packer: &mut Packer, leave: impl FnOnce(&mut C)) {
         let Self::Open(connection) = self else { return };
+        leave(connection);
         if let Some(packed) = packer.pack(&**connection) {
             *self = Self::Packed(packed);
         }

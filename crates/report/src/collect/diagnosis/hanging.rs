@@ -56,6 +56,7 @@ pub(super) fn hanging(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         clients = clients::named(evidence, &concerned),
         first = instant::second(first.first_ns),
         last_response = match hang.last_response_ns {
+            Some(ns) if evidence.coverage.may_be_blind((ns, first.first_ns)) => String::new(),
             Some(ns) => format!("; the last response of this server came at {}", instant::second(ns)),
             None => "; the capture has no response of this server at all".to_owned(),
         },
@@ -73,11 +74,12 @@ fn hangs<'e>(evidence: &Evidence<'e>) -> Option<Vec<Hang<'e>>> {
     let all = ends.collect::<Option<Vec<_>>>()?.into_iter().flatten();
     let mut servers: HashMap<Endpoint, Vec<&Unfinished>> = HashMap::new();
     all.filter(|one| is_for_data(one, true)).for_each(|one| servers.entry(one.server).or_default().push(one));
-    let places = evidence.tallies?.places();
+    let last_responses = evidence.tallies?.last_responses()?;
     let hang = |(server, mut requests): (Endpoint, Vec<&'e Unfinished>)| {
-        let of_server = places.iter().filter(|place| place.key.server == server && place.span_ns.1 > i64::MIN);
-        let last_response_ns = of_server.map(|place| place.span_ns.1).max();
+        let last_response_ns = last_responses.get(&server).copied();
         requests.retain(|one| last_response_ns.is_none_or(|last_ns| one.first_ns.saturating_add(AFTER_NS) > last_ns));
+        // Where the capture was blind, there may be later responses.
+        requests.retain(|one| !evidence.coverage.may_be_blind((one.first_ns, one.end_ns)));
         Hang { server, requests, last_response_ns }
     };
     Some(servers.into_iter().map(hang).filter(|hang| !hang.requests.is_empty()).collect())

@@ -104,6 +104,9 @@ fn of_gap<'l>(evidence: &Evidence<'_>, (first, behind): (usize, usize), long: &[
     }
     let at = |bin: usize| series.start_ns.checked_add((bin as f64 * series.bin_s * 1e9) as i64);
     let (from_ns, to_ns) = (at(first)?, at(behind)?);
+    if evidence.coverage.may_be_blind((from_ns, to_ns)) {
+        return None;
+    }
     let part_ns = (WAITED_PART * lasted_s * 1e9) as i64;
     // A request sent long before may be slow itself, because others were answered meanwhile.
     let (earliest, latest) = (from_ns.saturating_sub(part_ns), to_ns.saturating_sub(part_ns));

@@ -113,7 +113,8 @@ pub(super) fn no_response(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
         let later_ns = one.first_ns.saturating_add(AFTER_NS);
         places.iter().any(|place| place.key.server == one.server && place.span_ns.1 >= later_ns)
     };
-    let hung: Vec<&Unfinished> = ends.flatten().filter(is_long).filter(answered_later).collect();
+    let was_seen = |one: &&Unfinished| !evidence.coverage.may_be_blind((one.first_ns, one.end_ns));
+    let hung: Vec<&Unfinished> = ends.flatten().filter(is_long).filter(was_seen).filter(answered_later).collect();
     let first = hung.iter().min_by_key(|one| one.first_ns)?;
     let wait_s = hung.iter().map(|one| one.end_ns.abs_diff(one.first_ns) as f64 / 1e9).sum::<f64>();
     let longest = hung.iter().map(|one| one.end_ns.abs_diff(one.first_ns)).max()?;

@@ -103,6 +103,9 @@ fn a_server_that_answers_nobody_is_said_with_since_when() {
     assert!(!silent(&stopped(1_300 * MS, |_| "one".to_owned())), "they may wait for that file");
     assert!(!silent(&stopped(100 * MS, |i| format!("g{i}"))), "too short to be felt");
     assert!(!silent(&overtaken()), "others were answered after they were sent");
+    let mut down = stopped(1_300 * MS, |i| format!("g{i}"));
+    down.coverage.downtime.begin(START_NS + 1_000 * MS);
+    assert!(!silent(&down), "the interface was down");
     assert!(!silent(&served(|_| 1, |i| if i == 2_000 { 3_000 * MS } else { MS })), "one client alone");
 }
 

@@ -1,6 +1,6 @@
 //! Requests without a response.
 
-use plimsoll_model::{ClientPath, Endpoint, Restart, Unfinished, WaitEnd};
+use plimsoll_model::{Anomaly, ClientPath, Endpoint, Restart, Timeline, Transaction, Unfinished, WaitEnd};
 
 use super::built::{MS, START_NS, Traffic, open, read};
 use crate::findings::{Rule, Verdict};
@@ -156,4 +156,63 @@ fn a_capture_that_ends_while_requests_wait_does_not_show_a_server_that_hangs() {
     let mut one_sided = without_response(WaitEnd::Capture, &[("a", 12, 30)]);
     one_sided.coverage.one_sided = 1;
     assert!(!one_sided.rules().contains(&Rule::NoResponse), "one direction");
+}
+
+/// A server that hangs, as far as a capture shows that was blind for a time. Whether the report says so.
+fn hangs_beside(blind: impl Fn(&mut Traffic)) -> bool {
+    let mut traffic = without_response(WaitEnd::Capture, &[("a", 12, 30), ("b", 13, 30)]);
+    blind(&mut traffic);
+    traffic.rules().contains(&Rule::NoResponse)
+}
+
+#[test]
+fn a_capture_that_was_blind_does_not_show_a_server_that_hangs() {
+    let down = |from_s: i64, to_s: Option<i64>| {
+        hangs_beside(|traffic| {
+            let downtime = &mut traffic.coverage.downtime;
+            downtime.begin(START_NS + from_s * SECOND);
+            to_s.into_iter().for_each(|to_s| downtime.end(START_NS + from_s * SECOND, START_NS + to_s * SECOND));
+        })
+    };
+    assert!(hangs_beside(|_| ()));
+    assert!(!down(20, None) && !down(20, Some(25)), "while the requests waited");
+    assert!(down(1, Some(2)), "before");
+    let mut between = without_response(WaitEnd::Capture, &[("a", 20, 40)]);
+    between.coverage.downtime.begin(START_NS + 15 * SECOND);
+    between.coverage.downtime.end(START_NS + 15 * SECOND, START_NS + 16 * SECOND);
+    let text = between.first(Rule::NoResponse);
+    assert!(text.contains("does not respond") && !text.contains("last response of this server"), "{text}");
+    assert!(down(30, None), "from the end of the wait on");
+    let drops = |traffic: &mut Traffic| {
+        traffic.coverage.anomalies.add_many(Anomaly::CaptureDropsReported, 5_000);
+        traffic.coverage.packets.total = 10_000;
+        traffic.coverage.network.data_segments = [4_000, 4_000];
+    };
+    assert!(!hangs_beside(drops), "lost packets that left no gap");
+    let mut single = without_response(WaitEnd::Capture, &[("hung.iso", 1, 12)]);
+    single.coverage.downtime.begin(START_NS + 5 * SECOND);
+    assert!(!single.rules().contains(&Rule::NoResponse), "a single request");
+}
+
+#[test]
+fn a_server_that_sends_any_response_does_not_hang() {
+    let responding = |change: fn(&mut Transaction)| {
+        hangs_beside(|traffic| {
+            traffic.pause(15 * SECOND);
+            traffic.changed(read(), 3, DATA, "late", MS, change);
+        })
+    };
+    assert!(responding(|t| t.timeline = Timeline::default()), "no response");
+    assert!(!responding(|t| t.long_lived = true));
+    assert!(!responding(|t| t.counted = false));
+    assert!(!responding(|t| t.timeline.request_first = None), "without a response time");
+    // More servers than their last responses have room.
+    let many = |traffic: &mut Traffic| {
+        for server in 0..1_000_u16 {
+            traffic.changed(read(), 3, DATA, "other", MS, |t| {
+                (t.server.port, t.connection) = (1_000 + server, 100_000 + u32::from(server));
+            });
+        }
+    };
+    assert!(!hangs_beside(many), "nobody knows when this one sent its last response");
 }
