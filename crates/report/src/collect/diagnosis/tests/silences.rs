@@ -2,7 +2,7 @@
 
 use plimsoll_model::Procedure;
 
-use super::built::{MS, Traffic, open, read};
+use super::built::{MS, START_NS, Traffic, open, read};
 use super::times::served;
 use crate::findings::Rule;
 
