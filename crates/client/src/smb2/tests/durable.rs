@@ -254,10 +254,8 @@ fn a_refused_file_fails_what_was_on_its_way() {
     assert_eq!(row.outcome, Outcome::Refused);
     let counts = &world.client.durable.as_ref().unwrap().counts;
     assert_eq!((counts.sessions, counts.opens, counts.refused), (0, 0, 1));
-    assert_eq!(
-        counts.facts().last().unwrap(),
-        "recovered opens: 0 reconnected, 1 refused (STATUS_OBJECT_NAME_NOT_FOUND 1)"
-    );
+    let stated = "recovered opens: 0 reconnected, 1 refused (STATUS_OBJECT_NAME_NOT_FOUND 1)";
+    assert!(counts.facts().iter().any(|fact| fact == stated), "{:?}", counts.facts());
 }
 
 #[test]
