@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Coverage;
-
 /// Times in which the captured network interface was down. The capture lacks all packets of these times: on a mirror port the traffic
 /// goes on meanwhile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +32,7 @@ impl Downtime {
     }
 
     /// Whether the interface may have been down in a part of this time. Of several times, only the first one is known.
-    fn may_overlap(&self, (from_ns, to_ns): (i64, i64)) -> bool {
+    pub(super) fn may_overlap(&self, (from_ns, to_ns): (i64, i64)) -> bool {
         let begins_later = self.first_ns.is_none_or(|down_ns| to_ns <= down_ns);
         let ended_before = self.count == 1 && self.first_end_ns.is_some_and(|up_ns| up_ns <= from_ns);
         self.count > 0 && !begins_later && !ended_before
@@ -46,14 +44,6 @@ impl Downtime {
         let first = if is_first { *self } else { *other };
         *self =
             Self { count: self.count + other.count, total_ns: self.total_ns.saturating_add(other.total_ns), ..first };
-    }
-}
-
-impl Coverage {
-    /// Whether the capture may lack packets of this time of which nothing else tells. A response that it does not contain may then have
-    /// been sent.
-    pub fn may_be_blind(&self, span_ns: (i64, i64)) -> bool {
-        self.downtime.may_overlap(span_ns) || self.unexplained_drops().is_some()
     }
 }
 
@@ -77,19 +67,5 @@ mod tests {
         assert_eq!(earlier, both);
         both.add(&Downtime::default());
         assert_eq!(earlier, both);
-    }
-
-    #[test]
-    fn a_capture_is_blind_while_the_interface_is_down() {
-        let mut coverage = Coverage::default();
-        assert!(!coverage.may_be_blind((0, 1_000)));
-        coverage.downtime.begin(100);
-        let blind = |coverage: &Coverage, spans: [(i64, i64); 4]| spans.map(|span| coverage.may_be_blind(span));
-        assert_eq!(blind(&coverage, [(0, 100), (0, 101), (100, 200), (300, 400)]), [false, true, true, true]);
-        coverage.downtime.end(100, 200);
-        assert_eq!(blind(&coverage, [(0, 100), (0, 101), (199, 300), (200, 300)]), [false, true, true, false]);
-        coverage.downtime.begin(500);
-        coverage.downtime.end(500, 600);
-        assert_eq!(blind(&coverage, [(0, 100), (0, 101), (199, 300), (200, 300)]), [false, true, true, true]);
     }
 }

@@ -1,4 +1,4 @@
-//! Packets that the capturing program lost, and that leave no gap in the streams.
+//! Packets that the capture lacks without a gap in the streams: the capturing program lost them, or the interface was down.
 
 use super::{Coverage, ShareMissing};
 use crate::Anomaly;
@@ -23,6 +23,12 @@ impl Coverage {
         let lost = reported as f64 * segments / self.packets.total.max(1) as f64;
         let gaps = self.packets.dropped_estimate as f64;
         (gaps < EXPLAINED * lost && lost - gaps >= MATTERS * (segments + lost)).then_some(reported)
+    }
+
+    /// Whether the capture may lack packets of this time of which nothing else tells. A response that it does not contain may then have
+    /// been sent.
+    pub fn may_be_blind(&self, span_ns: (i64, i64)) -> bool {
+        self.downtime.may_overlap(span_ns) || self.unexplained_drops().is_some()
     }
 }
 
@@ -54,5 +60,19 @@ mod tests {
         assert!(known.share_missing().is_some());
         known.downtime.begin(7);
         assert_eq!(known.share_missing(), None, "nobody knows what passed meanwhile");
+    }
+
+    #[test]
+    fn a_capture_is_blind_while_the_interface_is_down() {
+        let mut coverage = Coverage::default();
+        assert!(!coverage.may_be_blind((0, 1_000)));
+        coverage.downtime.begin(100);
+        let blind = |coverage: &Coverage, spans: [(i64, i64); 4]| spans.map(|span| coverage.may_be_blind(span));
+        assert_eq!(blind(&coverage, [(0, 100), (0, 101), (100, 200), (300, 400)]), [false, true, true, true]);
+        coverage.downtime.end(100, 200);
+        assert_eq!(blind(&coverage, [(0, 100), (0, 101), (199, 300), (200, 300)]), [false, true, true, false]);
+        coverage.downtime.begin(500);
+        coverage.downtime.end(500, 600);
+        assert_eq!(blind(&coverage, [(0, 100), (0, 101), (199, 300), (200, 300)]), [false, true, true, true]);
     }
 }
