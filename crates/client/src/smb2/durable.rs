@@ -97,7 +97,7 @@ pub struct Reconnects {
     pub opens: u64,
     /// Opens that the server refused to reconnect.
     pub refused: u64,
-    /// The statuses of these refusals, with their numbers; at most [`STATUSES`].
+    /// The statuses of these refusals, with their numbers; a short list.
     pub refusals: Vec<(u32, u64)>,
     /// Requests without a response that were sent again.
     pub sent_again: u64,
