@@ -44,7 +44,6 @@ fn evidence_is_not_overwritten() {
         &["analyze", "capture.zst", "--transactions", "soft.csv"],
         &["analyze", "capture.zst", "--transactions", "hard.csv"],
         &["analyze", "capture.zst", "--json", "same.csv", "--transactions", "same.csv"],
-        &["analyze", "capture.zst", "--json", "kept/x", "--record", "kept"],
         &["compare", "capture.zst", "hard.csv", "--html", "hard.csv"],
         &["run", "getattr", "--target", "embedded:nfs", "--tap", "new.pcapng", "--html", "new.pcapng"],
     ] {
@@ -53,6 +52,9 @@ fn evidence_is_not_overwritten() {
         assert_eq!(fs::read(folder.join("capture.zst")).unwrap(), evidence, "{arguments:?}");
         assert_eq!(names(folder), ["capture.zst", "hard.csv", "soft.csv"], "{arguments:?}");
     }
+    // The folder does not exist yet.
+    let within = output_in(folder, &["analyze", "capture.zst", "--json", "kept/x", "--record", "kept"]);
+    assert_eq!((within.status.code(), names(folder).len()), (Some(3), 3), "{}", said(&within));
     let kept = output_in(folder, &["analyze", "capture.zst", "-q", "--record", "kept"]);
     assert!(kept.status.success(), "{}", said(&kept));
     let manifest = fs::read(folder.join("kept/manifest.json")).unwrap();
