@@ -28,7 +28,7 @@ const EXAMPLES: &str = "Examples:
   plimsoll gate \"$OLD\" \"$NEW\" --fail-if \"mean > +5%\" --junit gate.xml
   plimsoll gate good new --fail-if \"read.p95 > +3%\"
   plimsoll gate --fail-if \"mean > +5%\" monday tuesday wednesday -- new-1 new-2
-  plimsoll gate --fail-if \"mean > +5%\" monday -- run --from monday --record today
+  plimsoll gate --fail-if \"mean > +5%\" monday -- run --from monday --record new
 
 Exit code 0: all conditions passed. 1: a condition failed. 4: none failed, but at least one is undecided.";
 
