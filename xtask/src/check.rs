@@ -86,7 +86,7 @@ fn apart() -> Outcome {
     })
 }
 
-/// A process of its own, because its output must not mix with that of the tests; with one compiler that gives way, because tests wait for
+/// A process of its own, because its output must not mix with that of the tests; with compilers that give way, because tests wait for
 /// servers that must respond.
 fn packages() -> Outcome {
     let xtask = std::env::current_exe().map_err(|error| format!("packages: {error}"))?;
@@ -95,7 +95,6 @@ fn packages() -> Outcome {
             .args(["-n", "10"])
             .arg(xtask)
             .args(["package", "--check"])
-            .env("CARGO_BUILD_JOBS", "1")
             .stdin(Stdio::null()),
     )?;
     println!("\n== packages\n{}", said.trim_end());

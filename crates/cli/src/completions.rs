@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use clap_complete::Shell;
 
-use crate::exit::Done;
+use crate::exit::{Done, unless_closed};
 
 const EXAMPLES: &str = "Examples:
   plimsoll completions bash >~/.local/share/bash-completion/completions/plimsoll
@@ -26,6 +26,6 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: Arguments, mut command: clap::Command) -> anyhow::Result<Done> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, "plimsoll", &mut script);
-    io::stdout().lock().write_all(&script)?;
+    unless_closed(io::stdout().lock().write_all(&script).map_err(Into::into))?;
     Ok(Done::Normally)
 }

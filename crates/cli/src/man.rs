@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use crate::exit::{Done, Usage};
+use crate::exit::{Done, Usage, unless_closed};
 
 const EXAMPLES: &str = "Examples:
   plimsoll man run > plimsoll-run.1
@@ -39,7 +39,10 @@ pub(crate) fn run(arguments: &Arguments, command: clap::Command) -> anyhow::Resu
             fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
             write_all(&command, folder)?;
         }
-        None => io::stdout().lock().write_all(&page(find(&command, &arguments.subcommand)?)?)?,
+        None => {
+            let page = page(find(&command, &arguments.subcommand)?)?;
+            unless_closed(io::stdout().lock().write_all(&page).map_err(Into::into))?;
+        }
     }
     Ok(Done::Normally)
 }

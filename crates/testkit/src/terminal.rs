@@ -66,6 +66,8 @@ pub struct InTerminal {
     child: Child,
     master: File,
     slave: OwnedFd,
+    /// The settings of the terminal before it started.
+    before: String,
     /// Its output so far.
     bytes: Arc<Mutex<Vec<u8>>>,
 }
@@ -77,6 +79,7 @@ pub struct InTerminal {
 #[must_use]
 pub fn start(command: &mut Command, (columns, rows): (u16, u16)) -> InTerminal {
     let (master, slave) = terminal(columns, rows).unwrap_or_else(|error| panic!("no pseudo-terminal: {error}"));
+    let before = settings(&slave);
     let end = || Stdio::from(slave.try_clone().expect("a descriptor"));
     let child = command.stdin(end()).stdout(end()).stderr(end()).spawn();
     let child = child.unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
@@ -89,7 +92,11 @@ pub fn start(command: &mut Command, (columns, rows): (u16, u16)) -> InTerminal {
             written.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(piece);
         }
     });
-    InTerminal { child, master, slave, bytes }
+    InTerminal { child, master, slave, before, bytes }
+}
+
+fn settings(terminal: &OwnedFd) -> String {
+    format!("{:?}", tcgetattr(terminal).expect("a terminal"))
 }
 
 impl InTerminal {
@@ -115,7 +122,13 @@ impl InTerminal {
     /// It is none.
     #[must_use]
     pub fn settings(&self) -> String {
-        format!("{:?}", tcgetattr(&self.slave).expect("a terminal"))
+        settings(&self.slave)
+    }
+
+    /// How the terminal was set before the program started.
+    #[must_use]
+    pub fn settings_before(&self) -> String {
+        self.before.clone()
     }
 
     /// All that it has written so far.

@@ -6,7 +6,7 @@ use plimsoll_model::Names;
 use plimsoll_report::safe::for_terminal;
 use plimsoll_workload::{BUILTINS, Builtin, FileSet, Workload};
 
-use crate::exit::{Done, Usage};
+use crate::exit::{Done, Usage, unless_closed};
 
 const EXAMPLES: &str = "Examples:
   plimsoll workloads list
@@ -42,12 +42,13 @@ enum Command {
 }
 
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
-    let mut out = io::stdout().lock();
+    let mut out = Vec::new();
     match arguments.command {
         Command::List => list(&mut out)?,
         Command::Schema => writeln!(out, "{:#}", plimsoll_workload::schema())?,
         Command::Show { name } => show(&name, &mut out)?,
     }
+    unless_closed(io::stdout().lock().write_all(&out).map_err(Into::into))?;
     Ok(Done::Normally)
 }
 

@@ -165,5 +165,5 @@ fn a_parser_of_openmetrics_reads_the_sums_of_the_report() {
 fn a_name_of_no_format_is_usage() {
     let scratch = Scratch::new("export-usage");
     assert_eq!(plimsoll(scratch.path(), &["report", "R", "--export", "R.csv"]), Some(2));
-    assert_eq!(plimsoll(scratch.path(), &["report", "R", "--export", "nowhere/R.om"]), Some(2));
+    assert_eq!(plimsoll(scratch.path(), &["report", "R", "--export", "nowhere/R.om"]), Some(3), "no such folder");
 }

@@ -157,7 +157,7 @@ fn what_is_wrong_is_said() {
     assert!(message.contains("editcap"), "the way out is named: {message}");
     let path = folder.file("a.pcap", &capture());
     assert_eq!(code(&[text(&path), "--by", "colour"]).0, Some(2));
-    assert_eq!(code(&[text(&path), "--html", "/nonexistent/p.html"]).0, Some(2));
+    assert_eq!(code(&[text(&path), "--html", "/nonexistent/p.html"]).0, Some(3));
     assert_eq!(code(&[text(&path), "--transactions", "t.xlsx"]).0, Some(2));
     assert_eq!(code(&[]).0, Some(2));
     let cut = folder.file("cut.pcap", &capture()[..2_000]);

@@ -49,7 +49,7 @@ fn assert_left(running: &mut InTerminal, before: &str, says: &str) {
 fn the_screen_shows_level_pace_and_generator_and_then_comes_the_report() {
     let _alone = crate::alone();
     let mut running = start(&mut plimsoll("embedded:smb", &["--watch", "--duration", "10m", "--utc"]), SIZE);
-    let before = running.settings();
+    let before = running.settings_before();
     wait_for(&running, "mixed on embedded:smb");
     wait_for(&running, "3 clients: measuring, ");
     wait_for(&running, "3 of 3 clients connected");
@@ -76,7 +76,7 @@ fn q_and_signals_end_a_run_as_ctrl_c_does_without_a_view() {
     let _alone = crate::alone();
     for end in [None, Some(Signal::INT), Some(Signal::TERM)] {
         let mut running = start(&mut plimsoll("embedded:nfs", &["--watch", "--duration", "10m"]), SIZE);
-        let before = running.settings();
+        let before = running.settings_before();
         wait_for(&running, "3 clients: measuring, ");
         wait_for(&running, "> ");
         match end {

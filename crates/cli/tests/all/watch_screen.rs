@@ -69,7 +69,7 @@ fn the_screen_shows_what_a_report_of_that_second_says_and_follows_keys() {
     assert_eq!((row["count"].as_u64(), row["errors"].as_u64().unwrap_or(0)), (Some(10), 0), "{row:#}");
     for size in SIZES {
         let mut watching = start(plimsoll().args(["watch", &capture, "--utc"]).current_dir(scratch.path()), size);
-        let before = watching.settings();
+        let before = watching.settings_before();
         wait_for(&watching, size, "END");
         wait_for(&watching, size, "01:46:44 UTC");
         let screen = seen(&watching.bytes(), size);
@@ -101,7 +101,7 @@ fn signals_leave_the_terminal_as_it_was() {
     for signal in [Signal::INT, Signal::TERM] {
         let size = SIZES[0];
         let mut watching = start(plimsoll().args(["watch", &capture, "--utc"]), size);
-        let before = watching.settings();
+        let before = watching.settings_before();
         wait_for(&watching, size, "END");
         watching.signal(signal);
         assert_left(&mut watching, size, &before);

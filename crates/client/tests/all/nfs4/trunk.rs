@@ -63,6 +63,8 @@ fn connections_without_a_slot_each_have_separate_sessions_and_this_is_noted() {
     // The server grants 4 slots.
     let trunk = options.trunk("many", 5);
     let of = (options, trunk);
+    // A connection that ends leaves its session.
+    let mut plays = Vec::new();
     for nth in 0..2 {
         let mut play = member(&of, nth);
         play.connect();
@@ -72,6 +74,7 @@ fn connections_without_a_slot_each_have_separate_sessions_and_this_is_noted() {
         let separate = of.0.separate_sessions.load(Relaxed);
         assert_eq!(separate, if nth == 0 { 0 } else { 5 });
         assert_eq!(of.0.load_slots.load(Relaxed), 4);
+        plays.push(play);
     }
 }
 
