@@ -16,7 +16,7 @@ impl RunSpec {
     pub(super) fn used_server(&self) -> (ServerSpec, Vec<String>) {
         let server = &self.server;
         let targets = if server.targets.is_empty() { std::slice::from_ref(&self.target) } else { &server.targets };
-        // Of an unknown target nobody knows.
+        // An unknown target may use any option.
         let is_any =
             |uses: fn(&Target) -> bool| targets.iter().any(|text| Target::parse(text).as_ref().map_or(true, uses));
         let smb = is_any(|target| matches!(target, Target::Smb(_) | Target::Embedded(Embedded::Smb)));

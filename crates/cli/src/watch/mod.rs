@@ -187,7 +187,7 @@ impl Watching {
         self.waiting = (waiting, latest_ns);
     }
 
-    /// The time up to which packets were captured: while the interface is down, nobody knows how long a request waits.
+    /// The time up to which packets were captured. While the interface is down, the wait of a request is unknown.
     fn seen_until(&self, now_ns: i64) -> i64 {
         let down_ns = self.counts.as_ref().and_then(|counts| counts.down_since());
         down_ns.map_or(now_ns, |down_ns| now_ns.min(down_ns))

@@ -169,7 +169,7 @@ fn a_run_with_persistent_handles_survives_restarts() {
     fs::write(folder.join("w.toml"), WORKLOAD.replace("keep_open = 3", "keep_open = 6")).unwrap();
     drive(folder, &target, &["w.toml", "--depth", "1", "--duration", "100ms"]);
     faulty.set_rules(vec![Rule::PersistentHandles]);
-    // Until it is told to end.
+    // The test ends it with a signal.
     let mut run =
         Running::start(&mut driving(folder, &target, &["w.toml", "--depth", "1", "--duration", "10m"])).unwrap();
     let mut wait_for = |faulty: &Faulty, replies: u64| {

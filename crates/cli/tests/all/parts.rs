@@ -45,7 +45,7 @@ fn server(folder: &Path) -> (Running, String) {
     (server, url.trim().to_owned())
 }
 
-/// How far ahead parts must be told their start on this machine. `start` runs one process that starts like a part, and ends at once.
+/// The time that parts need before their common start on this machine. `start` runs one process that starts as a part does and then ends.
 pub(crate) fn ahead(start: impl FnOnce()) -> Duration {
     let begun = Instant::now();
     start();

@@ -80,7 +80,7 @@ fn an_interface_that_goes_down_and_comes_back_is_watched_on() {
     }
 }
 
-/// A server that hangs, and an interface that goes down meanwhile: nobody knows whether the server hangs on.
+/// A server hangs, then the interface goes down: whether the server still hangs is unknown.
 #[test]
 fn nobody_waits_while_the_interface_is_down() {
     let _alone = crate::alone();

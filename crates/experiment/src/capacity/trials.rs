@@ -92,7 +92,7 @@ impl Trials {
         self.trials.iter().map(|one| one.seconds).reduce(f64::max).filter(|&seconds| seconds > 0.0)
     }
 
-    /// That somebody stopped the search.
+    /// Words for a search that the user stopped.
     fn interrupted(&self, search: &Search) -> String {
         let runs = self.trials.iter().filter(|one| one.seconds > 0.0).count();
         let result = if search.carried().is_none() { ": no result" } else { "" };

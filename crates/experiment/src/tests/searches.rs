@@ -142,19 +142,24 @@ fn record_parts(
 }
 
 /// A workload that only reads has no number for writes: that is no miss of the server.
+/// Searches in one process until the end: the number of levels, and the result.
+fn searched(simulated: &Simulated, spec: &RunSpec, search: &SearchSpec, scratch: &Scratch) -> (usize, Capacity) {
+    let to = to(&scratch.path().join("whole"), Rows::None);
+    let recording = RunRecording::begin(Some(&to), spec, &simulated.workload).unwrap().unwrap();
+    let mut found = CapacitySearch::new(search).unwrap();
+    let (levels, ended) = levels_of(simulated, &recording, usize::MAX, |ran| found.next(ran));
+    ended.unwrap();
+    (levels.len(), found.summary(levels.len()))
+}
+
 #[test]
 fn a_condition_without_numbers_ends_the_search_without_a_verdict() {
     let scratch = Scratch::new("search-unknown");
     let simulated = simulated();
     let (search, spec) = search(&simulated, None);
     let search = SearchSpec { objectives: vec!["write.p50 < 1ms".to_owned()], ..search };
-    let to = to(&scratch.path().join("whole"), Rows::None);
-    let recording = RunRecording::begin(Some(&to), &spec, &simulated.workload).unwrap().unwrap();
-    let mut found = CapacitySearch::new(&search).unwrap();
-    let (levels, ended) = levels_of(&simulated, &recording, usize::MAX, |ran| found.next(ran));
-    ended.unwrap();
-    let capacity = found.summary(levels.len());
-    assert_eq!((levels.len(), capacity.outcome.as_str(), capacity.trials[0].met), (1, "unfinished", None));
+    let (levels, capacity) = searched(&simulated, &spec, &search, &scratch);
+    assert_eq!((levels, capacity.outcome.as_str(), capacity.trials[0].met), (1, "unfinished", None));
     assert!(capacity.why.as_ref().unwrap().contains("the run has no number for write"), "{capacity:?}");
     assert!(!capacity.validity().valid);
 }
@@ -168,12 +173,7 @@ fn runs_without_requests_confirm_nothing() {
     let mut spec = simulated.spec(users, TIMES, None);
     let most = spec.variants.remove(0).levels.remove(0);
     let search = SearchSpec { most, least: 1, start: 1.0, resolution: 0.02, runs: 60, objectives: Vec::new() };
-    let to = to(&scratch.path().join("whole"), Rows::None);
-    let recording = RunRecording::begin(Some(&to), &spec, &simulated.workload).unwrap().unwrap();
-    let mut found = CapacitySearch::new(&search).unwrap();
-    let (levels, ended) = levels_of(&simulated, &recording, usize::MAX, |ran| found.next(ran));
-    ended.unwrap();
-    let capacity = found.summary(levels.len());
+    let (_, capacity) = searched(&simulated, &spec, &search, &scratch);
     assert_eq!((capacity.outcome.as_str(), capacity.low), ("unfinished", None), "{capacity:?}");
     assert!(capacity.trials.iter().all(|trial| trial.met.is_none()) && capacity.trials.len() == 7, "{capacity:?}");
     assert_eq!(

@@ -158,7 +158,7 @@ fn one_series(
         counted.drain(..counted.len() - MOST_RUNS);
     }
     let mut metrics = metrics(&runs, &counted);
-    // Of captures nobody knows how much the clients requested.
+    // A capture does not show how much its clients requested.
     let is_neutral = plan.outstanding.is_none();
     changes(&mut metrics, &counted, (false_alarms, is_neutral));
     let runs: Vec<HistoryRun> = runs.into_iter().map(|run| run.shown).collect();

@@ -165,7 +165,7 @@ fn a_restart_of_ganesha_is_survived_with_reclaim() {
     assert!(number(&fact(&ended, "recovered sessions: "), " restored after the server") >= 3);
 }
 
-/// A closed loop has no request in the grace period but OPENs that are refused at once and repeated: nobody is served, and the run says so.
+/// In the grace period the server refuses each OPEN at once, and a closed loop only repeats its OPENs. The run states this outage.
 #[test]
 fn a_grace_period_is_an_outage_of_a_run() {
     let _alone = alone();

@@ -29,7 +29,7 @@ impl ByteWindow {
         }
     }
 
-    /// Whether the window holds so many bytes that some must be released before the next read.
+    /// Whether the window is so full that it must release bytes before the next read.
     #[inline]
     pub(in super::super) fn is_crowded(&self) -> bool {
         self.parked.len() >= PARKED_MAX

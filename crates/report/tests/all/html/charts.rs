@@ -15,7 +15,7 @@ fn charts(page: &str, id: &str) -> Vec<Value> {
 #[test]
 fn users_have_charts_of_overload_and_throughput() {
     let mut findings = run();
-    assert!(charts(&crate::page(&findings), "users-overload").is_empty(), "nobody has a schedule");
+    assert!(charts(&crate::page(&findings), "users-overload").is_empty(), "no user has a schedule");
     findings.stages.retain(|stage| stage.curve.as_deref() == Some("SMB"));
     for (stage, (users, overload)) in
         findings.stages.iter_mut().zip([(100, 0.0), (200, 0.0), (300, 0.08), (400, 0.5), (500, 0.8)])

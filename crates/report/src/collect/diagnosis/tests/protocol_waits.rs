@@ -107,5 +107,5 @@ fn what_waits_by_design_is_not_blamed() {
     };
     assert!(healthy(&traffic), "{:#?}", traffic.diagnosis());
     traffic.changed(lock, 1, DATA, "f", 60_000 * MS, |t| t.long_lived = true);
-    assert_eq!(traffic.rules()[0], Rule::LockWaits, "of a lock the file is told");
+    assert_eq!(traffic.rules()[0], Rule::LockWaits, "a lock is named with its file");
 }

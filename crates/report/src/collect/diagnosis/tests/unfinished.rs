@@ -214,5 +214,5 @@ fn a_server_that_sends_any_response_does_not_hang() {
             });
         }
     };
-    assert!(!hangs_beside(many), "nobody knows when this one sent its last response");
+    assert!(!hangs_beside(many), "the time of its last response is unknown");
 }
