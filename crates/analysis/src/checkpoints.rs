@@ -18,7 +18,8 @@ use plimsoll_results::record::about_of;
 use plimsoll_stats::{IntervalRecorder, Intervals, Statistics};
 
 use crate::filter::Filter;
-use crate::job::{Running, Sinks, name_hosts};
+use crate::job::{Sinks, name_hosts};
+use crate::running::{Report, Running};
 
 /// Shortest time between two checkpoints.
 const EVERY: Duration = Duration::from_secs(5);
@@ -51,7 +52,8 @@ impl Checkpoints {
     ///
     /// # Errors
     /// There is no thread.
-    pub fn begin(running: &Running, observer: &mut Observer<Sinks>) -> anyhow::Result<Option<Self>> {
+    pub fn begin(running: &mut Running) -> anyhow::Result<Option<Self>> {
+        let Running { observer, report: Report { filter, hosts, source, .. }, .. } = running;
         if observer.state().is_err() {
             return Ok(None);
         }
@@ -59,7 +61,6 @@ impl Checkpoints {
         let ((_, outputs), _) = &mut sinks.sink;
         let recorder = outputs.sink.here().and_then(|(_, recorder)| recorder.as_mut());
         let Some(writer) = recorder.map(|recorder| recorder.checkpoints()) else { return Ok(None) };
-        let Running { filter, hosts, source, .. } = running;
         let mut worker = Worker { writer, filter: filter.clone(), hosts: hosts.clone(), source: source.clone() };
         let (snapshots, waiting) = sync_channel::<Snapshot>(1);
         let (ended, written) = sync_channel(1);
@@ -82,16 +83,16 @@ impl Checkpoints {
     ///
     /// # Errors
     /// The last one could not be written. There will be no further ones.
-    pub fn look(&mut self, observer: &mut Observer<Sinks>, anomalies: CaptureAnomalies) -> anyhow::Result<()> {
+    pub fn look(&mut self, running: &mut Running, anomalies: CaptureAnomalies) -> anyhow::Result<()> {
         let now = Instant::now();
         if let (Ok(result), Some(begun)) = (self.written.try_recv(), self.begun) {
             result?;
             self.due = now + EVERY.max(SPARE * (now - begun));
             self.begun = None;
         }
-        if self.begun.is_none() && now >= self.due && observer.frames() > self.frames {
-            self.frames = observer.frames();
-            if let Some(snapshot) = snapshot(observer, anomalies) {
+        if self.begun.is_none() && now >= self.due && running.frames() > self.frames {
+            self.frames = running.frames();
+            if let Some(snapshot) = snapshot(&mut running.observer, anomalies) {
                 self.begun = self.snapshots.try_send(snapshot).is_ok().then_some(now);
             }
         }

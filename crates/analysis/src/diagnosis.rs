@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use plimsoll_model::Coverage;
 use plimsoll_observe::capture::CaptureAnomalies;
-use plimsoll_observe::{Observer, status_name};
+use plimsoll_observe::status_name;
 use plimsoll_report::findings::{Findings, Source};
 
-use crate::job::Sinks;
+use crate::running::Running;
 
 /// Interval between two diagnoses.
 const EVERY: Duration = Duration::from_secs(5);
@@ -30,12 +30,13 @@ impl DiagnosisSoFar {
 
     /// Makes a new diagnosis of the packets until `seen_ns` if the last diagnosis is too old. At the end of the input there is always a
     /// diagnosis.
-    pub fn look(&mut self, observer: &mut Observer<Sinks>, (seen_ns, damage): (i64, CaptureAnomalies), ended: bool) {
+    pub fn look(&mut self, running: &mut Running, (seen_ns, damage): (i64, CaptureAnomalies), ended: bool) {
         let now = Instant::now();
         if now < self.due && !(ended && self.text.is_none()) {
             return;
         }
         self.due = now + EVERY;
+        let observer = &mut running.observer;
         // Whether gaps explain the lost packets is known only at the end.
         let is_lossy = damage.reported_drops.saturating_mul(PACKETS_PER_DROP) > observer.frames();
         let unfinished = if is_lossy { Vec::new() } else { observer.unfinished(seen_ns) };

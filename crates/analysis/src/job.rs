@@ -25,6 +25,7 @@ use plimsoll_stats::{Dimensions, Headline, Options, SharedStatistics, Statistics
 
 use crate::chain::{Chain, Valve};
 use crate::filter::Filter;
+use crate::running::{Report, Running};
 
 /// What an analysis is to find out.
 #[derive(Clone, Debug)]
@@ -75,16 +76,6 @@ pub struct Job {
     pub chain: Option<Chain>,
 }
 
-/// A job at work, beside its observer.
-pub struct Running {
-    pub(crate) filter: Filter,
-    pub(crate) hosts: HostsFile,
-    pub(crate) source: Source,
-    table: Option<OutputFile>,
-    /// Its place in a chain of jobs.
-    pub chain: Option<Chain>,
-}
-
 /// A finished job.
 pub struct Analyzed {
     /// Its findings.
@@ -100,7 +91,7 @@ pub struct Analyzed {
 }
 
 impl Job {
-    /// Begins: the observer takes frames from now on. With `live`, that takes transactions too. Outputs that hold transactions may be filled
+    /// Begins: takes frames from now on. With `live`, that takes transactions too. Outputs that hold transactions may be filled
     /// in another thread.
     ///
     /// # Errors
@@ -111,7 +102,7 @@ impl Job {
         keys: SessionKeys,
         live: Option<Box<Live>>,
         other_thread: bool,
-    ) -> anyhow::Result<(Observer<Sinks>, Running)> {
+    ) -> anyhow::Result<Running> {
         let Self { wanted, hosts, mut source, table, mut chain } = self;
         let Wanted { by, slowest, filter, record, io, page } = wanted;
         let options = Options { slowest, by, tallies: true, io: io.then_some(Limits::CAPTURE), ..Options::default() };
@@ -135,8 +126,7 @@ impl Job {
             }
             None => Observer::new(sinks(Statistics::new(options))).with_session_keys(keys),
         };
-        let running = Running { filter, hosts, source, table: table_file, chain };
-        Ok((observer, running))
+        Ok(Running { observer, chain, report: Report { filter, hosts, source, table: table_file } })
     }
 
     /// Analyses transactions tables.
@@ -169,42 +159,6 @@ impl Job {
     }
 }
 
-impl Running {
-    /// All packets have been read: collects the findings and completes the outputs that hold transactions.
-    ///
-    /// # Errors
-    /// A time of the filter is not one of the capture.
-    pub fn end(self, observed: Observed<Sinks>, captures: &Captures) -> anyhow::Result<Analyzed> {
-        let Self { filter, hosts, source, table: table_file, chain } = self;
-        let Observed { sink: filtered, names, mut coverage } = observed;
-        let anomalies = chain.as_ref().map_or_else(|| captures.anomalies(), |chain| chain.anomalies(captures));
-        anomalies.add_to(&mut coverage);
-        coverage.anomalies.add_many(Anomaly::ReadingInterrupted, u64::from(captures.interrupted()));
-        filter.check(coverage.first_ns, coverage.last_ns)?;
-        filtered.narrow(&mut coverage);
-        let span_ns = (coverage.first_ns, coverage.last_ns);
-        let ((mut statistics, outputs), _) = filtered.sink;
-        let statistics = statistics.settled();
-        let ((cube, table), recording) = outputs.sink.finish(&names);
-        let table = table.zip(table_file).map_or(Ok(()), |(table, file)| finish_table(table.finish(&names), file));
-        let drill = cube.map(|cube| DrillDown::collect(&cube, &names, &source, status_name));
-        let findings = Findings::collect(statistics, &coverage, &names, source, status_name);
-        let (findings, named) = name_hosts(findings, &hosts, &names);
-        let end = |recording: SyncRecorder| recording.end((statistics, &coverage), span_ns, &names, named);
-        let recording = recording.map(end).transpose();
-        let recording =
-            recording.and_then(|recorder| recorder.map_or(Ok(()), |one| one.finish(captures.interrupted(), &findings)));
-        Ok(Analyzed { findings, drill, table, recording, chain })
-    }
-}
-
-/// From now on another thread may help with the statistics, by what this returns.
-pub fn share_statistics(observer: &mut Observer<Sinks>) -> Work {
-    let (sinks, _) = observer.sink();
-    let ((statistics, _), _) = &mut sinks.sink;
-    statistics.share()
-}
-
 /// Puts the names of hosts into findings. Returns the names that they show.
 pub(crate) fn name_hosts(findings: Findings, hosts: &HostsFile, names: &Names) -> (Findings, BTreeMap<IpAddr, String>) {
     let named = RefCell::new(BTreeMap::new());
@@ -228,12 +182,4 @@ fn begin_recording(
         Measurement::Analyze { source: source.clone(), captures, link: chain.map(|chain| chain.link.clone()) };
     let Some(to) = to else { return Ok(None) };
     SyncRecorder::begin(to.begin(&measured, "the clock of the capture", 1)?).map(Some)
-}
-
-/// A table that all rows went to gets its name.
-pub fn finish_table(written: Result<Written, RecordingError>, file: OutputFile) -> anyhow::Result<()> {
-    match written {
-        Ok(_) => file.finish(),
-        Err(error) => Err(file.failed(error)),
-    }
 }

@@ -6,6 +6,7 @@ mod checkpoints;
 mod diagnosis;
 mod filter;
 mod job;
+mod running;
 mod side;
 mod single_capture;
 
@@ -13,6 +14,7 @@ pub use chain::{Chain, ChainOptions, Valve};
 pub use checkpoints::Checkpoints;
 pub use diagnosis::DiagnosisSoFar;
 pub use filter::Filter;
-pub use job::{Analyzed, Job, Live, Running, Sinks, Wanted, finish_table, share_statistics};
+pub use job::{Analyzed, Job, Live, Wanted};
+pub use running::{Running, finish_table};
 pub use side::SideReader;
 pub use single_capture::read_capture;

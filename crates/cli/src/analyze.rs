@@ -2,18 +2,15 @@
 
 use std::path::PathBuf;
 
-use plimsoll_observe::Observer;
-use plimsoll_observe::capture::{Captures, Carried, Frame, Input, Progress, StopReading, capture_files};
+use plimsoll_observe::capture::{Captures, Input, StopReading, capture_files};
 
-use plimsoll_analysis::{Chain, Running, Sinks, share_statistics};
+use plimsoll_analysis::Chain;
 
 use crate::exit::{Done, Interrupted, Usage};
 use crate::flags::analysis::{Analysis, AnalysisFlags, end};
 use crate::flags::chain::ChainFlags;
 use crate::shell;
 use crate::{interrupt, memory};
-use plimsoll_console::progress::Bar;
-use plimsoll_observe::capture::read_in_thread;
 use plimsoll_results::Tables;
 
 /// Why there is no report.
@@ -65,13 +62,14 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     })?;
     let threads = threads.map_or(1, usize::from);
     let Analysis { job, output, .. } = analysis;
-    let (mut observer, mut running) = job.begin(&files, keys, None, threads >= 3)?;
+    let mut running = job.begin(&files, keys, None, threads >= 3)?;
     memory::settle_down();
-    observe(&mut captures, &mut observer, &mut running, threads, quiet)?;
-    let observed = observer.finish();
-    // The report needs neither the connections nor the code that read the packets.
-    memory::give_back();
-    end((running, observed, &captures), output, None)
+    let packets = running.read(&mut captures, threads, quiet)?;
+    if !packets && captures.interrupted() {
+        return Err(NOTHING_READ.into());
+    }
+    anyhow::ensure!(packets, "the capture contains no packets; check the capture command");
+    end(running, &captures, output, None)
 }
 
 /// Analyses transactions tables, and recordings that hold all transactions.
@@ -100,54 +98,4 @@ fn catch(stop: &StopReading, quiet: bool) -> anyhow::Result<()> {
             );
         }
     })
-}
-
-/// Gives every frame to an observer.
-fn observe(
-    captures: &mut Captures,
-    observer: &mut Observer<Sinks>,
-    running: &mut Running,
-    threads: usize,
-    quiet: bool,
-) -> anyhow::Result<()> {
-    let mut packets = false;
-    let mut bar = Bar::new(quiet);
-    let mut chain = running.chain.as_mut();
-    let mut carried = chain.as_ref().filter(|chain| chain.has_next()).map(|_| Carried::default());
-    let work = (threads > 1).then(|| share_statistics(observer));
-    let mut take = |frame: &Frame<'_>| match &mut carried {
-        Some(carried) => carried.pass(frame, |frame| observer.frame(frame)),
-        None => observer.frame(frame),
-    };
-    if let Some(work) = work {
-        let work = || work.some();
-        read_in_thread(captures, work, |batch| {
-            packets = true;
-            for frame in batch.frames() {
-                take(&frame);
-                bar.frame(|| position(batch.progress()));
-            }
-        })?;
-    } else {
-        while let Some(frame) = captures.next()? {
-            packets = true;
-            take(&frame);
-            bar.frame(|| position(captures.progress()));
-        }
-    }
-    bar.finish();
-    if !packets && captures.interrupted() {
-        return Err(NOTHING_READ.into());
-    }
-    anyhow::ensure!(packets, "the capture contains no packets; check the capture command");
-    if let (Some(chain), Some(carried)) = (&mut chain, carried) {
-        chain.prepare(observer, carried.clone(), captures)?;
-        // The report includes them as well.
-        carried.frames().for_each(|frame| observer.frame(&frame));
-    }
-    Ok(())
-}
-
-fn position(progress: Progress) -> (u64, Option<u64>) {
-    (progress.bytes_read, progress.bytes_total)
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use plimsoll_analysis::read_capture;
 use plimsoll_experiment::breakdown::{BreakdownSpec, CallSpec, measure};
 
 use crate::drive::run::{AuthFlags, TARGETS, TargetFlags, WishFlags};
@@ -131,7 +132,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     };
     let terminal = RunMonitor::new(arguments.output.quiet);
     let (findings, besides) = match &arguments.capture {
-        Some(capture) => measure(&spec, &terminal, Some(&|spans| plimsoll_analysis::read_capture(capture, spans)))?,
+        Some(capture) => measure(&spec, &terminal, Some(&|spans| read_capture(capture, spans)))?,
         None => measure(&spec, &terminal, None)?,
     };
     let done = Done::with(&findings.validity, output.prints());

@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use plimsoll_analysis::{Analyzed, Chain, Job, Running, Sinks, Wanted};
+use plimsoll_analysis::{Analyzed, Chain, Job, Running, Wanted};
 use plimsoll_console::output_file::Files;
 use plimsoll_model::{Reason, Validity};
-use plimsoll_observe::Observed;
 use plimsoll_observe::capture::Captures;
 use plimsoll_observe::decrypt::SessionKeys;
 use plimsoll_recording::Batched;
@@ -91,11 +90,12 @@ impl Analysis {
 
 /// Writes the report of a job to each destination. `unsaved`: why the saved packets are incomplete.
 pub(crate) fn end(
-    (running, observed, captures): (Running, Observed<Sinks>, &Captures),
+    running: Running,
+    captures: &Captures,
     output: OpenOutput,
     unsaved: Option<String>,
 ) -> anyhow::Result<Done> {
-    let Analyzed { mut findings, drill, table, recording, chain } = running.end(observed, captures)?;
+    let Analyzed { mut findings, drill, table, recording, chain } = running.end(captures)?;
     if let Some(why) = &unsaved {
         let reasons = findings.validity.each_reason().map(|(verdict, text)| Reason { verdict, text: text.to_owned() });
         findings.validity = Validity::of(reasons.chain([Reason::partial(format!("{why}."))]).collect::<Vec<_>>());

@@ -5,8 +5,7 @@ mod input;
 
 use std::sync::Arc;
 
-use plimsoll_analysis::{Checkpoints, DiagnosisSoFar, Sinks};
-use plimsoll_observe::Observer;
+use plimsoll_analysis::{Checkpoints, DiagnosisSoFar, Running};
 use plimsoll_observe::capture::interface::{Hole, InterfaceCounts};
 use plimsoll_observe::capture::{CaptureAnomalies, Captures, Next, StopReading};
 use plimsoll_report::findings::Source;
@@ -57,15 +56,15 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let live = (Recent::new(), metrics.is_some().then(Totals::default));
     let diagnosis = (screen.is_some() || browser.is_some()).then(|| DiagnosisSoFar::new(&analysis.job.source));
     let Analysis { job, output, .. } = analysis;
-    let (mut observer, running) = job.begin(&sources, keys, Some(Box::new(live)), false)?;
-    observer.report_services(counts.as_deref().and_then(InterfaceCounts::services));
-    let checkpoints = Checkpoints::begin(&running, &mut observer)?;
+    let mut running = job.begin(&sources, keys, Some(Box::new(live)), false)?;
+    running.report_services(counts.as_deref().and_then(InterfaceCounts::services));
+    let checkpoints = Checkpoints::begin(&mut running)?;
     let view = LiveView::new(screen, Lines::new(interval, quiet), browser);
     let pace = Pace::new(duration);
     let waiting = (WaitingNow::default(), i64::MIN);
     let (ended, drops, anomalies, steps) = (false, 0, captures.anomalies(), 0);
     let mut watching = Watching {
-        observer,
+        running,
         checkpoints,
         stop,
         counts,
@@ -81,15 +80,15 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         unsaved: None,
     };
     watching.follow(&mut captures)?;
-    let Watching { observer, checkpoints, view, unsaved, .. } = watching;
+    let Watching { running, checkpoints, view, unsaved, .. } = watching;
     // Restores the terminal before anything is printed.
     drop(view);
     anyhow::ensure!(
-        observer.frames() > 0,
+        running.frames() > 0,
         "no packets of a file server: check the input; for a network interface, also check the ports (--port)"
     );
     checkpoints.into_iter().for_each(Checkpoints::end);
-    end((running, observer.finish(), &captures), output, unsaved)
+    end(running, &captures, output, unsaved)
 }
 
 /// The input and the filters, for the head of a view: numbers of a part look like those of a server with little load.
@@ -109,7 +108,7 @@ const MAX_STEPS_SAID: u64 = 3;
 
 /// A running watch.
 struct Watching {
-    observer: Observer<Sinks>,
+    running: Running,
     checkpoints: Option<Checkpoints>,
     stop: StopReading,
     counts: Option<Arc<InterfaceCounts>>,
@@ -140,8 +139,8 @@ impl Watching {
                     if self.pace.is_due_before(frame.time_ns) {
                         self.look(self.anomalies);
                     }
-                    self.observer.frame(&frame);
-                    if let Some(back_ns) = self.pace.frame(self.observer.time_ns()) {
+                    self.running.frame(&frame);
+                    if let Some(back_ns) = self.pace.frame(self.running.time_ns()) {
                         self.went_back(back_ns);
                     }
                     if !self.pace.is_due_after_frame() {
@@ -158,7 +157,7 @@ impl Watching {
         }
         // Only the packets tell when a file ends.
         if let (Some(_), Some(now_ns)) = (&self.counts, self.pace.now_ns()) {
-            self.observer.captured_until(self.seen_until(now_ns));
+            self.running.captured_until(self.seen_until(now_ns));
         }
         self.pace.end();
         self.ended = true;
@@ -177,14 +176,7 @@ impl Watching {
         if latest_ns == self.waiting.1 && !self.metrics.as_ref().is_some_and(Metrics::is_wanted) {
             return;
         }
-        let mut waiting = WaitingNow::default();
-        let seen_ns = self.seen_until(now_ns);
-        self.observer.waiting(seen_ns, |sinks, names, transaction| {
-            if sinks.wants(transaction, seen_ns, names) {
-                waiting.add(transaction);
-            }
-        });
-        self.waiting = (waiting, latest_ns);
+        self.waiting = (self.running.waiting(self.seen_until(now_ns)), latest_ns);
     }
 
     /// The time up to which packets were captured. While the interface is down, the wait of a request is unknown.
@@ -196,7 +188,7 @@ impl Watching {
     /// The clock of the capture was set back.
     fn went_back(&mut self, back_ns: u64) {
         let Some(now_ns) = self.pace.now_ns() else { return };
-        if let Some((recent, _)) = self.observer.sink().0.sink.1.as_deref_mut() {
+        if let (Some((recent, _)), _) = self.running.live() {
             recent.back_to(now_ns);
         }
         self.waiting.1 = i64::MIN;
@@ -216,8 +208,8 @@ impl Watching {
         let losses = self.losses(drops);
         let seen_ns = self.pace.now_ns().map(|now_ns| self.seen_until(now_ns));
         let waiting = seen_ns.map(|seen_ns| (&self.waiting.0, seen_ns));
-        let (sinks, names) = self.observer.sink();
-        if let (Some(metrics), Some((_, Some(totals)))) = (&self.metrics, sinks.sink.1.as_deref()) {
+        let (live, names) = self.running.live();
+        if let (Some(metrics), Some((_, Some(totals)))) = (&self.metrics, live) {
             metrics.look(totals, names, Some(losses), waiting);
         }
     }
@@ -247,7 +239,7 @@ impl Watching {
         // A pipe or a file does not state the time of a loss.
         let unknown = || vec![Hole { from_ns: now_ns, to_ns: now_ns, packets: Some(more) }];
         let holes = self.counts.as_ref().map_or_else(unknown, |counts| counts.take_holes());
-        if let Some((recent, _)) = self.observer.sink().0.sink.1.as_deref_mut() {
+        if let (Some((recent, _)), _) = self.running.live() {
             recent.advance(now_ns);
             for Hole { from_ns, to_ns, packets } in holes {
                 match packets {
@@ -257,7 +249,7 @@ impl Watching {
             }
             recent.wait(&self.waiting.0, latest_ns(now_ns));
         }
-        let checkpoint = self.checkpoints.as_mut().map_or(Ok(()), |it| it.look(&mut self.observer, anomalies));
+        let checkpoint = self.checkpoints.as_mut().map_or(Ok(()), |it| it.look(&mut self.running, anomalies));
         if let Err(error) = checkpoint {
             self.view.say(format!("--record: cannot write the numbers so far: {error:#}"));
         }
@@ -270,11 +262,11 @@ impl Watching {
         }
         let losses = self.losses(drops);
         if let Some(diagnosis) = &mut self.diagnosis {
-            diagnosis.look(&mut self.observer, (seen_ns, anomalies), self.ended);
+            diagnosis.look(&mut self.running, (seen_ns, anomalies), self.ended);
         }
         let diagnosis = self.diagnosis.as_ref().and_then(|diagnosis| diagnosis.text.as_deref());
         let beside = Beside { losses: Some(losses), diagnosis, ended: self.ended, ..Beside::default() };
-        let (sinks, names) = self.observer.sink();
-        sinks.sink.1.as_deref().is_some_and(|(recent, _)| self.view.look(recent, names, now_ns, &beside))
+        let (live, names) = self.running.live();
+        live.is_some_and(|(recent, _)| self.view.look(recent, names, now_ns, &beside))
     }
 }

@@ -103,7 +103,8 @@ fn now() -> i64 {
 }
 
 fn counted(asked: &[Asked], read: &ReadCapture<'_>) -> anyhow::Result<Vec<PathRequests>> {
-    let found = read(RequestSpans::new(asked.iter().flat_map(|asked| [asked.first, asked.again]).collect()))?;
+    let mut found = RequestSpans::new(asked.iter().flat_map(|asked| [asked.first, asked.again]).collect());
+    read(&mut found)?;
     ensure!(
         found.requests > 0,
         "the capture contains no requests from the time of the calls; capture the mount's connection with tcpdump -U, which writes each packet at once"
@@ -122,7 +123,7 @@ fn counted(asked: &[Asked], read: &ReadCapture<'_>) -> anyhow::Result<Vec<PathRe
 }
 
 /// Reads a capture into spans.
-pub type ReadCapture<'a> = dyn Fn(RequestSpans) -> anyhow::Result<RequestSpans> + 'a;
+pub type ReadCapture<'a> = dyn Fn(&mut RequestSpans) -> anyhow::Result<()> + 'a;
 
 /// Procedures by the span of time in which their requests were sent.
 #[derive(Debug)]
@@ -166,14 +167,14 @@ mod tests {
             Asked { path, first: (at, at + 9), again: (at + 10, at + 19), first_s, again_s }
         };
         let asked = [path(".", 0), path("./.", 100)];
-        let sent = |mut spans: RequestSpans| {
+        let sent = |spans: &mut RequestSpans| {
             for at in [0, 9, 10, 20, 99] {
                 spans.transaction(
                     &plimsoll_testkit::transaction(Procedure::of(Protocol::Nfs3, 1), at, 1),
                     &Names::default(),
                 );
             }
-            Ok(spans)
+            Ok(())
         };
         let found = counted(&asked, &sent).unwrap();
         let [all, none] = &found[..] else { panic!("{found:?}") };
@@ -181,7 +182,7 @@ mod tests {
         assert_eq!((all.first, all.again, all.depth, all.procedures.len()), (Some(2.0), again, 1, 2));
         assert_eq!((none.first, none.again, none.depth), (Some(0.0), Some(0.0), 2));
         assert_eq!((none.first_s, none.again_s), (Some(2e-3), Some(1e-3)));
-        assert!(counted(&asked, &Ok).unwrap_err().to_string().contains("no request"));
+        assert!(counted(&asked, &|_| Ok(())).unwrap_err().to_string().contains("no request"));
     }
 
     #[test]

@@ -1,0 +1,168 @@
+//! A job that takes packets, and its end.
+//!
+//! The way of a packet is generic over its sinks. All calls of it are in this crate, because each crate that calls it compiles it again.
+
+use std::sync::Arc;
+
+use plimsoll_console::memory;
+use plimsoll_console::output_file::OutputFile;
+use plimsoll_console::progress::Bar;
+use plimsoll_model::{Anomaly, Names};
+use plimsoll_observe::capture::{Captures, Carried, Frame, Progress, read_in_thread};
+use plimsoll_observe::names::HostsFile;
+use plimsoll_observe::{NamedServices, Observed, Observer, status_name};
+use plimsoll_recording::{RecordingError, Written};
+use plimsoll_report::findings::{DrillDown, Findings, Source};
+use plimsoll_results::record::SyncRecorder;
+use plimsoll_stats::live::WaitingNow;
+use plimsoll_stats::{SharedStatistics, Work};
+
+use crate::chain::Chain;
+use crate::filter::Filter;
+use crate::job::{Analyzed, Live, Sinks, name_hosts};
+
+/// A job that takes packets.
+pub struct Running {
+    pub(crate) observer: Observer<Sinks>,
+    pub(crate) chain: Option<Chain>,
+    pub(crate) report: Report,
+}
+
+/// What the report of a job needs beside the packets.
+pub(crate) struct Report {
+    pub(crate) filter: Filter,
+    pub(crate) hosts: HostsFile,
+    pub(crate) source: Source,
+    pub(crate) table: Option<OutputFile>,
+}
+
+impl Running {
+    /// Takes all packets of captures. Returns whether there were any.
+    ///
+    /// # Errors
+    /// A capture cannot be read, or the state for the next job cannot be stored.
+    pub fn read(&mut self, captures: &mut Captures, threads: usize, quiet: bool) -> anyhow::Result<bool> {
+        let Self { observer, chain, .. } = self;
+        let mut packets = false;
+        let mut bar = Bar::new(quiet);
+        let mut carried = chain.as_ref().filter(|chain| chain.has_next()).map(|_| Carried::default());
+        let work = (threads > 1).then(|| share_statistics(observer));
+        let mut take = |frame: &Frame<'_>| match &mut carried {
+            Some(carried) => carried.pass(frame, |frame| observer.frame(frame)),
+            None => observer.frame(frame),
+        };
+        if let Some(work) = work {
+            let work = || work.some();
+            read_in_thread(captures, work, |batch| {
+                packets = true;
+                for frame in batch.frames() {
+                    take(&frame);
+                    bar.frame(|| position(batch.progress()));
+                }
+            })?;
+        } else {
+            while let Some(frame) = captures.next()? {
+                packets = true;
+                take(&frame);
+                bar.frame(|| position(captures.progress()));
+            }
+        }
+        bar.finish();
+        if let (true, Some(chain), Some(carried)) = (packets, chain, carried) {
+            chain.prepare(observer, carried.clone(), captures)?;
+            // The report includes them as well.
+            carried.frames().for_each(|frame| observer.frame(&frame));
+        }
+        Ok(packets)
+    }
+
+    /// Takes the next packet of a watch.
+    pub fn frame(&mut self, frame: &Frame<'_>) {
+        self.observer.frame(frame);
+    }
+
+    /// Number of packets so far.
+    pub fn frames(&self) -> u64 {
+        self.observer.frames()
+    }
+
+    /// The time of the latest packet, ns since the Unix epoch, without packets whose time is damaged.
+    pub fn time_ns(&self) -> Option<i64> {
+        self.observer.time_ns()
+    }
+
+    /// The capture lasted until this time, whether or not there were packets.
+    pub fn captured_until(&mut self, ns: i64) {
+        self.observer.captured_until(ns);
+    }
+
+    /// Reports the services that the traffic names, from now on.
+    pub fn report_services(&mut self, services: Option<Arc<NamedServices>>) {
+        self.observer.report_services(services);
+    }
+
+    /// The requests that wait for a response at this time, of those that count.
+    pub fn waiting(&mut self, seen_ns: i64) -> WaitingNow {
+        let mut waiting = WaitingNow::default();
+        self.observer.waiting(seen_ns, |sinks, names, transaction| {
+            if sinks.wants(transaction, seen_ns, names) {
+                waiting.add(transaction);
+            }
+        });
+        waiting
+    }
+
+    /// The last minutes and the totals of a watch, and the names in them.
+    pub fn live(&mut self) -> (Option<&mut Live>, &Names) {
+        let (sinks, names) = self.observer.sink();
+        (sinks.sink.1.as_deref_mut(), names)
+    }
+
+    /// All packets have been read: collects the findings and completes the outputs that hold transactions.
+    ///
+    /// # Errors
+    /// A time of the filter is not one of the capture.
+    pub fn end(self, captures: &Captures) -> anyhow::Result<Analyzed> {
+        let Self { observer, chain, report: Report { filter, hosts, source, table: table_file } } = self;
+        let Observed { sink: filtered, names, mut coverage } = observer.finish();
+        // The report needs neither the connections nor the code that read the packets.
+        memory::give_back();
+        let anomalies = chain.as_ref().map_or_else(|| captures.anomalies(), |chain| chain.anomalies(captures));
+        anomalies.add_to(&mut coverage);
+        coverage.anomalies.add_many(Anomaly::ReadingInterrupted, u64::from(captures.interrupted()));
+        filter.check(coverage.first_ns, coverage.last_ns)?;
+        filtered.narrow(&mut coverage);
+        let span_ns = (coverage.first_ns, coverage.last_ns);
+        let ((mut statistics, outputs), _) = filtered.sink;
+        let statistics = statistics.settled();
+        let ((cube, table), recording) = outputs.sink.finish(&names);
+        let table = table.zip(table_file).map_or(Ok(()), |(table, file)| finish_table(table.finish(&names), file));
+        let drill = cube.map(|cube| DrillDown::collect(&cube, &names, &source, status_name));
+        let findings = Findings::collect(statistics, &coverage, &names, source, status_name);
+        let (findings, named) = name_hosts(findings, &hosts, &names);
+        let end = |recording: SyncRecorder| recording.end((statistics, &coverage), span_ns, &names, named);
+        let recording = recording.map(end).transpose();
+        let recording =
+            recording.and_then(|recorder| recorder.map_or(Ok(()), |one| one.finish(captures.interrupted(), &findings)));
+        Ok(Analyzed { findings, drill, table, recording, chain })
+    }
+}
+
+/// From now on another thread may help with the statistics, by what this returns.
+fn share_statistics(observer: &mut Observer<Sinks>) -> Work {
+    let (sinks, _) = observer.sink();
+    let ((statistics, _), _) = &mut sinks.sink;
+    statistics.share()
+}
+
+fn position(progress: Progress) -> (u64, Option<u64>) {
+    (progress.bytes_read, progress.bytes_total)
+}
+
+/// A table that all rows went to gets its name.
+pub fn finish_table(written: Result<Written, RecordingError>, file: OutputFile) -> anyhow::Result<()> {
+    match written {
+        Ok(_) => file.finish(),
+        Err(error) => Err(file.failed(error)),
+    }
+}
