@@ -31,7 +31,7 @@ const SERIAL: [Serial; 1] = [Serial {
     first: &["run::", "faults::killed::", "faults::leases::", "faults::refusals::", "faults::scale::"],
 }];
 /// Threads for the other tests of such a program: they start servers and runs too, and wait most of the time.
-const THREADS_OF_REST: &str = "4";
+const THREADS_OF_REST: &str = "6";
 const ONE_AT_A_TIME: [&str; 2] = ["--test-threads", "1"];
 /// Test programs at a time. Many tests wait for a server or a clock.
 const LANES: usize = 3;
