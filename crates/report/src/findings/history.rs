@@ -140,7 +140,7 @@ pub struct ChangePoint {
     pub run: u64,
     /// When its measured phase began, ns since the Unix epoch.
     pub begin_ns: i64,
-    /// Labels whose value differs from the run before.
+    /// Labels whose value differs from the last run before that counts for the number (of several numbers, from the earliest such run).
     pub labels: Vec<FactChange>,
     /// Facts that have one value in the runs before and another in the runs after, here or at most three runs away.
     pub also_changed: Vec<FactChange>,
@@ -155,7 +155,7 @@ pub struct FactChange {
     pub before: Option<String>,
     /// The value after; null where it is not given.
     pub after: Option<String>,
-    /// Counted runs from the change of the numbers to the change of this; negative where it came first.
+    /// Runs that count for the number, from its change to the change of this; negative where it came first.
     pub runs_later: i64,
 }
 
