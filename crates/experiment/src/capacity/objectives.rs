@@ -236,6 +236,11 @@ fn shown(metric: Metric, value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_model::{Procedure, Protocol};
+    use plimsoll_report::collect::run::MeasuredLevel;
+    use plimsoll_stats::{Options, Statistics};
+    use plimsoll_testkit::transaction;
+
     use super::*;
 
     #[test]
@@ -267,10 +272,30 @@ mod tests {
         let names = |texts: &[&str]| texts.iter().map(|text| number_name(&parse(text).unwrap())).collect::<Vec<_>>();
         assert_eq!(names(&["p99 < 50ms", "read.mean < 1s"]), ["p99", "read.mean"]);
         assert_eq!(
-            not_judged("1 user", "made no request in 2.50 s", &names(&["p99 < 50ms"])),
-            "the run at 1 user made no request in 2.50 s, so it has no p99"
+            not_judged("1 user", "made no request of the workload in 2.50 s", &names(&["p99 < 50ms"])),
+            "the run at 1 user made no request of the workload in 2.50 s, so it has no p99"
         );
-        assert!(not_judged("1 user", "made no request in 1.00 s", &[]).ends_with("s, so it cannot be judged"));
+        assert!(not_judged("1 user", "had no iteration due in 1.00 s", &[]).ends_with("s, so it cannot be judged"));
+    }
+
+    /// A client that thinks for longer than the phase renews its lease: SEQUENCE is no request of the workload.
+    #[test]
+    fn a_run_of_lease_renewals_alone_is_not_judged() {
+        let judged = |codes: &[u16], conditions: &[&str]| {
+            let mut statistics = Statistics::new(Options::default());
+            for &code in codes {
+                statistics.record(&transaction(Procedure::of(Protocol::Nfs4, code), 2_000_000, 1_000_000));
+            }
+            let recorded = MeasuredLevel { statistics, span_ns: (0, 2_000_000_000), ..MeasuredLevel::default() };
+            let conditions: Vec<String> = conditions.iter().map(|&condition| condition.to_owned()).collect();
+            Objectives::parse(&conditions).unwrap().judge(&LevelResult::of_recording(recorded), false)
+        };
+        let (sequence, read) = (53, 25);
+        let Outcome::Nothing(why) = judged(&[sequence], &[]) else { panic!("it met or missed nothing") };
+        assert!(why.contains("made no request of the workload in 2.00 s, so it cannot be judged"), "{why}");
+        let Outcome::Nothing(why) = judged(&[sequence], &["p99 < 20ms"]) else { panic!("another load has a p99") };
+        assert!(why.ends_with("so it has no p99"), "{why}");
+        assert!(matches!(judged(&[sequence, read], &[]), Outcome::Met));
     }
 
     #[test]

@@ -179,7 +179,7 @@ fn runs_without_requests_confirm_nothing() {
     assert_eq!(
         capacity.why.as_deref(),
         Some(
-            "the run at 24 users made no request in 2.00 s, so it cannot be judged; use a longer --duration, or a higher load (--start)"
+            "the run at 24 users made no request of the workload in 2.00 s, so it cannot be judged; use a longer --duration, or a higher load (--start)"
         )
     );
     assert!(!capacity.validity().valid);
