@@ -141,7 +141,6 @@ fn record_parts(
     (folders, ended)
 }
 
-/// A workload that only reads has no number for writes: that is no miss of the server.
 /// Searches in one process until the end: the number of levels, and the result.
 fn searched(simulated: &Simulated, spec: &RunSpec, search: &SearchSpec, scratch: &Scratch) -> (usize, Capacity) {
     let to = to(&scratch.path().join("whole"), Rows::None);
@@ -152,6 +151,7 @@ fn searched(simulated: &Simulated, spec: &RunSpec, search: &SearchSpec, scratch:
     (levels.len(), found.summary(levels.len()))
 }
 
+/// A workload that only reads has no number for writes: that is no miss of the server.
 #[test]
 fn a_condition_without_numbers_ends_the_search_without_a_verdict() {
     let scratch = Scratch::new("search-unknown");
