@@ -59,8 +59,9 @@ impl Trials {
             objectives.longest_s().filter(|_| self.scheduled()).zip(self.longest_run()).map(|(time, run)| time / run);
         let low_tested = low;
         let lowered = |low: f64| sustained_load(low, slack.unwrap_or(0.0));
-        // There are no parts of a user.
-        let low = low.map(lowered).map(|low| if matches!(self.load, Load::Open { .. }) { low } else { low.floor() });
+        // There are no parts of a user. The iterations of a single user cannot queue: one that overlaps with the next is late.
+        let whole = |low: f64| if matches!(self.load, Load::Open { .. }) { low } else { low.floor().max(1.0) };
+        let low = low.map(lowered).map(whole);
         Capacity {
             unit: unit.to_owned(),
             objectives: objectives.words(matches!(self.load, Load::Partly { .. })),
@@ -156,7 +157,7 @@ fn unconfirmed([met, missed]: [Option<String>; 2]) -> String {
 #[cfg(test)]
 mod tests {
     use plimsoll_stats::capacity::{Bounds, Grain};
-    use plimsoll_workload::Pause;
+    use plimsoll_workload::{Arrivals, Pause};
 
     use super::*;
 
@@ -206,6 +207,28 @@ mod tests {
         let (outcome, low, _, why) = trials.outcome(&search, "clients");
         assert_eq!((outcome, low), ("unfinished", Some(15.0)));
         assert!(why.unwrap().starts_with("interrupted after 0 runs"));
+    }
+
+    /// With `p95 < 50ms`, one user met it in every run and two never: none at all is no answer.
+    #[test]
+    fn the_lower_end_is_at_least_one_user() {
+        let bounds = Bounds { start: 1.0, most: 1e3, grain: Grain::Whole(1), resolution: 0.02, runs: 100 };
+        let load = Load::Partly { users: 1, every_ns: 1_000_000_000, arrivals: Arrivals::Constant };
+        let objectives = Objectives::parse(&["p95 < 50ms".to_owned()]).unwrap();
+        let found = |carried: f64| {
+            let (mut search, mut trials) = (Search::new(bounds), Trials::new(load));
+            while let Next::Run { load, brief } = search.next() {
+                trials.begin(load, brief);
+                let last = trials.trials.last_mut().unwrap();
+                (last.seconds, last.met) = (10.0, Some(load <= carried));
+                search.saw(load <= carried);
+            }
+            let runs = trials.trials.len();
+            let found = trials.summary(&search, &objectives, runs);
+            (found.low, found.low_tested, found.high)
+        };
+        assert_eq!(found(1.0), (Some(1.0), Some(1.0), Some(2.0)));
+        assert_eq!(found(8.0), (Some(7.0), Some(8.0), Some(9.0)));
     }
 
     #[test]

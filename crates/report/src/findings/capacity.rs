@@ -20,7 +20,8 @@ pub struct Capacity {
     pub why: Option<String>,
     /// Lower end of the 95 % interval, in `unit`: this load met the objective.
     pub low: Option<f64>,
-    /// The load that met the objective in the confirming runs: `low` is this load, lowered by `slack`. Null without `low`.
+    /// The load that met the objective in the confirming runs: `low` is this load, lowered by `slack`, but at least 1 user. Null without
+    /// `low`.
     #[serde(default)]
     pub low_tested: Option<f64>,
     /// Upper end: this load missed it.
