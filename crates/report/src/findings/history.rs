@@ -165,6 +165,32 @@ impl HistorySeries {
         self.runs.get(run).is_some_and(|run| run.counted) && !metric.moved.contains(&(run as u64))
     }
 
+    /// Which numbers do not change, and which were not searched for changes, in sentences; `None` if numbers change and all were searched.
+    pub(crate) fn unchanged(&self) -> Option<String> {
+        let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+        for metric in &self.metrics {
+            let Some(why) = metric.untested.as_deref() else { continue };
+            match reasons.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, labels)) => labels.push(metric.label()),
+                None => reasons.push((why, vec![metric.label()])),
+            }
+        }
+        let are_all_untested = self.metrics.iter().all(|metric| metric.untested.is_some());
+        let untested = match reasons.as_slice() {
+            [] if are_all_untested => Some("Not searched for changes: no run has a number.".to_owned()),
+            [] => None,
+            [(why, _)] if are_all_untested => Some(format!("Not searched for changes: {why}.")),
+            several => {
+                let of = |(why, labels): &(&str, Vec<String>)| format!("{} ({why})", labels.join(", "));
+                let several: Vec<String> = several.iter().map(of).collect();
+                Some(format!("Not searched for changes: {}.", several.join("; ")))
+            }
+        };
+        let none = (self.changes.is_empty() && !are_all_untested).then(|| "No change found.".to_owned());
+        let sentences: Vec<String> = none.into_iter().chain(untested).collect();
+        (!sentences.is_empty()).then(|| sentences.join(" "))
+    }
+
     /// How many values of each number the load generator's lateness moved, as a sentence; `None` if it moved none.
     pub(crate) fn moved(&self) -> Option<String> {
         let of = |metric: &HistoryMetric| {

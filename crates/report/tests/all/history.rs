@@ -264,6 +264,31 @@ fn a_change_behind_moved_values_may_be_of_any_run_since_the_last_that_counts() {
     assert_eq!(labels(some_moved), expected);
 }
 
+/// The load generator was late for p50 in nearly every run: the other numbers were searched, and do not change.
+#[test]
+fn numbers_that_were_not_searched_are_named_beside_no_change() {
+    let late = |from: i64, moved: &'static [&'static str]| {
+        let one = |night| Night { moved: if night < from { &[] } else { moved }, ..Night::new(night) };
+        history(&(0..8).map(one).collect::<Vec<_>>())
+    };
+    let said = |history: &History, wanted: &str| {
+        let [screen, page] = [text::history(history, &text::Style::plain(200), true), html::history(history).unwrap()];
+        assert!(screen.contains(wanted) && page.contains(wanted), "{wanted}\n{screen}");
+        [screen, page]
+    };
+    let some = late(2, &["p50"]);
+    let why = "only 2 runs are valid and without a late load generator; at least 6 are needed";
+    said(&some, &format!("No change found. Not searched for changes: read p50, write p50 ({why})."));
+    assert_eq!(against_schema(&some), Vec::<String>::new());
+    let every = late(2, &["p50", "p95", "p99", "throughput"]);
+    for shown in said(&every, &format!("Not searched for changes: {why}.")) {
+        assert!(!shown.contains("No change found"), "{shown}");
+    }
+    for shown in said(&late(8, &[]), "No change found.") {
+        assert!(!shown.contains("Not searched"), "{shown}");
+    }
+}
+
 /// Nobody knows what the clients of a capture asked for.
 #[test]
 fn more_requests_of_captures_are_neither_better_nor_worse() {
