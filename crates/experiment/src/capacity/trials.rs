@@ -130,26 +130,36 @@ impl Trials {
             Answer::Nothing(least) => {
                 ("none", None, Some(least), Some(format!("even {} misses the objective", load_words(least, unit))))
             }
-            Answer::Undecided { held, broken } => {
-                let found = unconfirmed([held, broken].map(|load| load.map(|load| load_words(load, unit))));
+            Answer::Undecided { .. } => {
+                let found = unconfirmed(&self.trials, unit);
                 ("undecided", None, None, Some(format!("the search reached the limit of runs (--runs): {found}")))
             }
         }
     }
 }
 
-/// The presumed ends of an interval that is not confirmed: the load that met the objective, and the one that missed it.
-fn unconfirmed([met, missed]: [Option<String>; 2]) -> String {
-    match (met, missed) {
+/// The results of the runs that count, of which there are too few. The presumed ends of the interval say less: an end that a run contradicts
+/// is moved to a load that may not have been tried.
+fn unconfirmed(trials: &[Trial], unit: &str) -> String {
+    let loads = |met: bool| trials.iter().filter(move |one| one.met == Some(met)).map(|one| one.load);
+    let words = |load: f64| load_words(load, unit);
+    match (loads(true).reduce(f64::max), loads(false).reduce(f64::min)) {
         (Some(met), None) => {
-            format!("{met} met the objective in too few runs to confirm it; no tested load missed it")
+            format!("{} met the objective in too few runs to confirm it; no run that counts missed it", words(met))
         }
         (None, Some(missed)) => {
-            format!("{missed} missed the objective in too few runs to confirm it; no tested load met it")
+            format!("{} missed the objective in too few runs to confirm it; no run that counts met it", words(missed))
         }
-        (Some(met), Some(missed)) => {
+        (Some(met), Some(missed)) if met < missed => {
+            let (met, missed) = (words(met), words(missed));
             format!("{met} met the objective and {missed} missed it, but in too few runs to confirm it")
         }
+        (Some(met), Some(missed)) => format!(
+            "the highest load that met the objective in a run is {}, and the lowest that missed it in a run is {}; these are too few \
+            runs to confirm a result",
+            words(met),
+            words(missed)
+        ),
         (None, None) => "no run could be judged".to_owned(),
     }
 }
@@ -248,15 +258,44 @@ mod tests {
 
     #[test]
     fn loads_in_too_few_runs_are_named() {
-        let said =
-            |met: Option<&str>, missed: Option<&str>| unconfirmed([met, missed].map(|one| one.map(str::to_owned)));
+        let said = |runs: &[(f64, Option<bool>)]| {
+            let trial = |&(load, met)| Trial { stage: 0, load, brief: true, seconds: 1.0, met, because: Vec::new() };
+            unconfirmed(&runs.iter().map(trial).collect::<Vec<_>>(), "clients")
+        };
+        let (met, missed) = (Some(true), Some(false));
         assert_eq!(
-            said(Some("4 clients"), None),
-            "4 clients met the objective in too few runs to confirm it; no tested load missed it"
+            said(&[(2.0, met), (4.0, met)]),
+            "4 clients met the objective in too few runs to confirm it; no run that counts missed it"
         );
-        assert!(said(None, Some("4 clients")).starts_with("4 clients missed the objective in too few runs"));
+        assert!(said(&[(8.0, missed), (4.0, missed)]).starts_with("4 clients missed the objective in too few runs"));
         assert!(
-            said(Some("4 clients"), Some("8 clients")).contains("4 clients met the objective and 8 clients missed it")
+            said(&[(4.0, met), (8.0, missed)]).contains("4 clients met the objective and 8 clients missed it, but")
+        );
+        assert_eq!(said(&[(1.0, None), (2.0, None)]), "no run could be judged");
+    }
+
+    /// All runs were at 100 iterations/s. The search presumes that 98.039 met the objective, because 100 missed it.
+    #[test]
+    fn a_search_out_of_runs_says_what_its_runs_showed() {
+        let bounds = Bounds { start: 100.0, most: 100.0, grain: Grain::Any, resolution: 0.02, runs: 8 };
+        let load = Load::Open { clients: 1, rate: 100.0, arrivals: Arrivals::Constant };
+        let (mut search, mut trials) = (Search::new(bounds), Trials::new(load));
+        for met in [true, true, false, true, true, true, false, false] {
+            let Next::Run { load, brief } = search.next() else { panic!("it was over before") };
+            assert_eq!(load.total_cmp(&100.0), std::cmp::Ordering::Equal);
+            trials.begin(load, brief);
+            trials.trials.last_mut().unwrap().met = Some(met);
+            search.saw(met);
+        }
+        assert!(matches!(search.next(), Next::Over(Answer::Undecided { held: Some(..99.0), .. })));
+        let (outcome, low, high, why) = trials.outcome(&search, "iterations/s");
+        assert_eq!((outcome, low, high), ("undecided", None, None));
+        assert_eq!(
+            why.as_deref(),
+            Some(
+                "the search reached the limit of runs (--runs): the highest load that met the objective in a run is 100 iterations/s, and \
+                the lowest that missed it in a run is 100 iterations/s; these are too few runs to confirm a result"
+            )
         );
     }
 }
