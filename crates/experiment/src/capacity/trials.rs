@@ -100,6 +100,16 @@ impl Trials {
         format!("interrupted after {runs} run{}{result}", if runs == 1 { "" } else { "s" })
     }
 
+    /// That the least load misses the objective. Single runs may have met it before.
+    fn misses(&self, least: f64, unit: &str) -> String {
+        let judged = || self.trials.iter().filter(|one| one.met.is_some() && one.load.total_cmp(&least).is_eq());
+        let words = load_words(least, unit);
+        match judged().filter(|one| one.met == Some(true)).count() {
+            0 => format!("even {words} misses the objective"),
+            met => format!("even {words} met the objective in only {met} of {} runs", judged().count()),
+        }
+    }
+
     /// The outcome: a word, the interval's ends, and the reason without a result.
     fn outcome(&self, search: &Search, unit: &str) -> (&'static str, Option<f64>, Option<f64>, Option<String>) {
         let answer = match search.next() {
@@ -127,9 +137,7 @@ impl Trials {
                 };
                 ("at least", Some(held), None, Some(why))
             }
-            Answer::Nothing(least) => {
-                ("none", None, Some(least), Some(format!("even {} misses the objective", load_words(least, unit))))
-            }
+            Answer::Nothing(least) => ("none", None, Some(least), Some(self.misses(least, unit))),
             Answer::Undecided { .. } => {
                 let found = unconfirmed(&self.trials, unit);
                 ("undecided", None, None, Some(format!("the search reached the limit of runs (--runs): {found}")))
@@ -254,6 +262,27 @@ mod tests {
         }
         trials.begin(40.0, true);
         assert_eq!(trials.outcome(&search, "clients").3.unwrap(), "interrupted after 2 runs: no result");
+    }
+
+    /// Two clients miss; one met the objective in two runs, and then never again.
+    #[test]
+    fn runs_that_met_it_are_not_denied() {
+        let bounds = Bounds { start: 1.0, most: 8.0, grain: Grain::Whole(1), resolution: 0.02, runs: 100 };
+        let (mut search, mut trials) =
+            (Search::new(bounds), Trials::new(Load::Closed { clients: 1, think: Pause::None }));
+        let mut ones = 0;
+        while let Next::Run { load, brief } = search.next() {
+            trials.begin(load, brief);
+            ones += u32::from(load < 2.0);
+            let met = load < 2.0 && ones <= 2;
+            trials.trials.last_mut().unwrap().met = Some(met);
+            search.saw(met);
+        }
+        let (outcome, low, high, why) = trials.outcome(&search, "clients");
+        assert_eq!((outcome, low, high), ("none", None, Some(1.0)));
+        assert_eq!(why.as_deref(), Some("even 1 client met the objective in only 2 of 10 runs"));
+        trials.trials.iter_mut().for_each(|one| one.met = Some(false));
+        assert_eq!(trials.misses(1.0, "clients"), "even 1 client misses the objective");
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(crate) fn answer(capacity: &Capacity) -> String {
             format!("Capacity: {} (95 % interval {} to {}).", load_words(low, unit), exact(low), exact(high))
         }
         ("at least" | "unfinished", Some(low), _) => format!("Capacity: at least {}: {why}.", load_words(low, unit)),
-        ("none", ..) => format!("No load met the objective: {why}."),
+        ("none", ..) => format!("No load meets the objective: {why}."),
         _ => format!("No capacity found: {why}."),
     }
 }

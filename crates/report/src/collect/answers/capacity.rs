@@ -27,7 +27,11 @@ pub(super) fn diagnose(findings: &Findings, capacity: &Capacity) -> Diagnosis {
             meets = meets(low, unit),
             why = capacity.why.as_deref().unwrap_or("the search did not finish")
         ),
-        ("none", ..) => format!("No tested load met the objective ({objective})."),
+        // Single runs may have met it.
+        ("none", ..) => format!(
+            "No load meets the objective ({objective}): {why}.",
+            why = capacity.why.as_deref().unwrap_or("even the lowest load misses it")
+        ),
         _ => return Diagnosis::default(),
     };
     let mut statements = vec![measured(Rule::Capacity, answer)];
