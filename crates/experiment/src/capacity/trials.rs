@@ -55,8 +55,7 @@ impl Trials {
             Load::Partly { .. } => "users",
         };
         let (outcome, low, high, why) = self.outcome(search, unit);
-        let slack =
-            objectives.longest_s().filter(|_| self.scheduled()).zip(self.longest_run()).map(|(time, run)| time / run);
+        let slack = self.longest_wait_s(objectives).zip(self.longest_run()).map(|(wait, run)| wait / run);
         let low_tested = low;
         let lowered = |low: f64| sustained_load(low, slack.unwrap_or(0.0));
         // There are no parts of a user. The iterations of a single user cannot queue: one that overlaps with the next is late.
@@ -86,6 +85,18 @@ impl Trials {
             load_words(*load, unit),
             because.join("; ")
         ))
+    }
+
+    /// The longest wait at the end of a run that meets the objective although the load is too high, s; `None` if it is unknown, and for clients
+    /// without a schedule, whose waits do not grow.
+    fn longest_wait_s(&self, objectives: &Objectives) -> Option<f64> {
+        let given = objectives.longest_wait_s();
+        match self.load {
+            Load::Closed { .. } => None,
+            Load::Open { .. } => given,
+            // After a longer wait a user is late.
+            Load::Partly { every_ns, .. } => Some(given.unwrap_or(f64::INFINITY).min(every_ns as f64 / 1e9)),
+        }
     }
 
     /// Length of the longest run, s: a queue that needs longer to miss an objective cannot be seen.
@@ -232,8 +243,9 @@ mod tests {
     fn the_lower_end_is_at_least_one_user() {
         let bounds = Bounds { start: 1.0, most: 1e3, grain: Grain::Whole(1), resolution: 0.02, runs: 100 };
         let load = Load::Partly { users: 1, every_ns: 1_000_000_000, arrivals: Arrivals::Constant };
-        let objectives = Objectives::parse(&["p95 < 50ms".to_owned()]).unwrap();
-        let found = |carried: f64| {
+        let found = |carried: f64, hold: &[&str]| {
+            let hold: Vec<String> = hold.iter().map(|&condition| condition.to_owned()).collect();
+            let objectives = Objectives::parse(&hold).unwrap();
             let (mut search, mut trials) = (Search::new(bounds), Trials::new(load));
             while let Next::Run { load, brief } = search.next() {
                 trials.begin(load, brief);
@@ -245,8 +257,11 @@ mod tests {
             let found = trials.summary(&search, &objectives, runs);
             (found.low, found.low_tested, found.high)
         };
-        assert_eq!(found(1.0), (Some(1.0), Some(1.0), Some(2.0)));
-        assert_eq!(found(8.0), (Some(7.0), Some(8.0), Some(9.0)));
+        assert_eq!(found(1.0, &["p95 < 50ms"]), (Some(1.0), Some(1.0), Some(2.0)));
+        assert_eq!(found(8.0, &["p95 < 50ms"]), (Some(7.0), Some(8.0), Some(9.0)));
+        // Users with one iteration per second: in 10 s, an overload of a tenth makes no user late, and holds long limits.
+        assert_eq!(found(40.0, &["p95 < 50ms"]).0, Some(39.0));
+        assert_eq!((found(40.0, &[]).0, found(40.0, &["p50 < 20s"]).0), (Some(36.0), Some(36.0)));
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub struct Capacity {
     /// Fresh runs in a row that confirmed each end.
     pub confirmations: u32,
     /// By what part the lower end was lowered, because a queue that grows more slowly does not break the objective within
-    /// one run; null without an objective for a time or without a schedule.
+    /// one run; null without a schedule, and for a rate without an objective for a time.
     pub slack: Option<f64>,
     /// Every run, in order.
     pub trials: Vec<Trial>,
