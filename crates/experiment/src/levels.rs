@@ -50,7 +50,7 @@ impl Levels {
 
     /// Further facts.
     pub fn facts(&self) -> Vec<String> {
-        let stopped = || stopped_at(self.ran.len(), self.planned);
+        let stopped = || stopped_at(&self.ran, self.planned);
         let cutoffs = self.cutoffs.iter().map(CurveCutoff::to_string);
         self.stopped.then(stopped).into_iter().chain(cutoffs).chain(self.notes.iter().cloned()).collect()
     }
@@ -86,9 +86,26 @@ impl std::fmt::Display for CurveCutoff {
     }
 }
 
-/// The note about a stopped run.
-pub(super) fn stopped_at(ran: usize, planned: Option<usize>) -> String {
+/// The note about a stopped run: the level that was stopped is not one of those after which it was stopped.
+pub(super) fn stopped_at<'l>(ran: impl IntoIterator<Item = &'l LevelResult>, planned: Option<usize>) -> String {
+    let whole = ran.into_iter().filter(|level| level.complete()).count();
     let of = planned.map_or_else(String::new, |planned| format!(" of {planned}"));
-    let levels = if planned.unwrap_or(ran) == 1 { "load level" } else { "load levels" };
-    format!("the user stopped the run after {ran}{of} {levels}")
+    let levels = if planned.unwrap_or(whole) == 1 { "load level" } else { "load levels" };
+    format!("the user stopped the run after {whole}{of} {levels}")
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_report::collect::run::MeasuredLevel;
+
+    use super::*;
+
+    #[test]
+    fn a_level_that_was_stopped_is_not_counted() {
+        let level = |complete| LevelResult::of_recording(MeasuredLevel { complete, ..MeasuredLevel::default() });
+        let ran = [level(true), level(false)];
+        assert_eq!(stopped_at(&ran, Some(5)), "the user stopped the run after 1 of 5 load levels");
+        assert_eq!(stopped_at(&ran, None), "the user stopped the run after 1 load level");
+        assert_eq!(stopped_at(&ran[1..], Some(1)), "the user stopped the run after 0 of 1 load level");
+    }
 }

@@ -81,7 +81,7 @@ pub fn measure(
     let mut facts = common_facts_first(&agreed);
     facts.extend(notes);
     facts.extend(cutoffs(&all).iter().map(CurveCutoff::to_string));
-    facts.extend(stopped.then(|| stopped_at(all.len(), Some(planned))));
+    facts.extend(stopped.then(|| stopped_at(all.values(), Some(planned))));
     let result =
         RunResult { spec: spec.clone(), workload: runner.workload, levels: all.into_values().collect(), names, facts };
     Ok((result.findings(), besides))

@@ -30,7 +30,8 @@ const NEAR: f64 = 8.0;
 const MOST_HALVINGS: u32 = 20;
 
 /// The sustainable load, from a load that was met for one run under a schedule. A load that is too high by a fraction d makes the queue
-/// grow by d seconds per second. An objective of t seconds still holds in a run of T seconds while d < t / T, the `slack`.
+/// grow by d seconds per second. An objective that allows a wait of w seconds at the end of a run of T seconds still holds while
+/// d < w / T, the `slack`.
 #[must_use]
 pub fn sustained_load(load: f64, slack: f64) -> f64 {
     load / (1.0 + slack)

@@ -87,7 +87,7 @@ pub fn measure_beside(
             facts.push(fact);
         }
     }
-    facts.extend(levels.stopped.then(|| stopped_at(levels.ran.len(), Some(level_specs.len()))));
+    facts.extend(levels.stopped.then(|| stopped_at(&levels.ran, Some(level_specs.len()))));
     let (workload, ran) = (runner.workload, levels.ran);
     let result = RunResult { spec: spec.clone(), workload, levels: ran, names, facts };
     Ok((result.findings(), levels.besides))

@@ -12,6 +12,7 @@ use crate::capacity::CapacitySearch;
 use crate::capacity::joint::JointSearch;
 use crate::capacity::spec::SearchSpec;
 use crate::level::LevelResult;
+use crate::levels::Levels;
 use crate::open_files;
 use crate::resolved_target::ResolvedTarget;
 use crate::run_result::RunResult;
@@ -42,6 +43,9 @@ pub fn find_capacity(
         None => whole.next(ran),
     };
     let levels = runner.run_adaptive(&prepared, &names, next).with_context(|| resolved.shown.clone())?;
+    if let Some(why) = failure(&levels) {
+        whole.fail(&why);
+    }
     let mut facts = prepared.server.facts();
     facts.extend(levels.facts());
     let capacity = match search.most.plan.part {
@@ -56,4 +60,36 @@ pub fn find_capacity(
     let (workload, besides) = (runner.workload, levels.besides);
     let result = RunResult { spec: spec.clone(), workload, levels: levels.ran, names, facts };
     Ok((result.findings_of(capacity), besides))
+}
+
+/// Why the last level could not be run or recorded; `None` if nothing failed, or if the user stopped the search.
+fn failure(levels: &Levels) -> Option<String> {
+    if levels.stopped {
+        return None;
+    }
+    let not_run = || levels.ran.last().filter(|last| !last.complete())?.validity().invalidating().first().cloned();
+    levels.besides.as_ref().err().map(|error| format!("{error:#}")).or_else(not_run)
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_drive::engine::Plan;
+    use plimsoll_report::collect::run::MeasuredLevel;
+    use plimsoll_workload::{Load, Pause};
+
+    use super::*;
+
+    #[test]
+    fn a_level_that_could_not_be_run_or_recorded_is_a_failure_and_one_that_was_stopped_is_none() {
+        let plan = Plan::new(Load::Closed { clients: 2, think: Pause::None });
+        let ran = || vec![LevelResult::not_run(&plan, "2 clients".to_owned(), &"too many open files")];
+        let not_run = Levels { ran: ran(), ..Levels::default() };
+        assert_eq!(failure(&not_run).as_deref(), Some("too many open files"));
+        assert_eq!(failure(&Levels { stopped: true, ..not_run }), None);
+        let whole = || LevelResult::of_recording(MeasuredLevel { complete: true, ..MeasuredLevel::default() });
+        assert_eq!(failure(&Levels { ran: vec![whole()], ..Levels::default() }), None);
+        let besides = Err(anyhow::anyhow!("the disk is full").context("r/manifest.json"));
+        let not_recorded = Levels { ran: vec![whole()], besides, ..Levels::default() };
+        assert_eq!(failure(&not_recorded).as_deref(), Some("r/manifest.json: the disk is full"));
+    }
 }

@@ -60,18 +60,18 @@ impl Objectives {
         always.chain(self.given.iter().map(|condition| condition.text.clone())).collect()
     }
 
-    /// The longest time that one of them allows, s; `None` if none is about time.
-    pub(super) fn longest_s(&self) -> Option<f64> {
-        let times =
-            self.given.iter().filter(|condition| !condition.more).filter_map(|condition| match condition.threshold {
-                Threshold::Value(value)
-                    if condition.metric == Metric::Mean || condition.metric.percentile().is_some() =>
-                {
-                    Some(value)
-                }
-                _ => None,
-            });
-        times.reduce(f64::max)
+    /// The longest wait at the end of a run that one of them allows, s; `None` if none is about time. At a load that is slightly too high, waits
+    /// grow evenly from 0 to this wait: their mean is half of it, their 95th percentile 0.95 of it.
+    pub(super) fn longest_wait_s(&self) -> Option<f64> {
+        let wait = |condition: &Condition| {
+            let Threshold::Value(limit) = condition.threshold else { return None };
+            let part = match condition.metric {
+                Metric::Mean => 0.5,
+                metric => metric.percentile()? / 100.0,
+            };
+            Some(limit / part)
+        };
+        self.given.iter().filter(|condition| !condition.more).filter_map(wait).reduce(f64::max)
     }
 
     /// Whether a run would have missed one as well had the load generator been on time: then its lateness is not the cause.
@@ -236,6 +236,11 @@ fn shown(metric: Metric, value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_model::{Procedure, Protocol};
+    use plimsoll_report::collect::run::MeasuredLevel;
+    use plimsoll_stats::{Options, Statistics};
+    use plimsoll_testkit::transaction;
+
     use super::*;
 
     #[test]
@@ -248,6 +253,26 @@ mod tests {
         // The number of an operation that did not occur, or of another metric, is unknown.
         assert!(!broken("getattr.p99 < 1us", false) && !broken("p50 < 1us", false) && !broken("errors < 1%", false));
         assert_eq!(shown(Metric::P99, 107e-6), "107 µs");
+    }
+
+    /// Of waits that grow evenly to 2 s, the mean and the median are 1 s.
+    #[test]
+    fn evenly_growing_waits_hide_behind_a_mean() {
+        let of = |texts: &[&str]| {
+            let texts: Vec<String> = texts.iter().map(|&text| text.to_owned()).collect();
+            Objectives::parse(&texts).unwrap().longest_wait_s()
+        };
+        let mut waits: Vec<f64> = (1..=1_000).map(|place| 2.0 * f64::from(place) / 1_000.0).collect();
+        waits.sort_unstable_by(f64::total_cmp);
+        assert!((waits.iter().sum::<f64>() / 1_000.0 - 1.0).abs() < 0.01);
+        for (text, place) in [("p50 < 1s", 500), ("read.p95 < 1.9s", 950), ("p99 < 1.98s", 990)] {
+            let wait = of(&[text]).unwrap();
+            let Threshold::Value(limit) = parse(text).unwrap().threshold else { panic!("{text}") };
+            assert!((wait - 2.0).abs() < 1e-9 && (waits[place - 1] - limit).abs() < 1e-9, "{text}: {wait}");
+        }
+        assert_eq!(of(&["mean < 1s"]), Some(2.0));
+        assert_eq!(of(&["p50 < 1s", "mean < 3s", "errors < 1%"]), Some(6.0), "the longest");
+        assert_eq!((of(&["throughput > 1/s"]), of(&["p50 > 1s"]), of(&[])), (None, None, None));
     }
 
     #[test]
@@ -267,10 +292,30 @@ mod tests {
         let names = |texts: &[&str]| texts.iter().map(|text| number_name(&parse(text).unwrap())).collect::<Vec<_>>();
         assert_eq!(names(&["p99 < 50ms", "read.mean < 1s"]), ["p99", "read.mean"]);
         assert_eq!(
-            not_judged("1 user", "made no request in 2.50 s", &names(&["p99 < 50ms"])),
-            "the run at 1 user made no request in 2.50 s, so it has no p99"
+            not_judged("1 user", "made no request of the workload in 2.50 s", &names(&["p99 < 50ms"])),
+            "the run at 1 user made no request of the workload in 2.50 s, so it has no p99"
         );
-        assert!(not_judged("1 user", "made no request in 1.00 s", &[]).ends_with("s, so it cannot be judged"));
+        assert!(not_judged("1 user", "had no iteration due in 1.00 s", &[]).ends_with("s, so it cannot be judged"));
+    }
+
+    /// A client that thinks for longer than the phase renews its lease: SEQUENCE is no request of the workload.
+    #[test]
+    fn a_run_of_lease_renewals_alone_is_not_judged() {
+        let judged = |codes: &[u16], conditions: &[&str]| {
+            let mut statistics = Statistics::new(Options::default());
+            for &code in codes {
+                statistics.record(&transaction(Procedure::of(Protocol::Nfs4, code), 2_000_000, 1_000_000));
+            }
+            let recorded = MeasuredLevel { statistics, span_ns: (0, 2_000_000_000), ..MeasuredLevel::default() };
+            let conditions: Vec<String> = conditions.iter().map(|&condition| condition.to_owned()).collect();
+            Objectives::parse(&conditions).unwrap().judge(&LevelResult::of_recording(recorded), false)
+        };
+        let (sequence, read) = (53, 25);
+        let Outcome::Nothing(why) = judged(&[sequence], &[]) else { panic!("it met or missed nothing") };
+        assert!(why.contains("made no request of the workload in 2.00 s, so it cannot be judged"), "{why}");
+        let Outcome::Nothing(why) = judged(&[sequence], &["p99 < 20ms"]) else { panic!("another load has a p99") };
+        assert!(why.ends_with("so it has no p99"), "{why}");
+        assert!(matches!(judged(&[sequence, read], &[]), Outcome::Met));
     }
 
     #[test]

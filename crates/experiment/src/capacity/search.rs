@@ -27,6 +27,8 @@ pub(crate) struct CapacitySearch<'a> {
     caps: u32,
     /// Why it could not go on.
     ended: Option<String>,
+    /// The last level that was planned has not been judged.
+    is_running: bool,
 }
 
 impl<'a> CapacitySearch<'a> {
@@ -37,7 +39,7 @@ impl<'a> CapacitySearch<'a> {
     pub(crate) fn new(spec: &'a SearchSpec) -> Result<Self, Usage> {
         let objectives = Objectives::parse(&spec.objectives)?;
         let (search, trials) = (Search::new(spec.bounds()), Trials::new(spec.most.plan.load));
-        Ok(Self { spec, objectives, search, trials, invalid_trials: 0, caps: 0, ended: None })
+        Ok(Self { spec, objectives, search, trials, invalid_trials: 0, caps: 0, ended: None, is_running: false })
     }
 
     /// Judges the last run, if there is one, and plans the next.
@@ -51,6 +53,7 @@ impl<'a> CapacitySearch<'a> {
         // One that was cut short says nothing of its load.
         if let Some(last) = ran.last().filter(|last| last.complete()) {
             self.judge(last);
+            self.is_running = false;
         }
         if self.ended.is_some() {
             return Ok(None);
@@ -71,7 +74,15 @@ impl<'a> CapacitySearch<'a> {
         // Runs of the same load are not the same run.
         level.plan.seed = level.plan.seed.wrapping_add(u64::from(number));
         self.trials.begin(load, brief);
+        self.is_running = true;
         Ok(Some(level))
+    }
+
+    /// The last level that was planned could not be run, or not be recorded. Errors after the last level do not change the result.
+    pub(crate) fn fail(&mut self, why: &str) {
+        if self.is_running {
+            self.end(format!("a run could not be made or recorded: {why}"));
+        }
     }
 
     /// The search cannot go on.

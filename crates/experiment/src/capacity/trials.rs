@@ -55,12 +55,12 @@ impl Trials {
             Load::Partly { .. } => "users",
         };
         let (outcome, low, high, why) = self.outcome(search, unit);
-        let slack =
-            objectives.longest_s().filter(|_| self.scheduled()).zip(self.longest_run()).map(|(time, run)| time / run);
+        let slack = self.longest_wait_s(objectives).zip(self.longest_run()).map(|(wait, run)| wait / run);
         let low_tested = low;
         let lowered = |low: f64| sustained_load(low, slack.unwrap_or(0.0));
-        // There are no parts of a user.
-        let low = low.map(lowered).map(|low| if matches!(self.load, Load::Open { .. }) { low } else { low.floor() });
+        // There are no parts of a user. The iterations of a single user cannot queue: one that overlaps with the next is late.
+        let whole = |low: f64| if matches!(self.load, Load::Open { .. }) { low } else { low.floor().max(1.0) };
+        let low = low.map(lowered).map(whole);
         Capacity {
             unit: unit.to_owned(),
             objectives: objectives.words(matches!(self.load, Load::Partly { .. })),
@@ -87,6 +87,18 @@ impl Trials {
         ))
     }
 
+    /// The longest wait at the end of a run that meets the objective although the load is too high, s; `None` if it is unknown, and for clients
+    /// without a schedule, whose waits do not grow.
+    fn longest_wait_s(&self, objectives: &Objectives) -> Option<f64> {
+        let given = objectives.longest_wait_s();
+        match self.load {
+            Load::Closed { .. } => None,
+            Load::Open { .. } => given,
+            // After a longer wait a user is late.
+            Load::Partly { every_ns, .. } => Some(given.unwrap_or(f64::INFINITY).min(every_ns as f64 / 1e9)),
+        }
+    }
+
     /// Length of the longest run, s: a queue that needs longer to miss an objective cannot be seen.
     fn longest_run(&self) -> Option<f64> {
         self.trials.iter().map(|one| one.seconds).reduce(f64::max).filter(|&seconds| seconds > 0.0)
@@ -97,6 +109,16 @@ impl Trials {
         let runs = self.trials.iter().filter(|one| one.seconds > 0.0).count();
         let result = if search.carried().is_none() { ": no result" } else { "" };
         format!("interrupted after {runs} run{}{result}", if runs == 1 { "" } else { "s" })
+    }
+
+    /// That the least load misses the objective. Single runs may have met it before.
+    fn misses(&self, least: f64, unit: &str) -> String {
+        let judged = || self.trials.iter().filter(|one| one.met.is_some() && one.load.total_cmp(&least).is_eq());
+        let words = load_words(least, unit);
+        match judged().filter(|one| one.met == Some(true)).count() {
+            0 => format!("even {words} misses the objective"),
+            met => format!("even {words} met the objective in only {met} of {} runs", judged().count()),
+        }
     }
 
     /// The outcome: a word, the interval's ends, and the reason without a result.
@@ -126,29 +148,37 @@ impl Trials {
                 };
                 ("at least", Some(held), None, Some(why))
             }
-            Answer::Nothing(least) => {
-                ("none", None, Some(least), Some(format!("even {} misses the objective", load_words(least, unit))))
-            }
-            Answer::Undecided { held, broken } => {
-                let found = unconfirmed([held, broken].map(|load| load.map(|load| load_words(load, unit))));
+            Answer::Nothing(least) => ("none", None, Some(least), Some(self.misses(least, unit))),
+            Answer::Undecided { .. } => {
+                let found = unconfirmed(&self.trials, unit);
                 ("undecided", None, None, Some(format!("the search reached the limit of runs (--runs): {found}")))
             }
         }
     }
 }
 
-/// The presumed ends of an interval that is not confirmed: the load that met the objective, and the one that missed it.
-fn unconfirmed([met, missed]: [Option<String>; 2]) -> String {
-    match (met, missed) {
+/// The results of the runs that count, of which there are too few. The presumed ends of the interval say less: an end that a run contradicts
+/// is moved to a load that may not have been tried.
+fn unconfirmed(trials: &[Trial], unit: &str) -> String {
+    let loads = |met: bool| trials.iter().filter(move |one| one.met == Some(met)).map(|one| one.load);
+    let words = |load: f64| load_words(load, unit);
+    match (loads(true).reduce(f64::max), loads(false).reduce(f64::min)) {
         (Some(met), None) => {
-            format!("{met} met the objective in too few runs to confirm it; no tested load missed it")
+            format!("{} met the objective in too few runs to confirm it; no run that counts missed it", words(met))
         }
         (None, Some(missed)) => {
-            format!("{missed} missed the objective in too few runs to confirm it; no tested load met it")
+            format!("{} missed the objective in too few runs to confirm it; no run that counts met it", words(missed))
         }
-        (Some(met), Some(missed)) => {
+        (Some(met), Some(missed)) if met < missed => {
+            let (met, missed) = (words(met), words(missed));
             format!("{met} met the objective and {missed} missed it, but in too few runs to confirm it")
         }
+        (Some(met), Some(missed)) => format!(
+            "the highest load that met the objective in a run is {}, and the lowest that missed it in a run is {}; these are too few \
+            runs to confirm a result",
+            words(met),
+            words(missed)
+        ),
         (None, None) => "no run could be judged".to_owned(),
     }
 }
@@ -156,7 +186,7 @@ fn unconfirmed([met, missed]: [Option<String>; 2]) -> String {
 #[cfg(test)]
 mod tests {
     use plimsoll_stats::capacity::{Bounds, Grain};
-    use plimsoll_workload::Pause;
+    use plimsoll_workload::{Arrivals, Pause};
 
     use super::*;
 
@@ -208,6 +238,32 @@ mod tests {
         assert!(why.unwrap().starts_with("interrupted after 0 runs"));
     }
 
+    /// With `p95 < 50ms`, one user met it in every run and two never: none at all is no answer.
+    #[test]
+    fn the_lower_end_is_at_least_one_user() {
+        let bounds = Bounds { start: 1.0, most: 1e3, grain: Grain::Whole(1), resolution: 0.02, runs: 100 };
+        let load = Load::Partly { users: 1, every_ns: 1_000_000_000, arrivals: Arrivals::Constant };
+        let found = |carried: f64, hold: &[&str]| {
+            let hold: Vec<String> = hold.iter().map(|&condition| condition.to_owned()).collect();
+            let objectives = Objectives::parse(&hold).unwrap();
+            let (mut search, mut trials) = (Search::new(bounds), Trials::new(load));
+            while let Next::Run { load, brief } = search.next() {
+                trials.begin(load, brief);
+                let last = trials.trials.last_mut().unwrap();
+                (last.seconds, last.met) = (10.0, Some(load <= carried));
+                search.saw(load <= carried);
+            }
+            let runs = trials.trials.len();
+            let found = trials.summary(&search, &objectives, runs);
+            (found.low, found.low_tested, found.high)
+        };
+        assert_eq!(found(1.0, &["p95 < 50ms"]), (Some(1.0), Some(1.0), Some(2.0)));
+        assert_eq!(found(8.0, &["p95 < 50ms"]), (Some(7.0), Some(8.0), Some(9.0)));
+        // Users with one iteration per second: in 10 s, an overload of a tenth makes no user late, and holds long limits.
+        assert_eq!(found(40.0, &["p95 < 50ms"]).0, Some(39.0));
+        assert_eq!((found(40.0, &[]).0, found(40.0, &["p50 < 20s"]).0), (Some(36.0), Some(36.0)));
+    }
+
     #[test]
     fn an_interrupted_search_says_after_how_many_runs() {
         let bounds = Bounds { start: 10.0, most: 1e3, grain: Grain::Whole(1), resolution: 0.02, runs: 100 };
@@ -223,17 +279,67 @@ mod tests {
         assert_eq!(trials.outcome(&search, "clients").3.unwrap(), "interrupted after 2 runs: no result");
     }
 
+    /// Two clients miss; one met the objective in two runs, and then never again.
+    #[test]
+    fn runs_that_met_it_are_not_denied() {
+        let bounds = Bounds { start: 1.0, most: 8.0, grain: Grain::Whole(1), resolution: 0.02, runs: 100 };
+        let (mut search, mut trials) =
+            (Search::new(bounds), Trials::new(Load::Closed { clients: 1, think: Pause::None }));
+        let mut ones = 0;
+        while let Next::Run { load, brief } = search.next() {
+            trials.begin(load, brief);
+            ones += u32::from(load < 2.0);
+            let met = load < 2.0 && ones <= 2;
+            trials.trials.last_mut().unwrap().met = Some(met);
+            search.saw(met);
+        }
+        let (outcome, low, high, why) = trials.outcome(&search, "clients");
+        assert_eq!((outcome, low, high), ("none", None, Some(1.0)));
+        assert_eq!(why.as_deref(), Some("even 1 client met the objective in only 2 of 10 runs"));
+        trials.trials.iter_mut().for_each(|one| one.met = Some(false));
+        assert_eq!(trials.misses(1.0, "clients"), "even 1 client misses the objective");
+    }
+
     #[test]
     fn loads_in_too_few_runs_are_named() {
-        let said =
-            |met: Option<&str>, missed: Option<&str>| unconfirmed([met, missed].map(|one| one.map(str::to_owned)));
+        let said = |runs: &[(f64, Option<bool>)]| {
+            let trial = |&(load, met)| Trial { stage: 0, load, brief: true, seconds: 1.0, met, because: Vec::new() };
+            unconfirmed(&runs.iter().map(trial).collect::<Vec<_>>(), "clients")
+        };
+        let (met, missed) = (Some(true), Some(false));
         assert_eq!(
-            said(Some("4 clients"), None),
-            "4 clients met the objective in too few runs to confirm it; no tested load missed it"
+            said(&[(2.0, met), (4.0, met)]),
+            "4 clients met the objective in too few runs to confirm it; no run that counts missed it"
         );
-        assert!(said(None, Some("4 clients")).starts_with("4 clients missed the objective in too few runs"));
+        assert!(said(&[(8.0, missed), (4.0, missed)]).starts_with("4 clients missed the objective in too few runs"));
         assert!(
-            said(Some("4 clients"), Some("8 clients")).contains("4 clients met the objective and 8 clients missed it")
+            said(&[(4.0, met), (8.0, missed)]).contains("4 clients met the objective and 8 clients missed it, but")
+        );
+        assert_eq!(said(&[(1.0, None), (2.0, None)]), "no run could be judged");
+    }
+
+    /// All runs were at 100 iterations/s. The search presumes that 98.039 met the objective, because 100 missed it.
+    #[test]
+    fn a_search_out_of_runs_says_what_its_runs_showed() {
+        let bounds = Bounds { start: 100.0, most: 100.0, grain: Grain::Any, resolution: 0.02, runs: 8 };
+        let load = Load::Open { clients: 1, rate: 100.0, arrivals: Arrivals::Constant };
+        let (mut search, mut trials) = (Search::new(bounds), Trials::new(load));
+        for met in [true, true, false, true, true, true, false, false] {
+            let Next::Run { load, brief } = search.next() else { panic!("it was over before") };
+            assert_eq!(load.total_cmp(&100.0), std::cmp::Ordering::Equal);
+            trials.begin(load, brief);
+            trials.trials.last_mut().unwrap().met = Some(met);
+            search.saw(met);
+        }
+        assert!(matches!(search.next(), Next::Over(Answer::Undecided { held: Some(..99.0), .. })));
+        let (outcome, low, high, why) = trials.outcome(&search, "iterations/s");
+        assert_eq!((outcome, low, high), ("undecided", None, None));
+        assert_eq!(
+            why.as_deref(),
+            Some(
+                "the search reached the limit of runs (--runs): the highest load that met the objective in a run is 100 iterations/s, and \
+                the lowest that missed it in a run is 100 iterations/s; these are too few runs to confirm a result"
+            )
         );
     }
 }

@@ -149,12 +149,13 @@ impl Gate {
         arms.iter().map(|arm| arm.contestant_of(names, counts)).collect()
     }
 
-    /// It is over.
+    /// It is over. `ended` is what ended it: an error is no interruption by the user.
     #[must_use]
-    pub fn finish(self, arms: &[Arm<'_>]) -> GateResult {
+    pub fn finish(self, arms: &[Arm<'_>], ended: &anyhow::Result<()>) -> GateResult {
         let basis = Basis::Rounds { all: self.counted.len(), uncounted: uncounted(&self.counted) };
         let (runs, judged_again) = (self.runs(arms), false);
-        GateResult { questions: self.questions, why: self.why, basis, took: self.ended, runs, judged_again }
+        let why = ended.as_ref().err().map_or(self.why, |error| format!("an error ended it: {error:#}"));
+        GateResult { questions: self.questions, why, basis, took: self.ended, runs, judged_again }
     }
 
     fn runs(&self, arms: &[Arm<'_>]) -> Vec<GateRun> {
@@ -253,6 +254,15 @@ mod tests {
         let mut two = gate(2, 1_000);
         two.counted = vec![true; 2];
         assert!(two.is_spent(seconds(8), seconds(3), None) && two.why == "the limit of 2 rounds is reached");
+    }
+
+    /// The fifth round lost its server: nobody interrupted it.
+    #[test]
+    fn an_error_is_no_interruption() {
+        let why = |ended: anyhow::Result<()>| gate(100, 1_000).finish(&[], &ended).why;
+        assert_eq!(why(Ok(())), "interrupted");
+        let lost = Err(anyhow::anyhow!("connection refused").context("nfs://new/export"));
+        assert_eq!(why(lost), "an error ended it: nfs://new/export: connection refused");
     }
 
     #[test]

@@ -146,8 +146,9 @@ fn judged(
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
     let late_turns = if scheduled { kinds.iter().map(|kind| kind.late + kind.unended).sum() } else { 0 };
     let due = users.map(|_| clients.iter().map(|client| client.due_iterations).sum());
+    let asked = Some(clients.iter().map(ClientTally::asked).sum());
     let (complete, span_ns, server_failed) = (end == End::Planned, measured, server_failed(&clients));
-    let judgement = Judgement { reasons, late_turns, due, on_time, busy, behind, server_failed };
+    let judgement = Judgement { reasons, late_turns, due, asked, on_time, busy, behind, server_failed };
     let recorded = MeasuredLevel { statistics, span_ns, iterations, about, threads, complete, generators_fault };
     LevelResult { recorded, intervals, part: None, judgement }
 }

@@ -36,6 +36,8 @@ pub(super) struct Judgement {
     pub(super) late_turns: u64,
     /// Iterations of users' schedules that were due; `None` without users.
     pub(super) due: Option<u64>,
+    /// Actions of the measured phase that sent a request; `None` if unknown.
+    pub(super) asked: Option<u64>,
     /// Its numbers if the generator had been on time, provided that lateness is its only fault.
     pub(super) on_time: Option<Vec<MovedNumber>>,
     /// The reason about a client that was too busy.
@@ -229,8 +231,10 @@ impl LevelResult {
     /// What it did, if it requested nothing that says anything of its load; `None` if it did.
     pub(crate) fn nothing(&self) -> Option<String> {
         let seconds = plimsoll_report::duration(self.seconds());
-        if self.recorded.statistics.operations().all(|(_, row)| row.count() == 0) {
-            return Some(format!("made no request in {seconds}"));
+        // An idle client renews its lease: that is no request of the workload. A logon may be an action of the workload.
+        let mut rows = self.recorded.statistics.operations().filter(|(procedure, _)| procedure.row().is_asked_for());
+        if rows.all(|(_, row)| row.count() == 0) && self.judgement.asked.is_none_or(|asked| asked == 0) {
+            return Some(format!("made no request of the workload in {seconds}"));
         }
         (self.judgement.due == Some(0)).then(|| format!("had no iteration due in {seconds}"))
     }

@@ -141,7 +141,6 @@ fn record_parts(
     (folders, ended)
 }
 
-/// A workload that only reads has no number for writes: that is no miss of the server.
 /// Searches in one process until the end: the number of levels, and the result.
 fn searched(simulated: &Simulated, spec: &RunSpec, search: &SearchSpec, scratch: &Scratch) -> (usize, Capacity) {
     let to = to(&scratch.path().join("whole"), Rows::None);
@@ -152,6 +151,7 @@ fn searched(simulated: &Simulated, spec: &RunSpec, search: &SearchSpec, scratch:
     (levels.len(), found.summary(levels.len()))
 }
 
+/// A workload that only reads has no number for writes: that is no miss of the server.
 #[test]
 fn a_condition_without_numbers_ends_the_search_without_a_verdict() {
     let scratch = Scratch::new("search-unknown");
@@ -179,10 +179,34 @@ fn runs_without_requests_confirm_nothing() {
     assert_eq!(
         capacity.why.as_deref(),
         Some(
-            "the run at 24 users made no request in 2.00 s, so it cannot be judged; use a longer --duration, or a higher load (--start)"
+            "the run at 24 users made no request of the workload in 2.00 s, so it cannot be judged; use a longer --duration, or a higher load (--start)"
         )
     );
     assert!(!capacity.validity().valid);
+}
+
+/// Its user did not interrupt it. What fails after the last level, such as the removal of files, does not change the result.
+#[test]
+fn a_search_that_an_error_ends_says_which() {
+    let scratch = Scratch::new("search-failed");
+    let simulated = simulated();
+    let (search, spec) = search(&simulated, None);
+    // The first run and six that confirm its load, which is not too much.
+    let search = SearchSpec { runs: 7, ..search };
+    let capacity = |until: usize| {
+        let to = to(&scratch.path().join(until.to_string()), Rows::None);
+        let recording = RunRecording::begin(Some(&to), &spec, &simulated.workload).unwrap().unwrap();
+        let mut found = CapacitySearch::new(&search).unwrap();
+        let (levels, ended) = levels_of(&simulated, &recording, until, |ran| found.next(ran));
+        found.fail(&ended.err().map_or("files: permission denied".to_owned(), |error| format!("{error:#}")));
+        found.summary(levels.len())
+    };
+    let ended = capacity(2);
+    assert_eq!((ended.outcome.as_str(), ended.trials.len()), ("unfinished", 2), "{ended:?}");
+    assert_eq!(ended.why.as_deref(), Some("a run could not be made or recorded: the disk is full"));
+    let whole = capacity(usize::MAX);
+    assert_eq!((whole.outcome.as_str(), whole.low), ("at least", Some(2.0)), "{whole:?}");
+    assert!(whole.why.unwrap().contains("the limit of runs"));
 }
 
 #[test]

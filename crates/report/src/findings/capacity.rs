@@ -20,7 +20,8 @@ pub struct Capacity {
     pub why: Option<String>,
     /// Lower end of the 95 % interval, in `unit`: this load met the objective.
     pub low: Option<f64>,
-    /// The load that met the objective in the confirming runs: `low` is this load, lowered by `slack`. Null without `low`.
+    /// The load that met the objective in the confirming runs: `low` is this load, lowered by `slack`, but at least 1 user. Null without
+    /// `low`.
     #[serde(default)]
     pub low_tested: Option<f64>,
     /// Upper end: this load missed it.
@@ -28,7 +29,7 @@ pub struct Capacity {
     /// Fresh runs in a row that confirmed each end.
     pub confirmations: u32,
     /// By what part the lower end was lowered, because a queue that grows more slowly does not break the objective within
-    /// one run; null without an objective for a time or without a schedule.
+    /// one run; null without a schedule, and for a rate without an objective for a time.
     pub slack: Option<f64>,
     /// Every run, in order.
     pub trials: Vec<Trial>,

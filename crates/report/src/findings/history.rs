@@ -140,7 +140,7 @@ pub struct ChangePoint {
     pub run: u64,
     /// When its measured phase began, ns since the Unix epoch.
     pub begin_ns: i64,
-    /// Labels whose value differs from the run before.
+    /// Labels whose value differs from the last run before that counts for the number (of several numbers, from the earliest such run).
     pub labels: Vec<FactChange>,
     /// Facts that have one value in the runs before and another in the runs after, here or at most three runs away.
     pub also_changed: Vec<FactChange>,
@@ -155,7 +155,7 @@ pub struct FactChange {
     pub before: Option<String>,
     /// The value after; null where it is not given.
     pub after: Option<String>,
-    /// Counted runs from the change of the numbers to the change of this; negative where it came first.
+    /// Runs that count for the number, from its change to the change of this; negative where it came first.
     pub runs_later: i64,
 }
 
@@ -163,6 +163,32 @@ impl HistorySeries {
     /// Whether the value of a run counts: neither INVALID nor moved by the load generator's lateness.
     pub(crate) fn counts(&self, metric: &HistoryMetric, run: usize) -> bool {
         self.runs.get(run).is_some_and(|run| run.counted) && !metric.moved.contains(&(run as u64))
+    }
+
+    /// Which numbers do not change, and which were not searched for changes, in sentences; `None` if numbers change and all were searched.
+    pub(crate) fn unchanged(&self) -> Option<String> {
+        let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+        for metric in &self.metrics {
+            let Some(why) = metric.untested.as_deref() else { continue };
+            match reasons.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, labels)) => labels.push(metric.label()),
+                None => reasons.push((why, vec![metric.label()])),
+            }
+        }
+        let are_all_untested = self.metrics.iter().all(|metric| metric.untested.is_some());
+        let untested = match reasons.as_slice() {
+            [] if are_all_untested => Some("Not searched for changes: no run has a number.".to_owned()),
+            [] => None,
+            [(why, _)] if are_all_untested => Some(format!("Not searched for changes: {why}.")),
+            several => {
+                let of = |(why, labels): &(&str, Vec<String>)| format!("{} ({why})", labels.join(", "));
+                let several: Vec<String> = several.iter().map(of).collect();
+                Some(format!("Not searched for changes: {}.", several.join("; ")))
+            }
+        };
+        let none = (self.changes.is_empty() && !are_all_untested).then(|| "No change found.".to_owned());
+        let sentences: Vec<String> = none.into_iter().chain(untested).collect();
+        (!sentences.is_empty()).then(|| sentences.join(" "))
     }
 
     /// How many values of each number the load generator's lateness moved, as a sentence; `None` if it moved none.

@@ -48,13 +48,8 @@ fn warnings(history: &History) -> Option<Markup> {
 fn changes(series: &HistorySeries) -> Markup {
     html! {
         h3 { (Untrusted(&series.name)) }
-        @if series.changes.is_empty() {
-            p { @match series.metrics.iter().find_map(|metric| metric.untested.as_deref()) {
-                Some(why) => { "Not searched for changes: " (Untrusted(why)) "." },
-                None => "No change found.",
-            } }
-        }
         @for point in &series.changes { (change(series, point)) }
+        @if let Some(unchanged) = series.unchanged() { p { (Untrusted(&unchanged)) } }
         @if let Some(moved) = series.moved() { p { (Untrusted(&moved)) } }
     }
 }

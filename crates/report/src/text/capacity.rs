@@ -32,24 +32,31 @@ pub(crate) fn answer(capacity: &Capacity) -> String {
             format!("Capacity: {} (95 % interval {} to {}).", load_words(low, unit), exact(low), exact(high))
         }
         ("at least" | "unfinished", Some(low), _) => format!("Capacity: at least {}: {why}.", load_words(low, unit)),
-        ("none", ..) => format!("No load met the objective: {why}."),
+        ("none", ..) => format!("No load meets the objective: {why}."),
         _ => format!("No capacity found: {why}."),
     }
 }
 
 /// Why the capacity is lower than the load that met the objective, in a sentence; `None` if it is not.
 pub(crate) fn lowered(capacity: &Capacity) -> Option<String> {
-    let (low, tested, slack) = (capacity.low?, capacity.low_tested?, capacity.slack?);
+    let (tested, subtracts) = subtracted(capacity)?;
     let (met, judged) = capacity.met_at(tested);
-    let rounds = if capacity.unit.contains('/') { "" } else { " and rounds down" };
-    (low < tested).then(|| {
-        format!(
-            "{tested} met it in {met} of {judged} runs; Plimsoll subtracts {percent} %{rounds}, because a slow overload shows only in \
-             longer runs",
-            tested = load_words(tested, &capacity.unit),
-            percent = significant(100.0 * slack / (1.0 + slack)),
-        )
-    })
+    let tested = load_words(tested, &capacity.unit);
+    Some(format!(
+        "{tested} met it in {met} of {judged} runs; Plimsoll subtracts {subtracts}, because a slow overload shows only in longer runs"
+    ))
+}
+
+/// The load that met the objective, and how much lower the lower end of the interval is; `None` if it is that load.
+fn subtracted(capacity: &Capacity) -> Option<(f64, String)> {
+    let (low, tested, slack) = (capacity.low?, capacity.low_tested?, capacity.slack?);
+    let rounds = match capacity.unit.contains('/') {
+        true => "",
+        false if tested < 1.0 + slack => " (but at least 1 user is left)",
+        false => " and rounds down",
+    };
+    let percent = significant(100.0 * slack / (1.0 + slack));
+    (low < tested).then(|| (tested, format!("{percent} %{rounds}")))
 }
 
 /// Confidence and cost of the answer.
@@ -71,11 +78,10 @@ pub(crate) fn rests_on(capacity: &Capacity) -> String {
         ));
     }
     words.push('.');
-    if let Some(slack) = capacity.slack.filter(|&slack| slack > 0.0 && capacity.low.is_some()) {
+    if let Some((_, subtracts)) = subtracted(capacity) {
         words.push_str(&format!(
-            " The lower end of the interval is {:.2} % below the load that met the objective. Reason: at a load slightly above the \
-            capacity, the queue grows so slowly that a single run can still meet the objective.",
-            100.0 * slack / (1.0 + slack)
+            " For the lower end of the interval, Plimsoll subtracts {subtracts} from the load that met the objective. Reason: at a load \
+            slightly above the capacity, the queue grows so slowly that a single run can still meet the objective."
         ));
     }
     words
@@ -126,7 +132,7 @@ fn digits(load: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Capacity, Trial, load_words, lowered, met_of};
+    use super::{Capacity, Trial, load_words, lowered, met_of, rests_on};
 
     #[test]
     fn runs_that_do_not_count_are_no_whole() {
@@ -144,11 +150,12 @@ mod tests {
     #[test]
     fn a_lowered_capacity_says_how_it_was_lowered() {
         let trial = |load| Trial { stage: 0, load, brief: false, seconds: 1.0, met: Some(true), because: Vec::new() };
-        let of = |unit: &str, low: f64| {
+        let found = |unit: &str, low: f64, slack: f64| {
             let trials = [4.0; 2].into_iter().chain([8.0; 7]).map(trial).collect();
-            let (unit, low, slack) = (unit.to_owned(), Some(low), Some(0.025));
-            lowered(&Capacity { unit, low, low_tested: Some(8.0), slack, trials, ..Capacity::default() })
+            let (unit, low, slack) = (unit.to_owned(), Some(low), Some(slack));
+            Capacity { unit, low, low_tested: Some(8.0), slack, trials, ..Capacity::default() }
         };
+        let of = |unit: &str, low: f64| lowered(&found(unit, low, 0.025));
         assert_eq!(
             of("users", 7.0).as_deref(),
             Some(
@@ -157,6 +164,19 @@ mod tests {
         );
         assert!(of("iterations/s", 7.8).unwrap().contains("subtracts 2.44 %, because"));
         assert_eq!(of("users", 8.0), None);
+        assert!(
+            lowered(&found("users", 1.0, 9.0))
+                .unwrap()
+                .contains("subtracts 90.0 % (but at least 1 user is left), because")
+        );
+        // Eight to seven is more than the part that is subtracted, and one user is not lowered at all.
+        let said = |low: f64| rests_on(&found("users", low, 0.025));
+        assert!(
+            said(7.0).contains("Plimsoll subtracts 2.44 % and rounds down from the load that met"),
+            "{}",
+            said(7.0)
+        );
+        assert!(!said(8.0).contains("lower end"), "{}", said(8.0));
     }
 
     #[test]

@@ -86,24 +86,16 @@ fn one(page: &mut Page<'_>, series: &HistorySeries, room: usize) -> fmt::Result 
     let left_out = if invalid == 0 { String::new() } else { format!(", {invalid} of them INVALID (not counted)") };
     page.heading(&format!("{}: {}{left_out}", series.name, count(series.runs.len(), "run")))?;
     let changed = changes::paragraphs(series, (!full).then(|| room.saturating_sub(LEAST)), page.width());
-    let late: Vec<_> = series.moved().into_iter().map(|moved| (Role::Caution, "! ".to_owned(), moved)).collect();
-    let paragraphs = changes::lines(changed.iter().chain(&late), page.width());
+    let unchanged = series.unchanged().map(|unchanged| (Role::Plain, String::new(), unchanged));
+    let late = series.moved().map(|moved| (Role::Caution, "! ".to_owned(), moved));
+    let notes: Vec<_> = unchanged.into_iter().chain(late).collect();
+    let paragraphs = changes::lines(changed.iter().chain(&notes), page.width());
     let rows = room.saturating_sub(page.lines() + paragraphs + 3).max(1);
     table(page, series, rows)?;
     if !changed.is_empty() {
         page.blank()?;
     }
-    for (role, lead, text) in &changed {
-        page.paragraph(*role, lead, text)?;
-    }
-    match series.metrics.iter().find_map(|metric| metric.untested.as_deref()) {
-        Some(why) if series.metrics.iter().all(|metric| metric.untested.is_some()) => {
-            page.paragraph(Role::Quiet, "", &format!("Not searched for changes: {why}."))?;
-        }
-        _ if changed.is_empty() => page.paragraph(Role::Plain, "", "No change found.")?,
-        _ => {}
-    }
-    for (role, lead, text) in &late {
+    for (role, lead, text) in changed.iter().chain(&notes) {
         page.paragraph(*role, lead, text)?;
     }
     if full { uncounted(page, series) } else { Ok(()) }

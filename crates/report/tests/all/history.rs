@@ -231,6 +231,64 @@ fn a_value_that_the_load_generator_moved_is_shown_and_does_not_count() {
     assert_eq!(metric(&all, "write p95").untested, None);
 }
 
+/// The number changed at one of the runs since the last one that counts for it: a label of the last run before would be blamed wrongly.
+#[test]
+fn a_change_behind_moved_values_may_be_of_any_run_since_the_last_that_counts() {
+    let labels = |moved_by_night: fn(i64) -> &'static [&'static str]| {
+        let night = |night: i64| {
+            let mut one = Night { slower: if night < 11 { 1.0 } else { 1.05 }, ..Night::new(night) };
+            one.labels =
+                vec![("commit", format!("n{night}")), ("kernel", if night < 11 { "6.11" } else { "6.12" }.into())];
+            one.moved = moved_by_night(night);
+            one
+        };
+        let history = history(&(0..21).map(night).collect::<Vec<_>>());
+        let [point] = &history.series[0].changes[..] else { panic!("{:?}", history.series[0].changes) };
+        let of = |changes: &[FactChange]| {
+            let shown = |one: &FactChange| (one.name.clone(), one.before.clone().unwrap(), one.after.clone().unwrap());
+            changes.iter().map(shown).collect::<Vec<_>>()
+        };
+        assert_eq!(point.run, 15);
+        (of(&point.labels), of(&point.also_changed))
+    };
+    let fact = |name: &str, before: &str, after: &str| vec![(name.to_owned(), before.to_owned(), after.to_owned())];
+    let expected = (fact("Label commit", "n9", "n15"), fact("Label kernel", "6.11", "6.12"));
+    let all_moved = |night| if (10..15).contains(&night) { &["p50", "p95", "p99"][..] } else { &[] };
+    assert_eq!(labels(all_moved), expected);
+    // Where the numbers that change there count in different runs, the widest range holds for all.
+    let some_moved = |night| match night {
+        10 => &["p50"][..],
+        11..15 => &["p50", "p95", "p99"],
+        _ => &[],
+    };
+    assert_eq!(labels(some_moved), expected);
+}
+
+/// The load generator was late for p50 in nearly every run: the other numbers were searched, and do not change.
+#[test]
+fn numbers_that_were_not_searched_are_named_beside_no_change() {
+    let late = |from: i64, moved: &'static [&'static str]| {
+        let one = |night| Night { moved: if night < from { &[] } else { moved }, ..Night::new(night) };
+        history(&(0..8).map(one).collect::<Vec<_>>())
+    };
+    let said = |history: &History, wanted: &str| {
+        let [screen, page] = [text::history(history, &text::Style::plain(200), true), html::history(history).unwrap()];
+        assert!(screen.contains(wanted) && page.contains(wanted), "{wanted}\n{screen}");
+        [screen, page]
+    };
+    let some = late(2, &["p50"]);
+    let why = "only 2 runs are valid and without a late load generator; at least 6 are needed";
+    said(&some, &format!("No change found. Not searched for changes: read p50, write p50 ({why})."));
+    assert_eq!(against_schema(&some), Vec::<String>::new());
+    let every = late(2, &["p50", "p95", "p99", "throughput"]);
+    for shown in said(&every, &format!("Not searched for changes: {why}.")) {
+        assert!(!shown.contains("No change found"), "{shown}");
+    }
+    for shown in said(&late(8, &[]), "No change found.") {
+        assert!(!shown.contains("Not searched"), "{shown}");
+    }
+}
+
 /// Nobody knows what the clients of a capture asked for.
 #[test]
 fn more_requests_of_captures_are_neither_better_nor_worse() {

@@ -150,7 +150,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         return Ok(conditions.without_rounds());
     }
     let contestants = gate.contestants(&both.arms, &both.names);
-    let result = gate.finish(&both.arms);
+    let result = gate.finish(&both.arms, &came[0]);
     let kept = both.keep(came);
     let (mut report, _) = compare(contestants, (Order::InPairs, Vec::new()), &[], ignore)?;
     let warnings = note_decisions(&mut report, &result, wanted);

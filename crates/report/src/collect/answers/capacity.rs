@@ -27,12 +27,16 @@ pub(super) fn diagnose(findings: &Findings, capacity: &Capacity) -> Diagnosis {
             meets = meets(low, unit),
             why = capacity.why.as_deref().unwrap_or("the search did not finish")
         ),
-        ("none", ..) => format!("No tested load met the objective ({objective})."),
+        // Single runs may have met it.
+        ("none", ..) => format!(
+            "No load meets the objective ({objective}): {why}.",
+            why = capacity.why.as_deref().unwrap_or("even the lowest load misses it")
+        ),
         _ => return Diagnosis::default(),
     };
     let mut statements = vec![measured(Rule::Capacity, answer)];
     let missed = lowest_miss(capacity);
-    statements.extend(missed.and_then(|trial| first_miss(findings, trial, unit)));
+    statements.extend(missed.and_then(|trial| first_miss(findings, trial, capacity)));
     statements.extend(missed.and_then(|trial| operation(stage(findings, trial)?)));
     let within = capacity.trials.iter().filter(|one| one.met == Some(true) && Some(one.load) <= capacity.high);
     let best = within.max_by(|a, b| a.load.total_cmp(&b.load)).and_then(|trial| carried(stage(findings, trial)?));
@@ -49,21 +53,31 @@ fn stage<'f>(findings: &'f Findings, trial: &Trial) -> Option<&'f Stage> {
     findings.stages.iter().find(|stage| u64::from(stage.number) == trial.stage)
 }
 
+/// The highest load that met the objective in the confirming runs.
+fn tested(capacity: &Capacity) -> Option<f64> {
+    capacity.low_tested.or(capacity.low)
+}
+
 /// The lowest load above the answer that missed the objective: its longest run.
 fn lowest_miss(capacity: &Capacity) -> Option<&Trial> {
-    let above = |trial: &&Trial| trial.met == Some(false) && capacity.low.is_none_or(|low| trial.load > low);
+    let above = |trial: &&Trial| trial.met == Some(false) && tested(capacity).is_none_or(|tested| trial.load > tested);
     let lowest = capacity.trials.iter().filter(above).map(|one| one.load).reduce(f64::min)?;
     let of_it = capacity.trials.iter().filter(above).filter(|one| one.load <= lowest && !one.because.is_empty());
     of_it.max_by(|a, b| a.seconds.total_cmp(&b.seconds))
 }
 
-fn first_miss(findings: &Findings, trial: &Trial, unit: &str) -> Option<Statement> {
+fn first_miss(findings: &Findings, trial: &Trial, capacity: &Capacity) -> Option<Statement> {
     let because = trial.because.first()?;
-    let load = load_words(trial.load, unit);
+    let load = load_words(trial.load, &capacity.unit);
     let times = stage(findings, trial).and_then(Stage::headline_time);
     let times = times
         .map_or_else(String::new, |times| format!(" Response times of all operations: {}.", percentiles(&times, ", ")));
-    Some(measured(Rule::Capacity, format!("The lowest load that missed the objective is {load} ({because}).{times}")))
+    // Single runs of a lower load may have missed it.
+    let lowest = match tested(capacity) {
+        Some(tested) => format!("The lowest load above {}", exact_load(tested)),
+        None => "The lowest load".to_owned(),
+    };
+    Some(measured(Rule::Capacity, format!("{lowest} that missed the objective is {load} ({because}).{times}")))
 }
 
 /// Which operation clients waited for at the load that missed the objective.

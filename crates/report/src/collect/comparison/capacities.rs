@@ -5,7 +5,7 @@ use crate::collect::answers::measured;
 use crate::findings::capacity::Capacity;
 use crate::findings::comparison::{CANNOT_TELL, ComparedCapacity};
 use crate::findings::{Findings, Rule, Statement, letter};
-use crate::text::{exact_load, load_words};
+use crate::text::{exact_load, load_words, time};
 use plimsoll_stats::comparison::Verdict;
 
 /// Each side after the baseline against the baseline; empty without a search among the sides. `refused`: the servers guarantee different
@@ -106,15 +106,21 @@ fn why_not(sides: [&Findings; 2], place: usize, (refused, ignore): (bool, Ignore
     refused.then(|| "the servers give different guarantees".to_owned())
 }
 
-/// The load of a search in words, without the number of clients or users.
+/// The load of a search in words, without the number of clients or users. A rate is also limited by the actions that may be outstanding, and
+/// a longer run shows a slower overload.
 fn load(side: &Findings) -> String {
-    let Some(stage) = side.stages.first() else { return String::new() };
+    let (Some(stage), Some(capacity)) = (side.stages.first(), of(side)) else { return String::new() };
     let depth = format!("queue depth {}", stage.depth);
-    stage.pace.iter().cloned().chain([depth]).collect::<Vec<_>>().join(", ")
+    let is_rate = capacity.unit.contains('/');
+    let outstanding = is_rate.then(|| format!("at most {} actions outstanding", stage.outstanding));
+    let longest = capacity.trials.iter().map(|one| one.seconds).reduce(f64::max);
+    let length = longest.map(|seconds| format!("runs of {}", time(seconds)));
+    stage.pace.iter().cloned().chain([depth]).chain(outstanding).chain(length).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::findings::capacity::Trial;
     use crate::findings::{Run, Stage};
 
     use super::*;
@@ -175,5 +181,34 @@ mod tests {
         assert!(why(&Findings { run: Some(Run::default()), ..Findings::default() }).contains("only one of the sides"));
         assert!(said(&a, &a, true).1.contains("different guarantees"));
         assert!(compared(&[Findings::default(), Findings::default()], false, Ignore::default()).is_empty());
+    }
+
+    /// Of two searches on the same server, four clients wait for each other at a rate at which 64 do not; and a short run hides a slow
+    /// overload.
+    #[test]
+    fn rates_with_other_clients_and_runs_of_another_length_have_no_verdict() {
+        let search = |unit: &str, low: f64, outstanding: u64, seconds: f64| {
+            let trial =
+                |(stage, seconds)| Trial { stage, load: low, brief: false, seconds, met: Some(true), because: vec![] };
+            let mut side = side((Some(low), Some(low * 1.02)), |capacity| {
+                capacity.unit = unit.to_owned();
+                capacity.trials = [(0, seconds / 4.0), (1, seconds)].map(trial).to_vec();
+            });
+            (side.stages[0].outstanding, side.stages[0].depth) = (outstanding, 1);
+            side
+        };
+        let a = search("iterations/s", 400.0, 4, 10.0);
+        let (verdict, text) = said(&a, &search("iterations/s", 900.0, 64, 10.0), false);
+        assert!(verdict == CANNOT_TELL && text.contains("at most 4 actions outstanding"), "{text}");
+        let (verdict, text) = said(&a, &search("iterations/s", 900.0, 4, 60.0), false);
+        assert!(
+            verdict == CANNOT_TELL && text.contains("runs of 10.0 s; B: ") && text.contains("runs of 60.0 s"),
+            "{text}"
+        );
+        assert_eq!(said(&a, &search("iterations/s", 900.0, 4, 10.0), false).0, "better");
+        let ignore = Ignore { load: true, ..Ignore::default() };
+        assert_eq!(compared(&[a, search("iterations/s", 900.0, 64, 60.0)], false, ignore)[0].verdict, "better");
+        // The number of clients or users is the result, and the first run of each search may have another.
+        assert_eq!(said(&search("clients", 4.0, 1, 10.0), &search("clients", 9.0, 8, 10.0), false).0, "better");
     }
 }

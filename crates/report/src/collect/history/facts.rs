@@ -27,9 +27,8 @@ pub(super) fn change_points(runs: &[HistoryRun], counted: &[usize], metrics: &[H
     let mut places: Vec<u64> = metrics.iter().flat_map(|metric| metric.changes.iter().map(|one| one.run)).collect();
     places.sort_unstable();
     places.dedup();
-    let runs: Vec<(usize, &HistoryRun)> = counted.iter().filter_map(|&at| Some((at, runs.get(at)?))).collect();
     let point = |place: u64| {
-        let at = runs.iter().position(|(known, _)| *known as u64 == place)?;
+        let (runs, at) = around(place, (runs, counted), metrics)?;
         let (_, first) = runs.get(at)?;
         let also_changed = also_changed(&runs, at);
         let named = |change: &FactChange| also_changed.iter().any(|also| also.name == change.name);
@@ -38,6 +37,26 @@ pub(super) fn change_points(runs: &[HistoryRun], counted: &[usize], metrics: &[H
         Some(ChangePoint { run: place, begin_ns: first.begin_ns, labels, also_changed })
     };
     places.into_iter().filter_map(point).collect()
+}
+
+/// The runs whose values count for a number that changes at `place`, and the position of that run among them. A number may have changed at
+/// any of the runs since the last one that counts for it: of several numbers, the one whose last run is the earliest.
+fn around<'r>(
+    place: u64,
+    (runs, counted): (&'r [HistoryRun], &[usize]),
+    metrics: &[HistoryMetric],
+) -> Option<(Vec<(usize, &'r HistoryRun)>, usize)> {
+    let changed = metrics.iter().filter(|metric| metric.changes.iter().any(|one| one.run == place));
+    let of_metric = |metric: &HistoryMetric| {
+        let counts = |at: usize| !metric.moved.contains(&(at as u64));
+        let own = counted.iter().filter(|&&at| counts(at)).filter_map(|&at| Some((at, runs.get(at)?)));
+        let own: Vec<(usize, &HistoryRun)> = own.collect();
+        let at = own.iter().position(|(known, _)| *known as u64 == place)?;
+        let (last_before, _) = own.get(at.checked_sub(1)?)?;
+        Some((*last_before, own, at))
+    };
+    let (_, own, at) = changed.filter_map(of_metric).min_by_key(|(last_before, ..)| *last_before)?;
+    Some((own, at))
 }
 
 fn value<'r>(run: &'r HistoryRun, name: &str) -> Option<&'r str> {
