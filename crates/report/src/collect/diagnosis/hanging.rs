@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use plimsoll_model::{Coverage, Endpoint, Unfinished, WaitEnd};
 
 use super::super::counts::plural;
-use super::unfinished::{AFTER_NS, LONG_NS, ended_by, in_common, is_for_data};
+use super::unfinished::{AFTER_NS, LONG_NS, ended_by, in_common, is_for_data, was_seen};
 use super::{CAUSE_SHARE, Evidence, Found, Kind, clients, percent};
 use crate::findings::Rule;
 use crate::instant;
@@ -79,7 +79,7 @@ fn hangs<'e>(evidence: &Evidence<'e>) -> Option<Vec<Hang<'e>>> {
         let last_response_ns = last_responses.get(&server).copied();
         requests.retain(|one| last_response_ns.is_none_or(|last_ns| one.first_ns.saturating_add(AFTER_NS) > last_ns));
         // Where the capture was blind, there may be later responses.
-        requests.retain(|one| !evidence.coverage.may_be_blind((one.first_ns, one.end_ns)));
+        requests.retain(|one| was_seen(evidence, one));
         Hang { server, requests, last_response_ns }
     };
     Some(servers.into_iter().map(hang).filter(|hang| !hang.requests.is_empty()).collect())

@@ -24,9 +24,10 @@ pub(super) const AFTER_NS: i64 = 1_000_000_000;
 
 /// A server that ends connections while requests wait.
 pub(super) fn cut_off(evidence: &Evidence<'_>) -> Option<Found> {
-    let all = ended_by(evidence, WaitEnd::Server)?;
     let mut servers: HashMap<Endpoint, Vec<&Unfinished>> = HashMap::new();
-    all.into_iter().for_each(|one| servers.entry(one.server).or_default().push(one));
+    // Where the capture was blind, it may lack the responses.
+    let seen = ended_by(evidence, WaitEnd::Server)?.into_iter().filter(|one| was_seen(evidence, one));
+    seen.for_each(|one| servers.entry(one.server).or_default().push(one));
     // One restart ends all connections, and has its own sentence.
     servers.retain(|_, cuts| cuts.len() as u64 >= LEAST && !is_one_restart(evidence, cuts));
     let (server, cuts) = servers.into_iter().max_by_key(|(server, cuts)| (cuts.len(), *server))?;
@@ -66,6 +67,11 @@ pub(super) fn ended_by<'e>(evidence: &Evidence<'e>, end: WaitEnd) -> Option<Vec<
     let coverage = evidence.coverage;
     let is_whole = evidence.findings.source.filters.is_empty() && coverage.one_sided == 0;
     is_whole.then(|| coverage.unfinished.iter().filter(|one| one.end == end).collect())
+}
+
+/// Whether the capture saw the whole wait.
+pub(super) fn was_seen(evidence: &Evidence<'_>, one: &Unfinished) -> bool {
+    !evidence.coverage.may_be_blind((one.first_ns, one.end_ns))
 }
 
 /// Whether all of them were ended by one restart of the server.
@@ -113,8 +119,8 @@ pub(super) fn no_response(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
         let later_ns = one.first_ns.saturating_add(AFTER_NS);
         places.iter().any(|place| place.key.server == one.server && place.span_ns.1 >= later_ns)
     };
-    let was_seen = |one: &&Unfinished| !evidence.coverage.may_be_blind((one.first_ns, one.end_ns));
-    let hung: Vec<&Unfinished> = ends.flatten().filter(is_long).filter(was_seen).filter(answered_later).collect();
+    let seen = ends.flatten().filter(|one| was_seen(evidence, one));
+    let hung: Vec<&Unfinished> = seen.filter(is_long).filter(answered_later).collect();
     let first = hung.iter().min_by_key(|one| one.first_ns)?;
     let wait_s = hung.iter().map(|one| one.end_ns.abs_diff(one.first_ns) as f64 / 1e9).sum::<f64>();
     let longest = hung.iter().map(|one| one.end_ns.abs_diff(one.first_ns)).max()?;

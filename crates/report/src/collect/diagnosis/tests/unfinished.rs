@@ -71,6 +71,26 @@ fn a_server_that_restarts_once_or_ends_a_connection_or_two_cuts_nobody_off() {
 }
 
 #[test]
+fn a_capture_that_was_blind_while_requests_waited_does_not_show_that_a_server_cut_them_off() {
+    // Each waits for a second until the server ends its connection.
+    let ended = [("a.dwg", 1, 2), ("a.dwg", 3, 4), ("a.dwg", 7, 8), ("a.dwg", 9, 10)];
+    let down = |from_ms: i64, to_ms: i64| {
+        let mut traffic = without_response(WaitEnd::Server, &ended);
+        let [from_ns, to_ns] = [from_ms, to_ms].map(|ms| START_NS + ms * MS);
+        traffic.coverage.downtime.begin(from_ns);
+        traffic.coverage.downtime.end(from_ns, to_ns);
+        traffic.rules().contains(&Rule::CutOff)
+    };
+    assert!(down(5_000, 6_000), "between the waits");
+    assert!(down(1_200, 1_900), "three waits were seen");
+    assert!(!down(1_200, 3_500), "two waits were seen");
+    let mut lossy = without_response(WaitEnd::Server, &ended);
+    assert!(lossy.rules().contains(&Rule::CutOff));
+    drop_packets(&mut lossy);
+    assert!(!lossy.rules().contains(&Rule::CutOff), "lost packets that left no gap");
+}
+
+#[test]
 fn a_request_that_gets_no_response_while_others_do_is_said_with_its_path() {
     for end in [WaitEnd::Capture, WaitEnd::Client] {
         let text = without_response(end, &[("hung.iso", 1, 12)]).first(Rule::NoResponse);
@@ -158,6 +178,13 @@ fn a_capture_that_ends_while_requests_wait_does_not_show_a_server_that_hangs() {
     assert!(!one_sided.rules().contains(&Rule::NoResponse), "one direction");
 }
 
+/// The capturing program reports lost packets that left no gap.
+fn drop_packets(traffic: &mut Traffic) {
+    traffic.coverage.anomalies.add_many(Anomaly::CaptureDropsReported, 5_000);
+    traffic.coverage.packets.total = 10_000;
+    traffic.coverage.network.data_segments = [4_000, 4_000];
+}
+
 /// A server that hangs, as far as a capture shows that was blind for a time. Whether the report says so.
 fn hangs_beside(blind: impl Fn(&mut Traffic)) -> bool {
     let mut traffic = without_response(WaitEnd::Capture, &[("a", 12, 30), ("b", 13, 30)]);
@@ -183,12 +210,7 @@ fn a_capture_that_was_blind_does_not_show_a_server_that_hangs() {
     let text = between.first(Rule::NoResponse);
     assert!(text.contains("does not respond") && !text.contains("last response of this server"), "{text}");
     assert!(down(30, None), "from the end of the wait on");
-    let drops = |traffic: &mut Traffic| {
-        traffic.coverage.anomalies.add_many(Anomaly::CaptureDropsReported, 5_000);
-        traffic.coverage.packets.total = 10_000;
-        traffic.coverage.network.data_segments = [4_000, 4_000];
-    };
-    assert!(!hangs_beside(drops), "lost packets that left no gap");
+    assert!(!hangs_beside(drop_packets), "lost packets that left no gap");
     let mut single = without_response(WaitEnd::Capture, &[("hung.iso", 1, 12)]);
     single.coverage.downtime.begin(START_NS + 5 * SECOND);
     assert!(!single.rules().contains(&Rule::NoResponse), "a single request");
