@@ -3,10 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 
-use plimsoll_model::{Coverage, Endpoint, Unfinished, WaitEnd};
+use plimsoll_model::{Endpoint, Unfinished, WaitEnd};
 
-use super::super::counts::plural;
-use super::unfinished::{AFTER_NS, LONG_NS, ended_by, in_common, is_for_data, was_seen};
+use super::unfinished::{AFTER_NS, LONG_NS, counted, ended_by, in_common, is_for_data, was_seen};
 use super::{CAUSE_SHARE, Evidence, Found, Kind, clients, percent};
 use crate::findings::Rule;
 use crate::instant;
@@ -43,10 +42,7 @@ pub(super) fn hanging(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     }
     let first = hang.requests.iter().min_by_key(|one| one.first_ns)?;
     let concerned: BTreeSet<IpAddr> = hang.requests.iter().map(|one| one.client).collect();
-    let requests = plural(hang.requests.iter().map(|one| one.requests).sum(), "request");
-    // Further connections are not listed.
-    let is_at_least = evidence.coverage.unfinished.len() >= Coverage::UNFINISHED;
-    let requests = if is_at_least { format!("at least {requests}") } else { requests };
+    let requests = counted(evidence, hang.requests.iter().map(|one| one.requests).sum(), "request");
     let longest = duration(longest as f64 / 1e9);
     let text = format!(
         "Server {server} does not respond: {requests} of {clients} got no response for up to {longest}. The first of them was \

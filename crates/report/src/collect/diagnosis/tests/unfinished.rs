@@ -1,6 +1,6 @@
 //! Requests without a response.
 
-use plimsoll_model::{Anomaly, ClientPath, Endpoint, Restart, Timeline, Transaction, Unfinished, WaitEnd};
+use plimsoll_model::{Anomaly, ClientPath, Coverage, Endpoint, Restart, Timeline, Transaction, Unfinished, WaitEnd};
 
 use super::built::{MS, START_NS, Traffic, open, read};
 use crate::findings::{Rule, Verdict};
@@ -68,6 +68,34 @@ fn a_server_that_restarts_once_or_ends_a_connection_or_two_cuts_nobody_off() {
     many.coverage.client_paths[0].connections = 400;
     assert!(!many.rules().contains(&Rule::CutOff), "4 of 400 connections");
     assert!(!without_response(WaitEnd::Capture, &CRASHES).rules().contains(&Rule::CutOff), "the end of the capture");
+}
+
+/// Requests on as many connections as the list has room for.
+fn full_list(end: WaitEnd, (from_s, to_s): (i64, i64)) -> Traffic {
+    without_response(end, &vec![("a", from_s, to_s); Coverage::UNFINISHED])
+}
+
+#[test]
+fn a_full_list_gives_lower_bounds() {
+    for (traffic, rule, counts) in [
+        (
+            full_list(WaitEnd::Server, (1, 2)),
+            Rule::CutOff,
+            ["ended at least 1,024 connections", "at least 1,024 requests got no response. Response times"].as_slice(),
+        ),
+        (
+            full_list(WaitEnd::Client, (1, 12)),
+            Rule::NoResponse,
+            &["At least 1,024 requests of client 10.0.0.2 on at least 1,024 connections got no response for up to"],
+        ),
+        (full_list(WaitEnd::Capture, (12, 30)), Rule::NoResponse, &["does not respond: at least 1,024 requests of"]),
+    ] {
+        let text = traffic.first(rule);
+        assert!(counts.iter().all(|count| text.contains(count)), "{text}");
+        assert!(!text.contains("the last request"), "nothing is known of further connections: {text}");
+        let reasons = traffic.findings().validity.reasons.join(" ");
+        assert!(reasons.to_lowercase().contains("at least 1,024 requests"), "{reasons}");
+    }
 }
 
 #[test]
