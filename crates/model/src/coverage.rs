@@ -256,4 +256,9 @@ impl Coverage {
     pub const UNFINISHED: usize = 1024;
     /// Pairs of client and server that are kept in `unopened`, at most.
     pub const UNOPENED: usize = 256;
+
+    /// Whether `unfinished` is full: then there may be further connections with such requests.
+    pub fn has_more_unfinished(&self) -> bool {
+        self.unfinished.len() >= Self::UNFINISHED
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 
-use plimsoll_model::{ClientPath, Coverage, Endpoint, Operation, Restart, Unfinished, WaitEnd};
+use plimsoll_model::{ClientPath, Endpoint, Operation, Restart, Unfinished, WaitEnd};
 
 use super::super::counts::plural;
 use super::{Evidence, Found, Kind, clients, percent};
@@ -70,12 +70,8 @@ pub(super) fn ended_by<'e>(evidence: &Evidence<'e>, end: WaitEnd) -> Option<Vec<
 
 /// `4 requests`, or `at least 4 requests` if the list of connections is full: further ones are not in it.
 pub(super) fn counted(evidence: &Evidence<'_>, count: u64, what: &str) -> String {
-    let at_least = if is_full(evidence) { "at least " } else { "" };
+    let at_least = if evidence.coverage.has_more_unfinished() { "at least " } else { "" };
     format!("{at_least}{}", plural(count, what))
-}
-
-fn is_full(evidence: &Evidence<'_>) -> bool {
-    evidence.coverage.unfinished.len() >= Coverage::UNFINISHED
 }
 
 /// Whether the capture saw the whole wait.
@@ -95,7 +91,7 @@ fn is_one_restart(evidence: &Evidence<'_>, cuts: &[&Unfinished]) -> bool {
 /// What the last request of nearly all these connections has in common: the file, or the procedure. Nothing is known of all if further
 /// ones are not listed.
 pub(super) fn in_common(evidence: &Evidence<'_>, cuts: &[&Unfinished]) -> String {
-    if is_full(evidence) {
+    if evidence.coverage.has_more_unfinished() {
         return String::new();
     }
     let all = cuts.len();
