@@ -137,6 +137,11 @@ impl Pairing {
         self.smb2.iter_mut().for_each(|smb2| smb2.clear_early(all));
     }
 
+    /// Whether there are answers whose requests have not come.
+    pub(crate) fn has_early(&self) -> bool {
+        self.rpc.as_ref().is_some_and(|rpc| rpc.has_early()) || self.smb2.as_ref().is_some_and(|smb2| smb2.has_early())
+    }
+
     /// The connection has ended.
     pub(crate) fn end<S: Sink>(&mut self, link: &ConnectionContext, shared: &mut Shared<S>) {
         self.clear_early(&mut shared.output.early);

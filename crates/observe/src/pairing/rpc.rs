@@ -102,6 +102,11 @@ impl Rpc {
         self.early.iter_mut().for_each(|early| early.clear(all));
     }
 
+    /// Whether there are such answers.
+    pub(crate) fn has_early(&self) -> bool {
+        self.early.iter().any(|early| !early.is_empty())
+    }
+
     /// Whether a request waits for its answer.
     pub(crate) fn has_waiting(&self) -> bool {
         self.waiting.iter().any(|waiting| !waiting.is_empty())

@@ -203,6 +203,11 @@ impl Smb2 {
         self.early.clear(all);
     }
 
+    /// Whether there are such answers.
+    pub(crate) fn has_early(&self) -> bool {
+        !self.early.is_empty()
+    }
+
     /// Whether a request waits for its answer.
     pub(crate) fn has_waiting(&self) -> bool {
         !self.waiting.is_empty() || self.sealed.has_waiting()
