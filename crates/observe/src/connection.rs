@@ -69,7 +69,7 @@ impl Connection {
             from_start: false,
             begins_late: false,
             to_client_ns: 0,
-            closed: None,
+            ended: None,
             datagrams: false,
         };
         Self {

@@ -5,6 +5,7 @@ use plimsoll_model::{Anomaly, Coverage, Missing, PacketCounts, Sink};
 use super::Connection;
 use super::stream_consumer::{Messages, StreamConsumer};
 use crate::account::Account;
+use crate::connection_context::Ended;
 use crate::message::Framing;
 use crate::missing::client_by_port;
 use crate::shared_state::Shared;
@@ -13,6 +14,12 @@ use crate::shared_state::Shared;
 const ENDS_MAX: usize = 65_536;
 
 impl Connection {
+    /// The capture has ended, and the connection with it.
+    pub(crate) fn end_with_capture<S: Sink>(&mut self, shared: &mut Shared<S>, packets: &mut PacketCounts) {
+        self.paired.link.ended = Some(Ended::WithCapture);
+        self.end(shared, packets);
+    }
+
     /// The connection has ended or is forgotten: nothing more comes.
     pub(crate) fn end<S: Sink>(&mut self, shared: &mut Shared<S>, packets: &mut PacketCounts) {
         for direction in 0..2 {
@@ -42,7 +49,9 @@ impl Connection {
             anomalies.add_many(Anomaly::Resynchronised, faults.resynchronised);
             anomalies.add_many(Anomaly::MessageMalformed, faults.malformed);
         }
-        self.paired.link.closed = self.watch.closed_by();
+        if let Some((direction, at_ns)) = self.watch.closed_by() {
+            self.paired.link.ended = Some(Ended::Closed { direction, at_ns });
+        }
         self.paired.pairing.end(&self.paired.link, shared);
         self.settle_packets(shared, packets);
         self.settle(shared);

@@ -14,7 +14,7 @@ impl<S: Sink> Observer<S> {
         self.release_all();
         self.shared.smb2.give_back();
         for mut connection in self.connections.drain() {
-            connection.end(&mut self.shared, &mut self.packets);
+            connection.end_with_capture(&mut self.shared, &mut self.packets);
         }
         let Shared { mut output, mut smb2, mut account, .. } = self.shared;
         smb2.end(&mut output);

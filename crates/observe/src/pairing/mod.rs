@@ -17,7 +17,7 @@ pub mod smb2;
 mod status;
 mod unfinished;
 
-pub use crate::connection_context::ConnectionContext;
+pub use crate::connection_context::{ConnectionContext, Ended};
 pub use early::EarlyCount;
 pub use output::Output;
 pub use pending::PendingTable;

@@ -4,7 +4,7 @@ use plimsoll_model::{Coverage, Protocol, Transaction, Unfinished, WaitEnd};
 use serde::{Deserialize, Serialize};
 
 use super::output::transaction;
-use super::{ConnectionContext, Pending};
+use super::{ConnectionContext, Ended, Pending};
 
 /// Procedures after which a server may end the connection instead of responding.
 const LAST: [&str; 3] = ["LOGOFF", "LOGOFF_ANDX", "TREE_DISCONNECT"];
@@ -16,7 +16,8 @@ pub(crate) struct UnfinishedOnes {
 }
 
 impl UnfinishedOnes {
-    /// Takes a request that was not answered. Its connection has ended.
+    /// Takes a request that was not answered. If its connection has not ended, the request was given up for another reason (its id was used
+    /// again, its response came before it, or its connection is no longer followed), and it is not known that it had no response.
     pub(crate) fn unanswered(&mut self, link: &ConnectionContext, request: &Pending) {
         let Some(found) = unfinished(link, request) else { return };
         let has_room = self.all.len() < Coverage::UNFINISHED;
@@ -37,13 +38,13 @@ impl UnfinishedOnes {
     }
 }
 
-/// A request without an answer, unless it is not counted, waits by design, or its answer may have been lost.
+/// A request without an answer at the end of its connection, unless it is not counted, waits by design, or its answer may have been lost.
 fn unfinished(link: &ConnectionContext, request: &Pending) -> Option<Unfinished> {
     let (from, back) = (usize::from(request.direction), usize::from(1 - request.direction));
-    let (end, end_ns) = match link.closed {
-        Some((direction, at_ns)) if direction == back => (WaitEnd::Server, at_ns),
-        Some((_, at_ns)) => (WaitEnd::Client, at_ns),
-        None => (WaitEnd::Capture, i64::MAX),
+    let (end, end_ns) = match link.ended? {
+        Ended::Closed { direction, at_ns } if direction == back => (WaitEnd::Server, at_ns),
+        Ended::Closed { at_ns, .. } => (WaitEnd::Client, at_ns),
+        Ended::WithCapture => (WaitEnd::Capture, i64::MAX),
     };
     // Of an SMB2 compound the first member counts, of an NFSv4 compound the main operation.
     let row = request.procedure.row();

@@ -1,7 +1,7 @@
 //! Requests and connections to which the server does not respond, and sessions without a free slot.
 
 use plimsoll_model::{Coverage, WaitEnd};
-use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, smb2};
+use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, smb1, smb2};
 
 use crate::waiting::{MS, coverage};
 
@@ -48,6 +48,58 @@ fn a_request_whose_response_may_be_lost_or_that_ends_a_session_is_not_noted() {
     traffic.tcp(&tcp.ack(Side::Client));
     traffic.tcp(&tcp.fin(Side::Server));
     assert_eq!(coverage(&traffic).unfinished, []);
+}
+
+/// A READ without a response on a connection that is no longer followed, because another one begins between the same ends. The capture
+/// goes on for a minute.
+#[test]
+fn a_request_of_a_connection_that_another_one_replaces_is_not_noted() {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    let mut again = Tcp::between_ports(700, 445).starting_at(9_000_000, 8_000_000);
+    traffic.all(&tcp.handshake());
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(2, smb2::file(1), 3_000).bytes()));
+    traffic.time_ns += 1_000 * MS;
+    traffic.all(&again.handshake());
+    for id in [1, 2] {
+        traffic.send(&mut again, Side::Client, &nbss(&smb2::echo(id).bytes()));
+        traffic.send(&mut again, Side::Server, &nbss(&smb2::echoed(id).bytes()));
+        traffic.time_ns += 60_000 * MS;
+    }
+    assert_eq!(coverage(&traffic).unfinished, []);
+}
+
+/// A CREATE with an interim response, whose client closes the connection a second later. The capture goes on for two minutes.
+#[test]
+fn a_request_with_an_interim_response_does_not_wait_longer_than_its_connection() {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::create(1, "a").bytes()));
+    let interim = smb2::response(smb2::command::CREATE, 1, smb2::PENDING).asynchronous(7);
+    traffic.send(&mut tcp, Side::Server, &nbss(&interim.body(&[9, 0, 0, 0, 0, 0, 0, 0, 0]).bytes()));
+    traffic.time_ns += 1_000 * MS;
+    traffic.all(&[tcp.fin(Side::Client), tcp.fin(Side::Server), tcp.ack(Side::Client)]);
+    for port in 701..=704 {
+        let mut other = Tcp::between_ports(port, 445);
+        traffic.send(&mut other, Side::Client, &nbss(&smb2::echo(1).bytes()));
+        traffic.send(&mut other, Side::Server, &nbss(&smb2::echoed(1).bytes()));
+        traffic.time_ns += 40_000 * MS;
+    }
+    assert_eq!(coverage(&traffic).unfinished, []);
+}
+
+/// An SMB1 request that was captured after its response (two clocks) has one.
+#[test]
+fn a_request_that_was_captured_after_its_response_is_not_noted() {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    let message = |of: fn(u8, u16, u16) -> smb1::Message, mid| nbss(&of(smb1::ECHO, 300, mid).words(&[1]).bytes());
+    for mid in 1..=3 {
+        traffic.send(&mut tcp, Side::Client, &message(smb1::request, mid));
+        traffic.send(&mut tcp, Side::Server, &message(smb1::response, mid));
+    }
+    let late = tcp.data(Side::Client, &message(smb1::request, 4));
+    traffic.send(&mut tcp, Side::Server, &message(smb1::response, 4));
+    traffic.tcp(&late);
+    let coverage = coverage(&traffic);
+    assert_eq!((coverage.late_requests.count, coverage.unfinished), (1, vec![]));
 }
 
 /// The SYN of a connection to a port, sent again or not, and refused or not.

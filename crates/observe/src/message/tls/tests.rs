@@ -34,7 +34,7 @@ fn link() -> ConnectionContext {
         from_start: true,
         begins_late: false,
         to_client_ns: 0,
-        closed: None,
+        ended: None,
         datagrams: false,
     }
 }

@@ -38,7 +38,7 @@ impl Bench {
             breaks: [0; 2],
             resent_to: [0; 2],
             to_client_ns: 0,
-            closed: None,
+            ended: None,
             datagrams: false,
             from_start: true,
             begins_late: false,
