@@ -17,6 +17,7 @@ impl<S: Sink> Observer<S> {
     /// contain (UDP, connections with only one captured direction). A client without a packet for `IDLE_NS` does not wait any more:
     /// clients that do keep their connection alive.
     pub fn waiting(&mut self, now_ns: i64, mut take: impl FnMut(&mut S, &Names, &Transaction)) {
+        self.take_last(now_ns);
         let output = &mut self.shared.output;
         each(&self.connections, &self.shared.smb2, now_ns, |link, request| {
             if let Some(transaction) = waiting(link, request) {
@@ -26,10 +27,18 @@ impl<S: Sink> Observer<S> {
     }
 
     /// The same, as a capture that ended now would list them.
-    pub fn unfinished(&self, now_ns: i64) -> Vec<Unfinished> {
+    pub fn unfinished(&mut self, now_ns: i64) -> Vec<Unfinished> {
+        self.take_last(now_ns);
         let mut all = UnfinishedOnes::default();
         each(&self.connections, &self.shared.smb2, now_ns, |link, request| all.unanswered(link, request));
         all.finish(now_ns)
+    }
+
+    /// Takes the last packets, if they wait for others of the same time: none comes any more. One of them may show that a response is missing.
+    fn take_last(&mut self, now_ns: i64) {
+        if self.ties.are_before(now_ns) {
+            self.release_all();
+        }
     }
 
     /// The time of the latest packet, ns since the Unix epoch, without packets whose time is damaged.
