@@ -65,6 +65,7 @@ impl Connection {
             holes: [0; 2],
             cuts: [0; 2],
             breaks: [0; 2],
+            unread: [0; 2],
             resent_to: [0; 2],
             from_start: false,
             begins_late: false,
@@ -89,11 +90,6 @@ impl Connection {
     pub(crate) fn begun(mut self, late: bool) -> Self {
         self.paired.link.begins_late = late;
         self
-    }
-
-    /// What the stages above its streams know of it.
-    pub(crate) fn link(&self) -> &ConnectionContext {
-        &self.paired.link
     }
 
     /// The two ends, lower first.

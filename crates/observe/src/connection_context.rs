@@ -16,6 +16,8 @@ pub struct ConnectionContext {
     pub cuts: [u32; 2],
     /// Losses that lie before the next message: one in which a message ended counts once that message was taken.
     pub breaks: [u32; 2],
+    /// Messages of each direction so far that could not be read, or not completely: each may be any response.
+    pub unread: [u32; 2],
     /// Stream offset per direction up to which data was retransmitted before it was acknowledged.
     pub resent_to: [u64; 2],
     /// The connection's beginning was captured.

@@ -8,7 +8,7 @@ use super::Observer;
 use super::connections::IDLE_NS;
 use crate::connection::Connection;
 use crate::pairing::smb2::Smb2Shared;
-use crate::pairing::{ConnectionContext, Ended, Pending, UnfinishedOnes, waiting};
+use crate::pairing::{ConnectionContext, Pending, UnfinishedOnes, waiting};
 use crate::stream::Connections;
 
 impl<S: Sink> Observer<S> {
@@ -63,7 +63,7 @@ fn each(
     let since_ns = now_ns.saturating_sub(IDLE_NS);
     let mut links = HashMap::new();
     for connection in connections.unpacked().filter(|connection| connection.is_alive(since_ns)) {
-        let link = ConnectionContext { ended: Some(Ended::WithCapture), ..*connection.link() };
+        let link = connection.link_at_the_end();
         links.insert(link.connection, link);
         connection.paired.pairing.waiting(|request| take(&link, request));
     }

@@ -28,6 +28,8 @@ pub struct Output<S> {
     pub anomalies: Anomalies,
     /// Pairs, halves without a partner and messages that cannot be read, since they were last taken from here.
     pub(crate) tally: Tally,
+    /// Messages so far that could not be read, or not completely.
+    pub(crate) unread: u64,
     /// How long operations waited for bytes that were sent again.
     pub resent: Resent,
     /// One-way messages.
@@ -60,6 +62,7 @@ impl<S> Output<S> {
             names: Names::default(),
             anomalies: Anomalies::default(),
             tally: Default::default(),
+            unread: 0,
             resent: Default::default(),
             one_way: 0,
             jumped_at: 0,
@@ -80,6 +83,7 @@ impl<S> Output<S> {
             names,
             anomalies,
             tally,
+            unread,
             resent,
             one_way,
             jumped_at,
@@ -96,6 +100,7 @@ impl<S> Output<S> {
             names,
             anomalies,
             tally,
+            unread,
             resent,
             one_way,
             jumped_at,
@@ -107,6 +112,15 @@ impl<S> Output<S> {
             spare_calls,
             services,
         }
+    }
+}
+
+impl<S> Output<S> {
+    /// A message cannot be read, or not completely, for this reason.
+    #[cold]
+    pub(crate) fn unread(&mut self, why: Anomaly) {
+        self.anomalies.add(why);
+        self.unread += 1;
     }
 }
 

@@ -72,7 +72,7 @@ impl Rpc {
         }
         match Reply::new(message.bytes) {
             Some(reply) => self.reply(&reply, message, direction, link, handles, output),
-            None => output.anomalies.add(Anomaly::MessageMalformed),
+            None => output.unread(Anomaly::MessageMalformed),
         }
         false
     }

@@ -64,7 +64,7 @@ impl Smb1 {
             return false;
         }
         let Some(mut chain) = Chain::new(message.bytes, usize::try_from(message.len).unwrap_or(usize::MAX)) else {
-            output.anomalies.add(Anomaly::MessageMalformed);
+            output.unread(Anomaly::MessageMalformed);
             return false;
         };
         let header = chain.header();
@@ -84,7 +84,7 @@ impl Smb1 {
             self.request(&mut chain, &arrival, output);
         }
         if chain.malformed() {
-            output.anomalies.add(Anomaly::MessageMalformed);
+            output.unread(Anomaly::MessageMalformed);
         }
         !fields.is_response
     }

@@ -151,7 +151,7 @@ impl Smb2 {
             Opened::NoKey | Opened::Incomplete => {}
         }
         self.sealed.message(message, direction, self.client, link, &mut shared.sealed);
-        output.anomalies.add(Anomaly::MessageEncrypted);
+        output.unread(Anomaly::MessageEncrypted);
         output.tally.others().encrypted += 1;
         false
     }
@@ -179,7 +179,7 @@ impl Smb2 {
             }
         }
         if members.malformed() {
-            output.anomalies.add(Anomaly::MessageMalformed);
+            output.unread(Anomaly::MessageMalformed);
         }
         if members.cut_short() {
             output.anomalies.add(Anomaly::HeaderCutShort);
@@ -270,10 +270,10 @@ impl Smb2 {
 /// Counts a message that is no plain one; always false, for it is no request to our knowledge.
 fn unreadable<S>(kind: Option<Kind>, output: &mut Output<S>) -> bool {
     if kind == Some(Kind::Compressed) {
-        output.anomalies.add(Anomaly::MessageCompressed);
+        output.unread(Anomaly::MessageCompressed);
         output.tally.others().compressed += 1;
     } else {
-        output.anomalies.add(Anomaly::MessageMalformed);
+        output.unread(Anomaly::MessageMalformed);
     }
     false
 }

@@ -66,10 +66,11 @@ fn unfinished(link: &ConnectionContext, request: &Pending) -> Option<Unfinished>
     })
 }
 
-/// Whether the capture may have lost a part of the request, or the answer.
+/// Whether the capture may have lost a part of the request, or the answer, or has the answer in a form that cannot be read.
 fn is_lost(link: &ConnectionContext, request: &Pending) -> bool {
     let back = usize::from(1 - request.direction);
-    link.datagrams || link.holes[back] != request.holes[back] || request.last.is_none()
+    let is_unread = link.unread[back] != request.unread_back;
+    link.datagrams || is_unread || link.holes[back] != request.holes[back] || request.last.is_none()
 }
 
 /// A request that waits now, as a transaction without an answer, unless it waits by design or its answer may have been lost.

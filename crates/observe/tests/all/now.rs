@@ -6,7 +6,7 @@ use std::path::Path;
 use plimsoll_model::{Names, Sink, Transaction};
 use plimsoll_observe::capture::{Captures, Frame, Input};
 use plimsoll_observe::{Observed, Observer};
-use plimsoll_testkit::{Link, Side, Tcp, Traffic, rpc};
+use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, rpc, smb2};
 
 /// The place of a request: its connection, its first frame, and the place in its compound.
 type Request = (u32, u64, Option<u16>);
@@ -98,6 +98,32 @@ fn at_the_end(traffic: &Traffic, later_ns: i64) -> (usize, Vec<u64>) {
         assert_eq!(unfinished, coverage.unfinished);
     }
     (count, coverage.unfinished.iter().map(|one| one.end_ns.abs_diff(last_ns)).collect())
+}
+
+/// A client that reads, and what the server sends then.
+fn reading(then: impl Fn(&mut Traffic, &mut Tcp)) -> Traffic {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    traffic.all(&tcp.handshake());
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::echo(1).bytes()));
+    traffic.send(&mut tcp, Side::Server, &nbss(&smb2::echoed(1).bytes()));
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(2, smb2::file(1), 3_000).bytes()));
+    then(&mut traffic, &mut tcp);
+    traffic
+}
+
+#[test]
+fn a_request_does_not_wait_whose_response_may_be_lost_or_cannot_be_read() {
+    let waits = |then: fn(&mut Traffic, &mut Tcp)| at_the_end(&reading(then), 19_000_000_000).0;
+    assert_eq!(waits(|traffic, tcp| traffic.tcp(&tcp.ack(Side::Server))), 1);
+    let compressed = |traffic: &mut Traffic, tcp: &mut Tcp| {
+        traffic.send(tcp, Side::Server, &nbss(&[&b"\xfcSMB"[..], &[0; 100]].concat()));
+    };
+    assert_eq!(waits(compressed), 0);
+    let lost = |traffic: &mut Traffic, tcp: &mut Tcp| {
+        tcp.data(Side::Server, &nbss(&smb2::read_answer(2, &[7; 100]).bytes()));
+        traffic.tcp(&tcp.ack(Side::Client));
+    };
+    assert_eq!(waits(lost), 0, "the client acknowledges what the capture lacks");
 }
 
 #[test]

@@ -50,6 +50,33 @@ fn a_request_whose_response_may_be_lost_or_that_ends_a_session_is_not_noted() {
     assert_eq!(coverage(&traffic).unfinished, []);
 }
 
+/// A READ, before and after which the server sends a message.
+fn read_between(before: Option<&[u8]>, after: Option<&[u8]>) -> Coverage {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::echo(1).bytes()));
+    traffic.send(&mut tcp, Side::Server, &nbss(&smb2::echoed(1).bytes()));
+    before.into_iter().for_each(|message| traffic.send(&mut tcp, Side::Server, &nbss(message)));
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(2, smb2::file(1), 3_000).bytes()));
+    after.into_iter().for_each(|message| traffic.send(&mut tcp, Side::Server, &nbss(message)));
+    traffic.time_ns += 100 * MS;
+    traffic.tcp(&tcp.fin(Side::Client));
+    coverage(&traffic)
+}
+
+#[test]
+fn a_message_that_cannot_be_read_may_be_the_response() {
+    let of_kind = |magic: &[u8]| [magic, &[0; 100]].concat();
+    let mut damaged = smb2::echoed(9).bytes();
+    damaged[20] = 8;
+    let unreadable =
+        [("compressed", of_kind(b"\xfcSMB")), ("encrypted", of_kind(b"\xfdSMB")), ("an impossible compound", damaged)];
+    for (what, message) in &unreadable {
+        assert_eq!(read_between(None, Some(message)).unfinished, [], "{what}");
+        assert_eq!(read_between(Some(message), None).unfinished.len(), 1, "{what}, before the request");
+    }
+    assert_eq!(read_between(None, Some(&smb2::echoed(9).bytes())).unfinished.len(), 1, "another response");
+}
+
 /// A READ without a response on a connection that is no longer followed, because another one begins between the same ends. The capture
 /// goes on for a minute.
 #[test]

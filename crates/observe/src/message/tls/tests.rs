@@ -30,6 +30,7 @@ fn link() -> ConnectionContext {
         holes: [0; 2],
         cuts: [0; 2],
         breaks: [0; 2],
+        unread: [0; 2],
         resent_to: [0; 2],
         from_start: true,
         begins_late: false,

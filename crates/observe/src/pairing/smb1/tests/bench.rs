@@ -36,6 +36,7 @@ impl Bench {
             holes: [0; 2],
             cuts: [0; 2],
             breaks: [0; 2],
+            unread: [0; 2],
             resent_to: [0; 2],
             to_client_ns: 0,
             ended: None,
