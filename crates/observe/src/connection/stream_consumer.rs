@@ -250,6 +250,9 @@ impl<S> StreamConsumer<'_, S> {
                 ledger.read_up_to(direction, chunk.end(), link.breaks[direction]);
                 let client = pairing.client.or_else(|| client_by_port(&link.ends));
                 count_data(begun, false, may_be_client(client, direction), self.packets);
+                if begun > 0 {
+                    self.messages.shared.output.responded(link, direction, client, chunk.stamp.time_ns);
+                }
             }
         }
         true

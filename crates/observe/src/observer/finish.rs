@@ -28,6 +28,7 @@ impl<S: Sink> Observer<S> {
         account.unseen.missing.add(&between_connections(&account.ends, account.bursts.finish(), self.span));
         let unfinished =
             std::mem::take(&mut output.unfinished).finish(self.span.1.max(self.until_ns.unwrap_or(i64::MIN)));
+        let last_responses = output.last_responses.all();
         let (slots, slots_left_out) = std::mem::take(&mut output.slots).finish();
         let (delegations, delegations_left_out, delegations_partial) = std::mem::take(&mut output.delegations).finish();
         output.anomalies.add_many(Anomaly::FragmentsIncomplete, self.fragments.incomplete());
@@ -62,6 +63,7 @@ impl<S: Sink> Observer<S> {
             delegations_left_out,
             delegations_partial,
             unfinished,
+            last_responses,
             unopened: account.unopened,
             encrypted,
             first_ns: timed.then_some(first_ns),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use plimsoll_model::{Names, Sink, Transaction, Unfinished};
+use plimsoll_model::{Endpoint, Names, Sink, Transaction, Unfinished};
 
 use super::Observer;
 use super::connections::IDLE_NS;
@@ -39,6 +39,11 @@ impl<S: Sink> Observer<S> {
         if self.ties.are_before(now_ns) {
             self.release_all();
         }
+    }
+
+    /// When each server last sent a response, ns, in the order of their addresses; `None` if there are too many servers.
+    pub fn last_responses(&self) -> Option<Vec<(Endpoint, i64)>> {
+        self.shared.output.last_responses.all()
     }
 
     /// The time of the latest packet, ns since the Unix epoch, without packets whose time is damaged.

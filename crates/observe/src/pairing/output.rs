@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::rpc::{Delegations, Slots, SpareCalls};
 use super::unfinished::UnfinishedOnes;
-use super::{Answer, ConnectionContext, EarlyCount, Pending};
-use crate::missing::Tally;
+use super::{Answer, ConnectionContext, EarlyCount, LastResponses, Pending};
+use crate::missing::{Tally, client_by_port};
 use crate::named_services::NamedServices;
 use crate::packet::Stamp;
 
@@ -40,6 +40,8 @@ pub struct Output<S> {
     pub late_requests: LateRequests,
     /// Connections with requests that got no response.
     pub(crate) unfinished: UnfinishedOnes,
+    /// When each server last sent a response.
+    pub(crate) last_responses: LastResponses,
     /// Slots of NFS 4.1 sessions.
     pub(crate) slots: Slots,
     /// Delegations of NFS 4.
@@ -68,6 +70,7 @@ impl<S> Output<S> {
             jumped_at: 0,
             late_requests: Default::default(),
             unfinished: Default::default(),
+            last_responses: Default::default(),
             slots: Default::default(),
             delegations: Default::default(),
             early: Default::default(),
@@ -89,6 +92,7 @@ impl<S> Output<S> {
             jumped_at,
             late_requests,
             unfinished,
+            last_responses,
             slots,
             delegations,
             early,
@@ -106,6 +110,7 @@ impl<S> Output<S> {
             jumped_at,
             late_requests,
             unfinished,
+            last_responses,
             slots,
             delegations,
             early,
@@ -121,6 +126,14 @@ impl<S> Output<S> {
     pub(crate) fn unread(&mut self, why: Anomaly) {
         self.anomalies.add(why);
         self.unread += 1;
+    }
+
+    /// A response came in `direction`, or what may be one. If the direction of requests is not known, either end may be the server.
+    #[inline]
+    pub(crate) fn responded(&mut self, link: &ConnectionContext, direction: usize, client: Option<usize>, ns: i64) {
+        if client.or_else(|| client_by_port(&link.ends)) != Some(direction) {
+            self.last_responses.record(link.connection, direction, link.ends[direction], ns);
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Requests and connections to which the server does not respond, and sessions without a free slot.
 
 use plimsoll_model::{Coverage, WaitEnd};
-use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, smb1, smb2};
+use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, rpc, smb1, smb2};
 
 use crate::waiting::{MS, coverage};
 
@@ -75,6 +75,56 @@ fn a_message_that_cannot_be_read_may_be_the_response() {
         assert_eq!(read_between(Some(message), None).unfinished.len(), 1, "{what}, before the request");
     }
     assert_eq!(read_between(None, Some(&smb2::echoed(9).bytes())).unfinished.len(), 1, "another response");
+}
+
+/// The last response of the server, some time after its first one, to which the packets after that led; `None` if it is the first one.
+fn last_response(port: u16, then: impl Fn(&mut Traffic, &mut Tcp)) -> Option<i64> {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, port));
+    if port == 445 {
+        traffic.send(&mut tcp, Side::Client, &nbss(&smb2::create(1, "a").bytes()));
+        traffic.send(&mut tcp, Side::Server, &nbss(&smb2::created(1, smb2::file(1)).bytes()));
+    } else {
+        traffic.send(&mut tcp, Side::Client, &rpc::record(&rpc::getattr(1, b"root")));
+        traffic.send(&mut tcp, Side::Server, &rpc::record(&rpc::reply(1, &rpc::words(&[0]))));
+    }
+    traffic.time_ns += 100 * MS;
+    let from_ns = traffic.time_ns;
+    then(&mut traffic, &mut tcp);
+    let coverage = coverage(&traffic);
+    let [(server, ns)] = coverage.last_responses.unwrap()[..] else { panic!("one server") };
+    assert_eq!(server.port, port);
+    (ns >= from_ns).then_some(ns - from_ns)
+}
+
+#[test]
+fn each_message_that_may_be_a_response_shows_that_its_server_is_there() {
+    let message = |bytes: Vec<u8>| last_response(445, |traffic, tcp| traffic.send(tcp, Side::Server, &nbss(&bytes)));
+    let of_kind = |magic: &[u8]| [magic, &[0; 100]].concat();
+    assert_eq!(message(of_kind(b"\xfdSMB")), Some(0), "encrypted");
+    assert_eq!(message(of_kind(b"\xfcSMB")), Some(0), "compressed");
+    assert_eq!(message(smb2::echoed(9).bytes()), Some(0), "without a request");
+    let interim = smb2::response(smb2::command::READ, 9, smb2::PENDING).asynchronous(7);
+    assert_eq!(message(interim.body(&[9, 0, 0, 0, 0, 0, 0, 0, 0]).bytes()), Some(0), "interim");
+    let notification = smb2::response(18, u64::MAX, 0).body(&[24; 24]);
+    assert_eq!(message(notification.bytes()), None, "a lease is broken");
+    let asked = |bytes: Vec<u8>| last_response(445, |traffic, tcp| traffic.send(tcp, Side::Client, &nbss(&bytes)));
+    assert_eq!((asked(smb2::echo(9).bytes()), asked(of_kind(b"\xfdSMB"))), (None, None), "requests");
+    let orphan = rpc::record(&rpc::reply(9, &rpc::words(&[0])));
+    assert_eq!(last_response(2049, |traffic, tcp| traffic.send(tcp, Side::Server, &orphan)), Some(0));
+    assert_eq!(last_response(2049, |traffic, tcp| traffic.tcp(&tcp.ack(Side::Server))), None, "TCP alone");
+}
+
+#[test]
+fn tls_records_of_the_server_show_that_it_is_there() {
+    let record = |kind: u8| [&[kind, 3, 3, 0, 100][..], &[7; 100]].concat();
+    let records = |from: Side| {
+        let mut traffic = Traffic::new(Link::Ethernet);
+        let mut tcp = Tcp::between_ports(700, 2049);
+        traffic.all(&tcp.handshake());
+        (0..8).for_each(|_| traffic.send(&mut tcp, from, &record(23)));
+        coverage(&traffic).last_responses.unwrap().len()
+    };
+    assert_eq!((records(Side::Server), records(Side::Client)), (1, 0));
 }
 
 /// A READ without a response on a connection that is no longer followed, because another one begins between the same ends. The capture

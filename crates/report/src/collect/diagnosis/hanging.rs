@@ -70,15 +70,14 @@ fn hangs<'e>(evidence: &Evidence<'e>) -> Option<Vec<Hang<'e>>> {
     let all = ends.collect::<Option<Vec<_>>>()?.into_iter().flatten();
     let mut servers: HashMap<Endpoint, Vec<&Unfinished>> = HashMap::new();
     all.filter(|one| is_for_data(one, true)).for_each(|one| servers.entry(one.server).or_default().push(one));
-    let last_responses = evidence.tallies?.last_responses()?;
     let hang = |(server, mut requests): (Endpoint, Vec<&'e Unfinished>)| {
-        let last_response_ns = last_responses.get(&server).copied();
+        let last_response_ns = evidence.coverage.last_response_ns(server)?;
         requests.retain(|one| last_response_ns.is_none_or(|last_ns| one.first_ns.saturating_add(AFTER_NS) > last_ns));
         // Where the capture was blind, there may be later responses.
         requests.retain(|one| was_seen(evidence, one));
-        Hang { server, requests, last_response_ns }
+        (!requests.is_empty()).then_some(Hang { server, requests, last_response_ns })
     };
-    Some(servers.into_iter().map(hang).filter(|hang| !hang.requests.is_empty()).collect())
+    Some(servers.into_iter().filter_map(hang).collect())
 }
 
 /// Whether no request that got a response waited as long; a wait of [`LONG_NS`] is never usual.

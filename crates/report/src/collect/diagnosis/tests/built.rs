@@ -33,7 +33,7 @@ impl Traffic {
             statistics,
             names: Names::default(),
             now_ns: START_NS,
-            coverage: Coverage::default(),
+            coverage: Coverage { last_responses: Some(Vec::new()), ..Coverage::default() },
             filters: Vec::new(),
         }
     }
@@ -71,7 +71,17 @@ impl Traffic {
         t.connection = u32::from(client) << 8 | u32::from(server);
         (t.share, t.path) = (self.names.intern(share), self.names.intern(path));
         change(&mut t);
+        t.timeline.response_last.into_iter().for_each(|ns| self.responded(t.server, ns));
         self.statistics.record(&t);
+    }
+
+    /// A server sends a response, which belongs to no request if this is called alone.
+    pub(super) fn responded(&mut self, server: Endpoint, ns: i64) {
+        let Some(all) = &mut self.coverage.last_responses else { return };
+        match all.iter_mut().find(|(of, _)| *of == server) {
+            Some((_, last_ns)) => *last_ns = ns.max(*last_ns),
+            None => all.push((server, ns)),
+        }
     }
 
     /// The same, of a user.

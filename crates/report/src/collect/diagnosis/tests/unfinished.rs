@@ -1,6 +1,6 @@
 //! Requests without a response.
 
-use plimsoll_model::{Anomaly, ClientPath, Coverage, Endpoint, Restart, Timeline, Transaction, Unfinished, WaitEnd};
+use plimsoll_model::{Anomaly, ClientPath, Coverage, Endpoint, Restart, Unfinished, WaitEnd};
 
 use super::built::{MS, START_NS, Traffic, open, read};
 use crate::findings::{Rule, Verdict};
@@ -244,25 +244,16 @@ fn a_capture_that_was_blind_does_not_show_a_server_that_hangs() {
     assert!(!single.rules().contains(&Rule::NoResponse), "a single request");
 }
 
+/// Encrypted responses, and those without a request, are in no other number.
 #[test]
 fn a_server_that_sends_any_response_does_not_hang() {
-    let responding = |change: fn(&mut Transaction)| {
-        hangs_beside(|traffic| {
-            traffic.pause(15 * SECOND);
-            traffic.changed(read(), 3, DATA, "late", MS, change);
-        })
-    };
-    assert!(responding(|t| t.timeline = Timeline::default()), "no response");
-    assert!(!responding(|t| t.long_lived = true));
-    assert!(!responding(|t| t.counted = false));
-    assert!(!responding(|t| t.timeline.request_first = None), "without a response time");
-    // More servers than their last responses have room.
-    let many = |traffic: &mut Traffic| {
-        for server in 0..1_000_u16 {
-            traffic.changed(read(), 3, DATA, "other", MS, |t| {
-                (t.server.port, t.connection) = (1_000 + server, 100_000 + u32::from(server));
-            });
-        }
-    };
-    assert!(!hangs_beside(many), "the time of its last response is unknown");
+    let server = Endpoint { ip: [10, 0, 1, b'1'].into(), port: 445 };
+    let responds_at = |ms: i64| hangs_beside(|traffic| traffic.responded(server, START_NS + ms * MS));
+    assert!(responds_at(12_900), "0.9 s after the first request");
+    assert!(!responds_at(14_100));
+    assert!(hangs_beside(|traffic| traffic.responded(Endpoint { port: 446, ..server }, START_NS + 14_100 * MS)));
+    assert!(
+        !hangs_beside(|traffic| traffic.coverage.last_responses = None),
+        "the time of its last response is unknown"
+    );
 }
