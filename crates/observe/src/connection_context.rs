@@ -41,6 +41,8 @@ pub enum Ended {
         direction: usize,
         /// When, ns.
         at_ns: i64,
+        /// When the other end, or the server at its place, last sent a response to anybody before, ns.
+        responded_ns: Option<i64>,
     },
     /// The capture ended before.
     WithCapture,

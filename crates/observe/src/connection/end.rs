@@ -49,7 +49,8 @@ impl Connection {
             anomalies.add_many(Anomaly::MessageMalformed, faults.malformed);
         }
         if let Some((direction, at_ns)) = self.watch.closed_by() {
-            self.paired.link.ended = Some(Ended::Closed { direction, at_ns });
+            let responded_ns = self.responded_ns;
+            self.paired.link.ended = Some(Ended::Closed { direction, at_ns, responded_ns });
         }
         self.paired.pairing.end(&self.paired.link, shared);
         self.settle_packets(shared, packets);

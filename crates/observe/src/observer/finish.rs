@@ -26,8 +26,8 @@ impl<S: Sink> Observer<S> {
         let asynchronous = unseen.requests_after_gap + unseen.requests_after_cut;
         account.unseen.missing.add(&Missing { operations: asynchronous, low: 0, high: asynchronous, unknown: 0 });
         account.unseen.missing.add(&between_connections(&account.ends, account.bursts.finish(), self.span));
-        let unfinished =
-            std::mem::take(&mut output.unfinished).finish(self.span.1.max(self.until_ns.unwrap_or(i64::MIN)));
+        let until_ns = self.span.1.max(self.until_ns.unwrap_or(i64::MIN));
+        let unfinished = std::mem::take(&mut output.unfinished).finish(until_ns, &output.last_responses);
         let last_responses = output.last_responses.all();
         let (slots, slots_left_out) = std::mem::take(&mut output.slots).finish();
         let (delegations, delegations_left_out, delegations_partial) = std::mem::take(&mut output.delegations).finish();

@@ -31,7 +31,7 @@ impl<S: Sink> Observer<S> {
         self.take_last(now_ns);
         let mut all = UnfinishedOnes::default();
         each(&self.connections, &self.shared.smb2, now_ns, |link, request| all.unanswered(link, request));
-        all.finish(now_ns)
+        all.finish(now_ns, &self.shared.output.last_responses)
     }
 
     /// Takes the last packets, if they wait for others of the same time: none comes any more. One of them may show that a response is missing.

@@ -52,6 +52,11 @@ impl LastResponses {
         self.recent[connection as usize % RECENT] = Some((connection, direction, number));
     }
 
+    /// When a server last sent a response so far, ns; `None` if it sent none, or there are too many servers.
+    pub(crate) fn of(&self, server: &Endpoint) -> Option<i64> {
+        self.numbers.get(server).map(|number| self.last_ns[*number])
+    }
+
     /// All servers with a response, in the order of their addresses; `None` if there are too many.
     pub(crate) fn all(&self) -> Option<Vec<(Endpoint, i64)>> {
         let rows = self.numbers.iter().map(|(server, number)| (*server, self.last_ns[*number]));
@@ -75,6 +80,7 @@ mod tests {
             last.record(connection, direction, server(number), ns);
         }
         assert_eq!(last.all().unwrap(), [(server(1), 500), (server(2), 700)]);
+        assert_eq!([1, 3].map(|number| last.of(&server(number))), [Some(500), None]);
         // While it is unknown which end is the server, both are.
         last.record(1, 1, server(3), 900);
         assert_eq!(last.all().unwrap()[2], (server(3), 900));

@@ -114,6 +114,37 @@ fn each_message_that_may_be_a_response_shows_that_its_server_is_there() {
     assert_eq!(last_response(2049, |traffic, tcp| traffic.tcp(&tcp.ack(Side::Server))), None, "TCP alone");
 }
 
+/// A server hangs for 20 s from a READ on. Its client closes the connection after 10 s, or waits, and another client works before the hang
+/// and after it. When the server last responded before the end of the wait, in seconds from the READ on.
+fn responded_during_the_wait(client_gives_up: bool) -> i64 {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    let mut other = Tcp::between_ports(701, 445);
+    let mut works = |traffic: &mut Traffic, id: u64| {
+        traffic.send(&mut other, Side::Client, &nbss(&smb2::echo(id).bytes()));
+        traffic.send(&mut other, Side::Server, &nbss(&smb2::echoed(id).bytes()));
+    };
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::echo(1).bytes()));
+    traffic.send(&mut tcp, Side::Server, &nbss(&smb2::echoed(1).bytes()));
+    let sent_ns = traffic.time_ns;
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(2, smb2::file(1), 3_000).bytes()));
+    traffic.time_ns += 2_000 * MS;
+    works(&mut traffic, 1);
+    traffic.time_ns += 8_000 * MS;
+    if client_gives_up {
+        traffic.tcp(&tcp.rst(Side::Client));
+    }
+    traffic.time_ns += 10_000 * MS;
+    works(&mut traffic, 2);
+    let [one] = coverage(&traffic).unfinished[..] else { panic!("one request") };
+    assert_eq!(one.end, if client_gives_up { WaitEnd::Client } else { WaitEnd::Capture });
+    (one.responded_ns.unwrap() - sent_ns) / (1_000 * MS)
+}
+
+#[test]
+fn the_last_response_before_the_end_of_a_wait_is_noted() {
+    assert_eq!([true, false].map(responded_during_the_wait), [2, 20]);
+}
+
 #[test]
 fn tls_records_of_the_server_show_that_it_is_there() {
     let record = |kind: u8| [&[kind, 3, 3, 0, 100][..], &[7; 100]].concat();

@@ -123,13 +123,12 @@ pub(super) fn in_common(evidence: &Evidence<'_>, cuts: &[&Unfinished]) -> String
 pub(super) fn no_response(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let ends = [WaitEnd::Client, WaitEnd::Capture].into_iter().filter_map(|end| ended_by(evidence, end));
     let is_long = |one: &&Unfinished| one.end_ns.saturating_sub(one.first_ns) >= LONG_NS && is_for_data(one, false);
-    let answered_later = |one: &&Unfinished| {
-        let places = evidence.tallies.map(|tallies| tallies.places()).unwrap_or_default();
-        let later_ns = one.first_ns.saturating_add(AFTER_NS);
-        places.iter().any(|place| place.key.server == one.server && place.span_ns.1 >= later_ns)
+    let answered_meanwhile = |one: &&Unfinished| {
+        let during_ns = one.first_ns.saturating_add(AFTER_NS)..=one.end_ns;
+        one.responded_ns.is_some_and(|ns| during_ns.contains(&ns))
     };
     let seen = ends.flatten().filter(|one| was_seen(evidence, one));
-    let hung: Vec<&Unfinished> = seen.filter(is_long).filter(answered_later).collect();
+    let hung: Vec<&Unfinished> = seen.filter(is_long).filter(answered_meanwhile).collect();
     let first = hung.iter().min_by_key(|one| one.first_ns)?;
     let wait_s = hung.iter().map(|one| one.end_ns.abs_diff(one.first_ns) as f64 / 1e9).sum::<f64>();
     let longest = hung.iter().map(|one| one.end_ns.abs_diff(one.first_ns)).max()?;

@@ -47,6 +47,7 @@ mod tests {
             client: [10, 0, 0, client].into(),
             end: WaitEnd::Client,
             end_ns: 4 * SECOND,
+            responded_ns: None,
             requests: 1,
             first_ns: SECOND,
             last_ns: SECOND,

@@ -43,6 +43,11 @@ impl Traffic {
         self.changed(procedure, client, share, path, took_ns, |_| ());
     }
 
+    /// The end of the last request or pause.
+    pub(super) fn now_ns(&self) -> i64 {
+        self.now_ns
+    }
+
     /// A name.
     pub(super) fn name(&mut self, name: &str) -> Symbol {
         self.names.intern(name)

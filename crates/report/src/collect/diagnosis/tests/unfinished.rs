@@ -16,11 +16,14 @@ fn without_response(end: WaitEnd, requests: &[(&str, i64, i64)]) -> Traffic {
         traffic.pause(19 * MS);
     }
     for &(path, from_s, to_s) in requests {
+        let end_ns = START_NS + to_s * SECOND;
         let one = Unfinished {
             server: Endpoint { ip: [10, 0, 1, b'1'].into(), port: 445 },
             client: [10, 0, 0, 2].into(),
             end,
-            end_ns: START_NS + to_s * SECOND,
+            end_ns,
+            // The other clients get responses all the time.
+            responded_ns: Some(traffic.now_ns().min(end_ns)),
             requests: 1,
             first_ns: START_NS + from_s * SECOND,
             last_ns: START_NS + from_s * SECOND,
@@ -131,6 +134,19 @@ fn a_request_that_gets_no_response_while_others_do_is_said_with_its_path() {
     }
 }
 
+/// The server hung for ten seconds, until the client gave up, and works again now.
+#[test]
+fn responses_before_or_after_the_wait_are_none_during_the_wait() {
+    let is_said = |responded_ms: Option<i64>| {
+        let mut traffic = without_response(WaitEnd::Client, &[("hung.iso", 1, 11)]);
+        traffic.coverage.unfinished[0].responded_ns = responded_ms.map(|ms| START_NS + ms * MS);
+        traffic.rules().contains(&Rule::NoResponse)
+    };
+    assert!(is_said(Some(2_000)) && is_said(Some(11_000)));
+    assert!(!is_said(Some(1_900)), "the last one before came 0.9 s after the request");
+    assert!(!is_said(Some(11_100)) && !is_said(None));
+}
+
 #[test]
 fn several_requests_without_a_response_are_said_with_their_connections() {
     let text = without_response(WaitEnd::Client, &[("a", 1, 12), ("b", 2, 14)]).first(Rule::NoResponse);
@@ -157,7 +173,7 @@ fn a_server_that_responds_to_nobody_any_more_is_said_with_its_last_response() {
         "{text}"
     );
     let mut other = without_response(WaitEnd::Capture, &[("a", 1, 12)]);
-    other.coverage.unfinished[0].server.port = 446;
+    (other.coverage.unfinished[0].server.port, other.coverage.unfinished[0].responded_ns) = (446, None);
     let text = other.first(Rule::NoResponse);
     assert!(text.contains("the capture has no response of this server at all."), "{text}");
 }
