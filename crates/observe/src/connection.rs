@@ -320,6 +320,11 @@ impl Connection {
         self.watch.closed_by().is_none() && !is_one_sided && ledger.last_ns().is_some_and(|last_ns| last_ns >= since_ns)
     }
 
+    /// Per direction, whether it had a packet since this time. Such a packet acknowledges what its sender had received, captured or not.
+    pub(crate) fn has_packet_since(&self, since_ns: i64) -> [bool; 2] {
+        [0, 1].map(|direction| self.paired.ledger.has_packet_since(direction, since_ns))
+    }
+
     /// Whether both ends have closed it, or one has broken it off.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed_ns.is_some()
