@@ -40,11 +40,13 @@ impl DiagnosisSoFar {
         // Whether gaps explain the lost packets is known only at the end.
         let is_lossy = damage.reported_drops.saturating_mul(PACKETS_PER_DROP) > observer.frames();
         let unfinished = if is_lossy { Vec::new() } else { observer.unfinished(seen_ns) };
+        let last_responses = observer.last_responses();
         let (sinks, names) = observer.sink();
         let ((statistics, _), live) = &mut sinks.sink;
         let first_ns = live.as_ref().and_then(|live| live.0.seconds().next()).map(|second| second.start_ns());
         let downtime = damage.downtime;
-        let coverage = Coverage { first_ns, last_ns: Some(seen_ns), downtime, unfinished, ..Coverage::default() };
+        let last_ns = Some(seen_ns);
+        let coverage = Coverage { first_ns, last_ns, downtime, unfinished, last_responses, ..Coverage::default() };
         let findings = Findings::collect(statistics.settled(), &coverage, names, self.source.clone(), status_name);
         let first = findings.diagnosis.statements.into_iter().next();
         self.text = first.map(|statement| format!("So far: {}", statement.text));

@@ -101,10 +101,10 @@ impl Running {
         self.observer.report_services(services);
     }
 
-    /// The requests that wait for a response at this time, of those that count.
-    pub fn waiting(&mut self, seen_ns: i64) -> WaitingNow {
+    /// The requests that wait for a response at `seen_ns`, of those that count. Packets from before `since_ns` may be missing.
+    pub fn waiting(&mut self, since_ns: i64, seen_ns: i64) -> WaitingNow {
         let mut waiting = WaitingNow::default();
-        self.observer.waiting(seen_ns, |sinks, names, transaction| {
+        self.observer.waiting((since_ns, seen_ns), |sinks, names, transaction| {
             if sinks.wants(transaction, seen_ns, names) {
                 waiting.add(transaction);
             }

@@ -2,6 +2,7 @@
 
 mod delegations;
 mod downtime;
+mod last_responses;
 mod late_requests;
 mod lease_breaks;
 mod network;
@@ -208,6 +209,9 @@ pub struct Coverage {
     pub slots_left_out: SlotsLeftOut,
     /// Connections with requests that got no response, in the order of their ends; at most [`Coverage::UNFINISHED`].
     pub unfinished: Vec<Unfinished>,
+    /// When each server last sent a response of any kind, readable or not, ns. `None` if it is not known, for example of more servers than
+    /// [`Coverage::LAST_RESPONSES`].
+    pub last_responses: Option<Vec<(Endpoint, i64)>>,
     /// Connections that clients could not open, by client and server; at most [`Coverage::UNOPENED`].
     pub unopened: Vec<Unopened>,
     /// Encrypted messages that were not read.
@@ -254,6 +258,13 @@ impl Coverage {
     pub const SLOT_SESSIONS: usize = slots::SESSIONS_MAX;
     /// Connections that are kept in `unfinished`, at most.
     pub const UNFINISHED: usize = 1024;
+    /// Servers of which the last response is kept, at most: 100 KiB.
+    pub const LAST_RESPONSES: usize = 1_000;
     /// Pairs of client and server that are kept in `unopened`, at most.
     pub const UNOPENED: usize = 256;
+
+    /// Whether `unfinished` is full: then there may be further connections with such requests.
+    pub fn has_more_unfinished(&self) -> bool {
+        self.unfinished.len() >= Self::UNFINISHED
+    }
 }

@@ -21,7 +21,7 @@ use crate::connection_context::ConnectionContext;
 use crate::message::{Framing, Message};
 use crate::missing::{Ledger, client_by_port};
 use crate::packet::{Segment, Stamp};
-use crate::pairing::Pairing;
+use crate::pairing::{Output, Pairing};
 use crate::shared_state::Shared;
 use crate::stream::{Counts, Over, TcpFlow};
 pub(crate) use client_paths::ClientPaths;
@@ -54,6 +54,8 @@ pub(crate) struct Connection {
     acknowledgements: [Acknowledgements; 2],
     /// When both ends had closed it, or one had broken it off.
     closed_ns: Option<i64>,
+    /// When one end closed it: when the other end, or the server at its place, last sent a response to anybody, ns.
+    responded_ns: Option<i64>,
 }
 
 impl Connection {
@@ -65,11 +67,12 @@ impl Connection {
             holes: [0; 2],
             cuts: [0; 2],
             breaks: [0; 2],
+            unread: [0; 2],
             resent_to: [0; 2],
             from_start: false,
             begins_late: false,
             to_client_ns: 0,
-            closed: None,
+            ended: None,
             datagrams: false,
         };
         Self {
@@ -82,6 +85,7 @@ impl Connection {
             watch: Watch::default(),
             acknowledgements: Default::default(),
             closed_ns: None,
+            responded_ns: None,
         }
     }
 
@@ -89,11 +93,6 @@ impl Connection {
     pub(crate) fn begun(mut self, late: bool) -> Self {
         self.paired.link.begins_late = late;
         self
-    }
-
-    /// What the stages above its streams know of it.
-    pub(crate) fn link(&self) -> &ConnectionContext {
-        &self.paired.link
     }
 
     /// The two ends, lower first.
@@ -194,7 +193,7 @@ impl Connection {
         packets: &mut PacketCounts,
     ) {
         if segment.flags.ends() {
-            self.one_end_closed(segment.flags.rst(), direction, stamp.time_ns);
+            self.one_end_closed(segment.flags.rst(), direction, stamp.time_ns, &shared.output);
         }
         if segment.flags.rst() {
             // The payload of a RST is a text for people (RFC 9293 3.10.7), not part of the stream.
@@ -266,7 +265,10 @@ impl Connection {
 
     /// One end closes the connection, or breaks it off.
     #[cold]
-    fn one_end_closed(&mut self, is_reset: bool, direction: usize, now_ns: i64) {
+    fn one_end_closed<S>(&mut self, is_reset: bool, direction: usize, now_ns: i64, output: &Output<S>) {
+        if self.watch.closed_by().is_none() {
+            self.responded_ns = output.last_responses.of(&self.paired.link.ends[1 - direction]);
+        }
         self.watch.ends(is_reset, direction, now_ns);
         if is_reset || self.tcp_flows[1 - direction].finished {
             self.closed_ns.get_or_insert(now_ns);
@@ -316,6 +318,11 @@ impl Connection {
         let ledger = &self.paired.ledger;
         let is_one_sided = (0..2).any(|direction| ledger.is_silent(direction));
         self.watch.closed_by().is_none() && !is_one_sided && ledger.last_ns().is_some_and(|last_ns| last_ns >= since_ns)
+    }
+
+    /// Per direction, whether it had a packet since this time. Such a packet acknowledges what its sender had received, captured or not.
+    pub(crate) fn has_packet_since(&self, since_ns: i64) -> [bool; 2] {
+        [0, 1].map(|direction| self.paired.ledger.has_packet_since(direction, since_ns))
     }
 
     /// Whether both ends have closed it, or one has broken it off.

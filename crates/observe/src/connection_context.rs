@@ -16,6 +16,8 @@ pub struct ConnectionContext {
     pub cuts: [u32; 2],
     /// Losses that lie before the next message: one in which a message ended counts once that message was taken.
     pub breaks: [u32; 2],
+    /// Messages of each direction so far that could not be read, or not completely: each may be any response.
+    pub unread: [u32; 2],
     /// Stream offset per direction up to which data was retransmitted before it was acknowledged.
     pub resent_to: [u64; 2],
     /// The connection's beginning was captured.
@@ -24,8 +26,24 @@ pub struct ConnectionContext {
     pub begins_late: bool,
     /// From the place of the capture to the client and back, as its handshake took, ns; 0 where it is not known.
     pub to_client_ns: u64,
-    /// The direction of the end that closed the connection first, and when, ns. Known once the connection has ended.
-    pub closed: Option<(usize, i64)>,
+    /// What ended the wait of its requests; `None` while they may still get responses, also those that are no longer followed.
+    pub ended: Option<Ended>,
     /// Messages come in datagrams: nothing tells of those that were not captured.
     pub datagrams: bool,
+}
+
+/// The end of a connection.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub enum Ended {
+    /// One end closed it.
+    Closed {
+        /// The direction of what this end sends.
+        direction: usize,
+        /// When, ns.
+        at_ns: i64,
+        /// When the other end, or the server at its place, last sent a response to anybody before, ns.
+        responded_ns: Option<i64>,
+    },
+    /// The capture ended before.
+    WithCapture,
 }

@@ -117,6 +117,11 @@ impl Ties {
         !self.packets.is_empty() && time_ns != self.time_ns
     }
 
+    /// Whether packets wait that are all from before this time.
+    pub(crate) fn are_before(&self, time_ns: i64) -> bool {
+        !self.packets.is_empty() && self.time_ns < time_ns
+    }
+
     /// Whether too many packets wait.
     pub(crate) fn are_too_many(&self) -> bool {
         self.packets.len() > PACKETS_MAX || self.bytes > BYTES_MAX

@@ -146,11 +146,11 @@ impl Statistics {
             (true, false) => &mut self.operations,
         };
         table.at(t.procedure).record(t, &measured);
-        if let Some(tallies) = &mut self.tallies {
-            tallies.record_response(t);
-            if t.long_lived && t.counted {
-                tallies.record_long_lived(t, &measured);
-            }
+        if t.long_lived
+            && t.counted
+            && let Some(tallies) = &mut self.tallies
+        {
+            tallies.record_long_lived(t, &measured);
         }
         if one_way || t.long_lived || !t.counted || t.outcome == Outcome::NeverSent {
             return;

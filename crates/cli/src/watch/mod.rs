@@ -2,6 +2,7 @@
 
 mod arguments;
 mod input;
+mod whole;
 
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ use crate::shell;
 pub(crate) use arguments::Arguments;
 use input::Opened;
 use plimsoll_live::{Beside, Lines, LiveView, Metrics, Pace, Screen, latest_ns};
+use whole::WholeSince;
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
@@ -73,6 +75,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         diagnosis,
         pace,
         waiting,
+        whole: WholeSince::new(),
         ended,
         drops,
         anomalies,
@@ -118,6 +121,7 @@ struct Watching {
     pace: Pace,
     /// The requests without a response, and the end of the latest second at that time, ns since the Unix epoch.
     waiting: (WaitingNow, i64),
+    whole: WholeSince,
     /// The input has ended.
     ended: bool,
     /// Number of lost packets that were already counted.
@@ -176,7 +180,7 @@ impl Watching {
         if latest_ns == self.waiting.1 && !self.metrics.as_ref().is_some_and(Metrics::is_wanted) {
             return;
         }
-        self.waiting = (self.running.waiting(self.seen_until(now_ns)), latest_ns);
+        self.waiting = (self.running.waiting(self.whole.ns(), self.seen_until(now_ns)), latest_ns);
     }
 
     /// The time up to which packets were captured. While the interface is down, the wait of a request is unknown.
@@ -191,6 +195,7 @@ impl Watching {
         if let (Some((recent, _)), _) = self.running.live() {
             recent.back_to(now_ns);
         }
+        self.whole.back_to(now_ns);
         self.waiting.1 = i64::MIN;
         self.steps += 1;
         // A capture with damaged times would fill the screen with the same message.
@@ -214,6 +219,23 @@ impl Watching {
         }
     }
 
+    /// The times of which packets are missing, since the last call.
+    fn find_holes(&mut self, now_ns: i64, drops: u64) -> Vec<Hole> {
+        let more = drops - std::mem::replace(&mut self.drops, drops);
+        let Some(counts) = &self.counts else {
+            self.whole.note_stated(self.anomalies.downtime, now_ns);
+            // A pipe or a file does not state the time of a loss.
+            let unknown = vec![Hole { from_ns: now_ns, to_ns: now_ns, packets: Some(more) }];
+            self.whole.note(&unknown, false);
+            return unknown;
+        };
+        // The last hole of a downtime is there before its end is.
+        let is_down = counts.down_since().is_some();
+        let holes = counts.take_holes();
+        self.whole.note(&holes, is_down);
+        holes
+    }
+
     /// Losses of the capture so far; for a pipe or files, the losses that they report.
     fn losses(&self, drops: u64) -> LiveLosses {
         self.counts.as_ref().map_or(LiveLosses { kernel: drops, ..LiveLosses::default() }, |counts| LiveLosses {
@@ -229,16 +251,13 @@ impl Watching {
         self.anomalies = anomalies;
         let drops = anomalies.reported_drops;
         let now_ns = self.pace.now_ns();
+        let holes = now_ns.map_or_else(Vec::new, |now_ns| self.find_holes(now_ns, drops));
         if let Some(now_ns) = now_ns {
             self.find_waiting(now_ns);
         }
         self.publish(drops);
         let Some(now_ns) = now_ns else { return false };
         let seen_ns = self.seen_until(now_ns);
-        let more = drops - std::mem::replace(&mut self.drops, drops);
-        // A pipe or a file does not state the time of a loss.
-        let unknown = || vec![Hole { from_ns: now_ns, to_ns: now_ns, packets: Some(more) }];
-        let holes = self.counts.as_ref().map_or_else(unknown, |counts| counts.take_holes());
         if let (Some((recent, _)), _) = self.running.live() {
             recent.advance(now_ns);
             for Hole { from_ns, to_ns, packets } in holes {

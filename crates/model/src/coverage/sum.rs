@@ -44,6 +44,7 @@ impl Coverage {
         self.unfinished.extend(other.unfinished.iter().copied());
         self.unfinished.sort_by_key(|one| (one.end_ns, one.client));
         self.unfinished.truncate(Self::UNFINISHED);
+        self.add_last_responses(other);
         other.unopened.iter().for_each(|one| one.add_to(&mut self.unopened));
         self.encrypted.add(&other.encrypted);
         self.rpc_tls.add(&other.rpc_tls);

@@ -33,6 +33,8 @@ pub struct Unfinished {
     pub end: WaitEnd,
     /// and when, ns.
     pub end_ns: i64,
+    /// When the server last sent a response to anybody before this end, readable or not, ns; `None` if it sent none, or this is not known.
+    pub responded_ns: Option<i64>,
     /// The requests.
     pub requests: u64,
     /// When the first of them was sent, ns.

@@ -5,6 +5,7 @@ use plimsoll_model::{Anomaly, Coverage, Missing, PacketCounts, Sink};
 use super::Connection;
 use super::stream_consumer::{Messages, StreamConsumer};
 use crate::account::Account;
+use crate::connection_context::{ConnectionContext, Ended};
 use crate::message::Framing;
 use crate::missing::client_by_port;
 use crate::shared_state::Shared;
@@ -13,6 +14,12 @@ use crate::shared_state::Shared;
 const ENDS_MAX: usize = 65_536;
 
 impl Connection {
+    /// The capture has ended, and the connection with it.
+    pub(crate) fn end_with_capture<S: Sink>(&mut self, shared: &mut Shared<S>, packets: &mut PacketCounts) {
+        self.paired.link.ended = Some(Ended::WithCapture);
+        self.end(shared, packets);
+    }
+
     /// The connection has ended or is forgotten: nothing more comes.
     pub(crate) fn end<S: Sink>(&mut self, shared: &mut Shared<S>, packets: &mut PacketCounts) {
         for direction in 0..2 {
@@ -26,12 +33,11 @@ impl Connection {
             let end = tcp_flow.next().unwrap_or_default();
             let mut messages = Messages { paired: &mut self.paired, direction, shared };
             self.framed.framers[direction].end(end, |message| messages.take(message));
-            let lacks_end = tcp_flow.end() > tcp_flow.next();
-            let hides_messages = self.framed.framers[direction].may_hide_messages();
-            if self.framed.framing != Framing::Unknown && (lacks_end || hides_messages) {
-                messages.paired.link.holes[direction] += 1;
-                messages.paired.link.breaks[direction] = messages.paired.link.breaks[direction].wrapping_add(1);
-                if lacks_end {
+            if self.may_lack_messages(direction) {
+                self.paired.link.holes[direction] += 1;
+                self.paired.link.breaks[direction] = self.paired.link.breaks[direction].wrapping_add(1);
+                let tcp_flow = &self.tcp_flows[direction];
+                if tcp_flow.end() > tcp_flow.next() {
                     self.framed.holes[direction].add_end(tcp_flow.end().unwrap_or(end) - end);
                 }
             }
@@ -42,10 +48,29 @@ impl Connection {
             anomalies.add_many(Anomaly::Resynchronised, faults.resynchronised);
             anomalies.add_many(Anomaly::MessageMalformed, faults.malformed);
         }
-        self.paired.link.closed = self.watch.closed_by();
+        if let Some((direction, at_ns)) = self.watch.closed_by() {
+            let responded_ns = self.responded_ns;
+            self.paired.link.ended = Some(Ended::Closed { direction, at_ns, responded_ns });
+        }
         self.paired.pairing.end(&self.paired.link, shared);
         self.settle_packets(shared, packets);
         self.settle(shared);
+    }
+
+    /// What requests that still wait know of the connection if the capture ends now.
+    pub(crate) fn link_at_the_end(&self) -> ConnectionContext {
+        let mut link = ConnectionContext { ended: Some(Ended::WithCapture), ..self.paired.link };
+        for direction in (0..2).filter(|&direction| self.may_lack_messages(direction)) {
+            link.holes[direction] += 1;
+        }
+        link
+    }
+
+    /// Whether messages may be in missing bytes behind the last message, or in bytes that were not recognised.
+    fn may_lack_messages(&self, direction: usize) -> bool {
+        let tcp_flow = &self.tcp_flows[direction];
+        let is_incomplete = tcp_flow.end() > tcp_flow.next() || self.framed.framers[direction].may_hide_messages();
+        self.framed.framing != Framing::Unknown && is_incomplete
     }
 
     /// Counts the packets that were dropped, and takes those that were no client's from the client's.

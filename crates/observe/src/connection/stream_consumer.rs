@@ -88,8 +88,12 @@ impl<S: Sink> Messages<'_, S> {
         let Paired { pairing, link, ledger } = &mut *self.paired;
         ledger.message(direction, message.len + MARK_LEN, message.end_offset, link.breaks[direction]);
         let cut = self.shared.output.anomalies.count(Anomaly::HeaderCutShort);
+        let unread = self.shared.output.unread;
         pairing.take(message, direction, link, self.shared);
         ledger.add(direction, &mut self.shared.output.tally);
+        if self.shared.output.unread != unread {
+            link.unread[direction] = link.unread[direction].wrapping_add(1);
+        }
         if self.shared.output.anomalies.count(Anomaly::HeaderCutShort) != cut {
             self.count_cuts(1);
         }
@@ -246,6 +250,9 @@ impl<S> StreamConsumer<'_, S> {
                 ledger.read_up_to(direction, chunk.end(), link.breaks[direction]);
                 let client = pairing.client.or_else(|| client_by_port(&link.ends));
                 count_data(begun, false, may_be_client(client, direction), self.packets);
+                if begun > 0 {
+                    self.messages.shared.output.responded(link, direction, client, chunk.stamp.time_ns);
+                }
             }
         }
         true

@@ -29,7 +29,15 @@ pub(super) struct Repeated {
     was_peer_there: bool,
     /// Its receiver sent a small segment again: acknowledgements do not arrive there either.
     is_cut_off: bool,
+    /// Larger copies of the segment without an answer so far: a smaller one may still arrive, which shows that the receiver was there.
+    unanswered: Unanswered,
     found: Found,
+}
+
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Unanswered {
+    stuck: Stuck,
+    from_ns: Option<i64>,
 }
 
 /// Segments that were stuck.
@@ -40,7 +48,7 @@ pub(super) struct Found {
     pub(super) span_ns: Option<(i64, i64)>,
     /// Whether its receiver sent something meanwhile.
     pub(super) was_peer_there: bool,
-    /// Stuck segments whose receiver sent nothing meanwhile.
+    /// Stuck segments whose receiver sent nothing from then on.
     pub(super) unanswered: Stuck,
     /// First retransmission of the first of these, ns.
     pub(super) unanswered_from_ns: Option<i64>,
@@ -55,16 +63,18 @@ impl Repeated {
             self.was_peer_there = self.is_peer_there;
             return;
         }
-        if self.copies > 0 && segment.seq == self.seq {
+        let is_same = self.copies > 0 && segment.seq == self.seq;
+        if is_same {
             self.settle();
         }
-        let found = self.found;
+        let (found, unanswered) = (self.found, if is_same { self.unanswered } else { Unanswered::default() });
         *self = Self {
             seq: segment.seq,
             len: segment.wire_len,
             first_ns: now_ns,
             last_ns: now_ns,
             copies: 2,
+            unanswered,
             found,
             ..Self::default()
         };
@@ -72,9 +82,14 @@ impl Repeated {
 
     /// The receiver sent a segment, which may acknowledge the stuck one. A RST does not show that the receiver was present meanwhile.
     pub(super) fn answered(&mut self, segment: &Segment<'_>) {
-        self.is_peer_there |= !segment.flags.rst();
-        if segment.flags.ack() && segment.ack.wrapping_sub(self.seq) as i32 > 0 {
+        let is_peer_there = !segment.flags.rst();
+        let is_acknowledged = segment.flags.ack() && segment.ack.wrapping_sub(self.seq) as i32 > 0;
+        self.is_peer_there |= is_peer_there;
+        if is_acknowledged {
             self.copies = 0;
+        }
+        if is_acknowledged || is_peer_there {
+            self.unanswered = Unanswered::default();
         }
     }
 
@@ -92,8 +107,8 @@ impl Repeated {
         let is_stuck = self.copies >= COPIES && passed_ns >= STUCK_NS;
         let stuck = Stuck { segments: 1, copies: self.copies, ns: passed_ns.unsigned_abs(), bytes: self.len };
         if is_stuck && !self.is_peer_there {
-            self.found.unanswered.add(&stuck);
-            self.found.unanswered_from_ns.get_or_insert(self.first_ns);
+            self.unanswered.stuck.add(&stuck);
+            self.unanswered.from_ns.get_or_insert(self.first_ns);
         } else if is_stuck && !self.is_cut_off {
             self.found.stuck.add(&stuck);
             if self.found.span_ns.is_none() {
@@ -104,10 +119,11 @@ impl Repeated {
         self.copies = 0;
     }
 
-    /// All that was stuck, one that still is too.
+    /// All that was stuck, one that still is too, at the end of the connection.
     pub(super) fn found(&self) -> Found {
         let mut last = *self;
         last.settle();
-        last.found
+        let Unanswered { stuck: unanswered, from_ns: unanswered_from_ns } = last.unanswered;
+        Found { unanswered, unanswered_from_ns, ..last.found }
     }
 }

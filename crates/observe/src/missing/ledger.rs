@@ -3,7 +3,7 @@
 use plimsoll_model::{Endpoint, Missing, OneSided, Unseen};
 use serde::{Deserialize, Serialize};
 
-use super::{Blocks, Estimate, Ids};
+use super::{Blocks, Estimate, Ids, Tally};
 use crate::connection_context::ConnectionContext;
 use crate::stream::TcpFlow;
 
@@ -38,6 +38,8 @@ struct Flow {
     encrypted: u64,
     compressed: u64,
     packets: u64,
+    /// Time of the last packet, ns.
+    last_ns: Option<i64>,
 }
 
 /// The account of one connection.
@@ -49,40 +51,6 @@ pub(crate) struct Ledger {
     found_requests: u64,
     /// Times of the first and the last packet, ns.
     times: Option<(i64, i64)>,
-}
-
-/// Pairs, unpaired halves and unreadable messages since the last [`Self::take`]. Nearly all are pairs, which are checked after each
-/// message; the others only if `any` is set.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Tally {
-    /// Pairs.
-    pub(crate) paired: u64,
-    others: Unseen,
-    /// Responses without a request, counted before, whose requests have come.
-    found_requests: u64,
-    /// There are unpaired halves or unreadable messages.
-    any: bool,
-}
-
-impl Tally {
-    /// Those that are no pairs, to be counted.
-    #[cold]
-    pub(crate) fn others(&mut self) -> &mut Unseen {
-        self.any = true;
-        &mut self.others
-    }
-
-    /// The request of a response came that was counted as one without a request.
-    pub(crate) fn found_request(&mut self) {
-        self.any = true;
-        self.found_requests += 1;
-    }
-
-    /// Takes all.
-    pub(crate) fn take(&mut self) -> Unseen {
-        let Tally { paired, others, .. } = std::mem::take(self);
-        Unseen { paired: others.paired + paired, ..others }
-    }
 }
 
 /// First and last sight of a connection, for estimating operations that a loss may have hidden.
@@ -107,6 +75,7 @@ impl Ledger {
     #[inline]
     pub(crate) fn packet(&mut self, direction: usize, time_ns: i64) -> i64 {
         self.flows[direction].packets += 1;
+        self.flows[direction].last_ns = Some(time_ns);
         match &mut self.times {
             Some((_, last)) => std::mem::replace(last, time_ns),
             None => {
@@ -114,6 +83,11 @@ impl Ledger {
                 time_ns
             }
         }
+    }
+
+    /// Whether a direction had a packet since this time.
+    pub(crate) fn has_packet_since(&self, direction: usize, since_ns: i64) -> bool {
+        self.flows[direction].last_ns.is_some_and(|last_ns| last_ns >= since_ns)
     }
 
     /// The time of the last packet.

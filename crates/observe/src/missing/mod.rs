@@ -8,11 +8,13 @@ mod blocks;
 mod bursts;
 mod ids;
 mod ledger;
+mod tally;
 
 pub(crate) use blocks::Blocks;
 pub(crate) use bursts::{Bursts, between_connections};
 pub(crate) use ids::Ids;
-pub(crate) use ledger::{End, Ledger, Tally, client_by_port};
+pub(crate) use ledger::{End, Ledger, client_by_port};
+pub(crate) use tally::Tally;
 
 /// A number of operations with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -20,10 +20,10 @@ const PACK_NS: i64 = IDLE_NS / PACKINGS as i64;
 
 impl<S: Sink> Observer<S> {
     /// Packs all connections, as otherwise those without packets for minutes. Nothing of them is lost: the next packet of a connection
-    /// unpacks it.
+    /// unpacks it. Those with answers whose requests have not come stay as they are, because these answers leave once they are idle.
     pub fn pack(&mut self) {
         if self.shared.smb2.decryption.is_none() {
-            self.connections.pack();
+            self.connections.pack(|connection| !connection.paired.pairing.has_early());
         }
     }
 
@@ -91,10 +91,9 @@ impl<S: Sink> Observer<S> {
         if now_ns.saturating_sub(self.packed_ns) > PACK_NS {
             self.packed_ns = now_ns;
             // The keys of decrypted connections are not written anywhere.
-            if self.shared.smb2.decryption.is_none() {
-                let early = &mut self.shared.output.early;
-                self.connections.pack_idle(|connection| connection.paired.pairing.clear_early(early));
-            }
+            let packs = self.shared.smb2.decryption.is_none();
+            let early = &mut self.shared.output.early;
+            self.connections.leave_idle(packs, |connection| connection.paired.pairing.clear_early(early));
         }
         while let Some(mut closed) = self.connections.take_closed(|connection| connection.is_over(now_ns)) {
             closed.end(&mut self.shared, &mut self.packets);

@@ -14,7 +14,7 @@ impl<S: Sink> Observer<S> {
         self.release_all();
         self.shared.smb2.give_back();
         for mut connection in self.connections.drain() {
-            connection.end(&mut self.shared, &mut self.packets);
+            connection.end_with_capture(&mut self.shared, &mut self.packets);
         }
         let Shared { mut output, mut smb2, mut account, .. } = self.shared;
         smb2.end(&mut output);
@@ -26,8 +26,9 @@ impl<S: Sink> Observer<S> {
         let asynchronous = unseen.requests_after_gap + unseen.requests_after_cut;
         account.unseen.missing.add(&Missing { operations: asynchronous, low: 0, high: asynchronous, unknown: 0 });
         account.unseen.missing.add(&between_connections(&account.ends, account.bursts.finish(), self.span));
-        let unfinished =
-            std::mem::take(&mut output.unfinished).finish(self.span.1.max(self.until_ns.unwrap_or(i64::MIN)));
+        let until_ns = self.span.1.max(self.until_ns.unwrap_or(i64::MIN));
+        let unfinished = std::mem::take(&mut output.unfinished).finish(until_ns, &output.last_responses);
+        let last_responses = output.last_responses.all();
         let (slots, slots_left_out) = std::mem::take(&mut output.slots).finish();
         let (delegations, delegations_left_out, delegations_partial) = std::mem::take(&mut output.delegations).finish();
         output.anomalies.add_many(Anomaly::FragmentsIncomplete, self.fragments.incomplete());
@@ -62,6 +63,7 @@ impl<S: Sink> Observer<S> {
             delegations_left_out,
             delegations_partial,
             unfinished,
+            last_responses,
             unopened: account.unopened,
             encrypted,
             first_ns: timed.then_some(first_ns),

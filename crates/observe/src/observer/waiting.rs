@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use plimsoll_model::{Names, Sink, Transaction, Unfinished};
+use plimsoll_model::{Endpoint, Names, Sink, Transaction, Unfinished};
 
 use super::Observer;
 use super::connections::IDLE_NS;
@@ -16,9 +16,13 @@ impl<S: Sink> Observer<S> {
     /// design (CHANGE_NOTIFY, blocking locks) are not among them, nor are those whose response the capture may have lost or cannot
     /// contain (UDP, connections with only one captured direction). A client without a packet for `IDLE_NS` does not wait any more:
     /// clients that do keep their connection alive.
-    pub fn waiting(&mut self, now_ns: i64, mut take: impl FnMut(&mut S, &Names, &Transaction)) {
+    ///
+    /// Packets from before `since_ns` may be missing: an earlier request is among these only if its client sent a packet since, which
+    /// acknowledges no response that the capture lacks.
+    pub fn waiting(&mut self, (since_ns, now_ns): (i64, i64), mut take: impl FnMut(&mut S, &Names, &Transaction)) {
+        self.take_last(now_ns);
         let output = &mut self.shared.output;
-        each(&self.connections, &self.shared.smb2, now_ns, |link, request| {
+        each(&self.connections, &self.shared.smb2, (since_ns, now_ns), |link, request| {
             if let Some(transaction) = waiting(link, request) {
                 take(&mut output.sink, &output.names, &transaction);
             }
@@ -26,10 +30,25 @@ impl<S: Sink> Observer<S> {
     }
 
     /// The same, as a capture that ended now would list them.
-    pub fn unfinished(&self, now_ns: i64) -> Vec<Unfinished> {
+    pub fn unfinished(&mut self, now_ns: i64) -> Vec<Unfinished> {
+        self.take_last(now_ns);
         let mut all = UnfinishedOnes::default();
-        each(&self.connections, &self.shared.smb2, now_ns, |link, request| all.unanswered(link, request));
-        all.finish(now_ns)
+        // The report knows when packets may be missing.
+        let times = (i64::MIN, now_ns);
+        each(&self.connections, &self.shared.smb2, times, |link, request| all.unanswered(link, request));
+        all.finish(now_ns, &self.shared.output.last_responses)
+    }
+
+    /// Takes the last packets, if they wait for others of the same time: none comes any more. One of them may show that a response is missing.
+    fn take_last(&mut self, now_ns: i64) {
+        if self.ties.are_before(now_ns) {
+            self.release_all();
+        }
+    }
+
+    /// When each server last sent a response, ns, in the order of their addresses; `None` if there are too many servers.
+    pub fn last_responses(&self) -> Option<Vec<(Endpoint, i64)>> {
+        self.shared.output.last_responses.all()
     }
 
     /// The time of the latest packet, ns since the Unix epoch, without packets whose time is damaged.
@@ -48,15 +67,20 @@ impl<S: Sink> Observer<S> {
 fn each(
     connections: &Connections<Connection>,
     smb2: &Smb2Shared,
-    now_ns: i64,
+    (since_ns, now_ns): (i64, i64),
     mut take: impl FnMut(&ConnectionContext, &Pending),
 ) {
-    let since_ns = now_ns.saturating_sub(IDLE_NS);
+    let alive_ns = now_ns.saturating_sub(IDLE_NS);
     let mut links = HashMap::new();
-    for connection in connections.unpacked().filter(|connection| connection.is_alive(since_ns)) {
-        let link = connection.link();
-        links.insert(link.connection, link);
-        connection.paired.pairing.waiting(|request| take(link, request));
+    let mut take = |(link, is_current): &(ConnectionContext, [bool; 2]), request: &Pending| {
+        if request.first.time_ns >= since_ns || is_current[usize::from(request.direction)] {
+            take(link, request);
+        }
+    };
+    for connection in connections.unpacked().filter(|connection| connection.is_alive(alive_ns)) {
+        let link = (connection.link_at_the_end(), connection.has_packet_since(since_ns));
+        connection.paired.pairing.waiting(|request| take(&link, request));
+        links.insert(link.0.connection, link);
     }
     // Their connections know the losses since the interim answer.
     smb2.waiting(|then, request| {

@@ -65,6 +65,10 @@ impl Early {
         found.map(|one| one.answer)
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Drops all: the connection has ended, or is idle.
     pub(super) fn clear(&mut self, all: &mut EarlyCount) {
         let dropped = u32::try_from(std::mem::take(&mut self.0).len()).unwrap_or(u32::MAX);

@@ -6,24 +6,28 @@
 
 mod early;
 mod far;
+mod last_responses;
 mod ntlm_user;
 mod output;
 mod pending;
 mod pipe;
 mod request;
+mod role;
 pub mod rpc;
 pub mod smb1;
 pub mod smb2;
 mod status;
 mod unfinished;
 
-pub use crate::connection_context::ConnectionContext;
+pub use crate::connection_context::{ConnectionContext, Ended};
 pub use early::EarlyCount;
+pub(crate) use last_responses::LastResponses;
 pub use output::Output;
 pub use pending::PendingTable;
 #[cfg(feature = "anonymize")]
 pub(crate) use pipe::is_pipe_name;
 pub use request::{Answer, Pending};
+pub use role::Role;
 pub use status::{status_name, statuses_named};
 pub(crate) use unfinished::{UnfinishedOnes, waiting};
 
@@ -58,7 +62,7 @@ impl Pairing {
         shared: &mut Shared<S>,
     ) {
         let Shared { output, handles, smb2, .. } = shared;
-        let is_request = match message.bytes {
+        let role = match message.bytes {
             _ if message.content == Content::Raw => {
                 self.smb1.get_or_insert_default().message(message, direction, link, output)
             }
@@ -66,21 +70,28 @@ impl Pairing {
                 if self.smb1.as_mut().is_some_and(|smb1| smb1.is_negotiated_in_smb2(message, direction, link, output)) {
                     // The SMB1 request took the first of SMB2's ids (MS-SMB2 3.3.5.3.1).
                     self.smb2.get_or_insert_default().begin_at(1);
-                    return;
+                    Role::Response
+                } else {
+                    let pairing = self.smb2.get_or_insert_default();
+                    pairing.message(message, direction, link, smb2, output)
                 }
-                let pairing = self.smb2.get_or_insert_default();
-                pairing.message(message, direction, link, smb2, output)
             }
             [0xff, b'S', b'M', b'B', ..] => self.smb1.get_or_insert_default().message(message, direction, link, output),
             _ => {
                 if self.rpc.is_none() {
                     self.rpc = new_rpc();
                 }
-                self.rpc.as_mut().is_some_and(|rpc| rpc.message(message, direction, link, handles, output))
+                let rpc = self.rpc.as_mut();
+                rpc.map_or(Role::OneWay, |rpc| rpc.message(message, direction, link, handles, output))
             }
         };
-        if is_request {
-            self.client = Some(direction);
+        match role {
+            Role::Request => self.client = Some(direction),
+            Role::Response => {
+                let ns = message.last.unwrap_or(message.first).time_ns;
+                output.responded(link, direction, self.client, ns);
+            }
+            Role::OneWay => {}
         }
     }
 
@@ -135,6 +146,11 @@ impl Pairing {
     pub(crate) fn clear_early(&mut self, all: &mut EarlyCount) {
         self.rpc.iter_mut().for_each(|rpc| rpc.clear_early(all));
         self.smb2.iter_mut().for_each(|smb2| smb2.clear_early(all));
+    }
+
+    /// Whether there are answers whose requests have not come.
+    pub(crate) fn has_early(&self) -> bool {
+        self.rpc.as_ref().is_some_and(|rpc| rpc.has_early()) || self.smb2.as_ref().is_some_and(|smb2| smb2.has_early())
     }
 
     /// The connection has ended.

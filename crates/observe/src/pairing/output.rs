@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::rpc::{Delegations, Slots, SpareCalls};
 use super::unfinished::UnfinishedOnes;
-use super::{Answer, ConnectionContext, EarlyCount, Pending};
-use crate::missing::Tally;
+use super::{Answer, ConnectionContext, EarlyCount, LastResponses, Pending};
+use crate::missing::{Tally, client_by_port};
 use crate::named_services::NamedServices;
 use crate::packet::Stamp;
 
@@ -28,6 +28,8 @@ pub struct Output<S> {
     pub anomalies: Anomalies,
     /// Pairs, halves without a partner and messages that cannot be read, since they were last taken from here.
     pub(crate) tally: Tally,
+    /// Messages so far that could not be read, or not completely.
+    pub(crate) unread: u64,
     /// How long operations waited for bytes that were sent again.
     pub resent: Resent,
     /// One-way messages.
@@ -38,6 +40,8 @@ pub struct Output<S> {
     pub late_requests: LateRequests,
     /// Connections with requests that got no response.
     pub(crate) unfinished: UnfinishedOnes,
+    /// When each server last sent a response.
+    pub(crate) last_responses: LastResponses,
     /// Slots of NFS 4.1 sessions.
     pub(crate) slots: Slots,
     /// Delegations of NFS 4.
@@ -60,11 +64,13 @@ impl<S> Output<S> {
             names: Names::default(),
             anomalies: Anomalies::default(),
             tally: Default::default(),
+            unread: 0,
             resent: Default::default(),
             one_way: 0,
             jumped_at: 0,
             late_requests: Default::default(),
             unfinished: Default::default(),
+            last_responses: Default::default(),
             slots: Default::default(),
             delegations: Default::default(),
             early: Default::default(),
@@ -80,11 +86,13 @@ impl<S> Output<S> {
             names,
             anomalies,
             tally,
+            unread,
             resent,
             one_way,
             jumped_at,
             late_requests,
             unfinished,
+            last_responses,
             slots,
             delegations,
             early,
@@ -96,16 +104,35 @@ impl<S> Output<S> {
             names,
             anomalies,
             tally,
+            unread,
             resent,
             one_way,
             jumped_at,
             late_requests,
             unfinished,
+            last_responses,
             slots,
             delegations,
             early,
             spare_calls,
             services,
+        }
+    }
+}
+
+impl<S> Output<S> {
+    /// A message cannot be read, or not completely, for this reason.
+    #[cold]
+    pub(crate) fn unread(&mut self, why: Anomaly) {
+        self.anomalies.add(why);
+        self.unread += 1;
+    }
+
+    /// A response came in `direction`, or what may be one. If the direction of requests is not known, either end may be the server.
+    #[inline]
+    pub(crate) fn responded(&mut self, link: &ConnectionContext, direction: usize, client: Option<usize>, ns: i64) {
+        if client.or_else(|| client_by_port(&link.ends)) != Some(direction) {
+            self.last_responses.record(link.connection, direction, link.ends[direction], ns);
         }
     }
 }

@@ -42,6 +42,8 @@ pub struct Pending {
     pub holes: [u32; 2],
     /// Number of these losses in the direction of the answer that the snap length caused.
     pub cuts_back: u32,
+    /// Unreadable messages in this direction when it came.
+    pub unread_back: u32,
     /// It reconnects an open file after a lost connection: that there is none is a refusal, and no ordinary answer about a name.
     pub reconnects: bool,
     /// Its SMB or NFS 4.1 session.
@@ -77,6 +79,7 @@ impl Pending {
             end_offset: message.end_offset,
             holes: link.holes,
             cuts_back: link.cuts[1 - direction],
+            unread_back: link.unread[1 - direction],
             reconnects: false,
             session: None,
             share: Symbol::NONE,
@@ -107,6 +110,7 @@ impl Pending {
             end_offset,
             holes,
             cuts_back,
+            unread_back,
             reconnects,
             session,
             share,
@@ -130,6 +134,7 @@ impl Pending {
         *end_offset = message.end_offset;
         *holes = link.holes;
         *cuts_back = link.cuts[1 - direction];
+        *unread_back = link.unread[1 - direction];
         *reconnects = false;
         *session = None;
         (*share, *path, *user) = (Symbol::NONE, Symbol::NONE, Symbol::NONE);

@@ -30,7 +30,7 @@ use waiting::Waiting;
 
 use super::early::{Early, EarlyCount};
 use super::pending::Displaced;
-use super::{Answer, ConnectionContext, Output, Pending, PendingTable};
+use super::{Answer, ConnectionContext, Output, Pending, PendingTable, Role};
 use crate::message::Message;
 use crate::missing::Ids;
 use crate::names::Handles;
@@ -56,7 +56,7 @@ pub struct Rpc {
 }
 
 impl Rpc {
-    /// Takes a message that went in `direction`. Returns whether it was a call that a client sends (no callback).
+    /// Takes a message that went in `direction`. A callback is no request of a client.
     #[inline]
     pub fn message<S: Sink>(
         &mut self,
@@ -65,16 +65,16 @@ impl Rpc {
         link: &ConnectionContext,
         handles: &mut Handles,
         output: &mut Output<S>,
-    ) -> bool {
+    ) -> Role {
         if let Some(call) = Call::new(message.bytes) {
             self.call(&call, message, direction, link, handles, output);
-            return !rpc::is_transient(call.program());
+            return if rpc::is_transient(call.program()) { Role::OneWay } else { Role::Request };
         }
         match Reply::new(message.bytes) {
             Some(reply) => self.reply(&reply, message, direction, link, handles, output),
-            None => output.anomalies.add(Anomaly::MessageMalformed),
+            None => output.unread(Anomaly::MessageMalformed),
         }
-        false
+        Role::Response
     }
 
     /// Whether this is a reply whose call has not come.
@@ -100,6 +100,11 @@ impl Rpc {
     /// Drops answers whose calls have not come.
     pub(crate) fn clear_early(&mut self, all: &mut EarlyCount) {
         self.early.iter_mut().for_each(|early| early.clear(all));
+    }
+
+    /// Whether there are such answers.
+    pub(crate) fn has_early(&self) -> bool {
+        self.early.iter().any(|early| !early.is_empty())
     }
 
     /// Whether a request waits for its answer.

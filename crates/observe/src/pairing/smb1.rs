@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use super::pending::Displaced;
 use super::request::{both, later};
 use super::smb2::outcome as nt_outcome;
-use super::{Answer, ConnectionContext, Output, Pending, PendingTable};
+use super::{Answer, ConnectionContext, Output, Pending, PendingTable, Role};
 use crate::message::{Content, Message};
 use crate::missing::Ids as MessageIds;
 use arrival::{Arrival, Fields};
@@ -51,31 +51,31 @@ pub struct Smb1 {
 }
 
 impl Smb1 {
-    /// Takes a message that went in `direction`. Returns whether it was a client's request.
+    /// Takes a message that went in `direction`.
     pub fn message<S: Sink>(
         &mut self,
         message: &Message<'_>,
         direction: usize,
         link: &ConnectionContext,
         output: &mut Output<S>,
-    ) -> bool {
+    ) -> Role {
         if message.content == Content::Raw {
             self.block(message, direction, link, output);
-            return false;
+            return Role::Response;
         }
         let Some(mut chain) = Chain::new(message.bytes, usize::try_from(message.len).unwrap_or(usize::MAX)) else {
-            output.anomalies.add(Anomaly::MessageMalformed);
-            return false;
+            output.unread(Anomaly::MessageMalformed);
+            return Role::Response;
         };
         let header = chain.header();
         let Some(fields) = Fields::of(&header) else {
             output.anomalies.add(Anomaly::HeaderCutShort);
-            return header.is_response() == Some(false);
+            return if header.is_response() == Some(false) { Role::Request } else { Role::Response };
         };
         if header.is_unsolicited() == Some(true) && header.command() == Some(command::LOCKING_ANDX) {
             // The server's notice that an oplock is broken.
             output.one_way += 1;
-            return false;
+            return Role::OneWay;
         }
         let arrival = Arrival { message, fields, direction, link };
         if fields.is_response {
@@ -84,9 +84,9 @@ impl Smb1 {
             self.request(&mut chain, &arrival, output);
         }
         if chain.malformed() {
-            output.anomalies.add(Anomaly::MessageMalformed);
+            output.unread(Anomaly::MessageMalformed);
         }
-        !fields.is_response
+        if fields.is_response { Role::Response } else { Role::Request }
     }
 
     /// Whether a block without a header may come in this direction.

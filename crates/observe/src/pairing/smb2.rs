@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use self::asynchronous::Asynchronous;
 use super::early::{Early, EarlyCount};
-use super::{Answer, ConnectionContext, Output, Pending, PendingTable};
+use super::{Answer, ConnectionContext, Output, Pending, PendingTable, Role};
 use crate::decrypt::{Channel, Decryption, Opened};
 use crate::message::Message;
 use crate::missing::Ids;
@@ -98,7 +98,7 @@ pub struct Smb2 {
 }
 
 impl Smb2 {
-    /// Takes a message that went in `direction`. Returns whether it was a request.
+    /// Takes a message that went in `direction`.
     #[inline]
     pub fn message<S: Sink>(
         &mut self,
@@ -107,7 +107,7 @@ impl Smb2 {
         link: &ConnectionContext,
         shared: &mut Smb2Shared,
         output: &mut Output<S>,
-    ) -> bool {
+    ) -> Role {
         match Kind::of(message.bytes) {
             Some(Kind::Plain) => {
                 if let Some(decryption) = &mut shared.decryption {
@@ -129,7 +129,7 @@ impl Smb2 {
         link: &ConnectionContext,
         shared: &mut Smb2Shared,
         output: &mut Output<S>,
-    ) -> bool {
+    ) -> Role {
         let opened = match &mut shared.decryption {
             Some(decryption) => self.channel.get_or_insert_default().open(message, direction, decryption),
             None => Opened::NoKey,
@@ -137,23 +137,23 @@ impl Smb2 {
         match opened {
             Opened::Plain(plain) => {
                 let inner = Message { bytes: &plain, len: plain.len() as u64, ..*message };
-                let is_request = match Kind::of(&plain) {
+                let role = match Kind::of(&plain) {
                     Some(Kind::Plain) => self.plain(&inner, direction, link, shared, output),
                     kind => unreadable(kind, output),
                 };
                 if let Some(decryption) = &mut shared.decryption {
                     decryption.recycle(plain);
                 }
-                return is_request;
+                return role;
             }
             Opened::Refused => output.anomalies.add(Anomaly::MessageUndecryptable),
             Opened::Malformed => output.anomalies.add(Anomaly::MessageMalformed),
             Opened::NoKey | Opened::Incomplete => {}
         }
         self.sealed.message(message, direction, self.client, link, &mut shared.sealed);
-        output.anomalies.add(Anomaly::MessageEncrypted);
+        output.unread(Anomaly::MessageEncrypted);
         output.tally.others().encrypted += 1;
-        false
+        Role::Response
     }
 
     #[inline]
@@ -164,27 +164,32 @@ impl Smb2 {
         link: &ConnectionContext,
         shared: &mut Smb2Shared,
         output: &mut Output<S>,
-    ) -> bool {
+    ) -> Role {
         let mut members = Members::new(message.bytes, message.len as usize);
-        let (mut is_request, mut chain) = (false, context::Chain::default());
+        let (mut role, mut chain) = (Role::OneWay, context::Chain::default());
         for member in members.by_ref() {
             let alone = member.position == 0 && member.header.next_command() == 0;
             let part = Part { message, member: &member, position: (!alone).then_some(member.position) };
-            if member.header.is_response() {
-                self.response(&part, direction, link, shared, output);
-            } else {
-                is_request = true;
+            if !member.header.is_response() {
+                role = Role::Request;
                 self.client = Some(direction);
                 self.request(&part, direction, link, &mut chain, shared, output);
+            } else if response::is_break_notification(&member.header) {
+                response::break_notification(&part, direction, link, shared, output);
+            } else {
+                role = role.max(Role::Response);
+                self.response(&part, direction, link, shared, output);
             }
         }
         if members.malformed() {
-            output.anomalies.add(Anomaly::MessageMalformed);
+            role = role.max(Role::Response);
+            output.unread(Anomaly::MessageMalformed);
         }
         if members.cut_short() {
+            role = role.max(Role::Response);
             output.anomalies.add(Anomaly::HeaderCutShort);
         }
-        is_request
+        role
     }
 
     /// Requests begin with this message id.
@@ -201,6 +206,11 @@ impl Smb2 {
     /// Drops answers whose requests have not come.
     pub(crate) fn clear_early(&mut self, all: &mut EarlyCount) {
         self.early.clear(all);
+    }
+
+    /// Whether there are such answers.
+    pub(crate) fn has_early(&self) -> bool {
+        !self.early.is_empty()
     }
 
     /// Whether a request waits for its answer.
@@ -262,15 +272,15 @@ impl Smb2 {
     }
 }
 
-/// Counts a message that is no plain one; always false, for it is no request to our knowledge.
-fn unreadable<S>(kind: Option<Kind>, output: &mut Output<S>) -> bool {
+/// Counts a message that is no plain one.
+fn unreadable<S>(kind: Option<Kind>, output: &mut Output<S>) -> Role {
     if kind == Some(Kind::Compressed) {
-        output.anomalies.add(Anomaly::MessageCompressed);
+        output.unread(Anomaly::MessageCompressed);
         output.tally.others().compressed += 1;
     } else {
-        output.anomalies.add(Anomaly::MessageMalformed);
+        output.unread(Anomaly::MessageMalformed);
     }
-    false
+    Role::Response
 }
 
 /// A member in its message.

@@ -4,7 +4,7 @@ use plimsoll_model::{Coverage, Protocol, Transaction, Unfinished, WaitEnd};
 use serde::{Deserialize, Serialize};
 
 use super::output::transaction;
-use super::{ConnectionContext, Pending};
+use super::{ConnectionContext, Ended, LastResponses, Pending};
 
 /// Procedures after which a server may end the connection instead of responding.
 const LAST: [&str; 3] = ["LOGOFF", "LOGOFF_ANDX", "TREE_DISCONNECT"];
@@ -16,7 +16,8 @@ pub(crate) struct UnfinishedOnes {
 }
 
 impl UnfinishedOnes {
-    /// Takes a request that was not answered. Its connection has ended.
+    /// Takes a request that was not answered. If its connection has not ended, the request was given up for another reason (its id was used
+    /// again, its response came before it, or its connection is no longer followed), and it is not known that it had no response.
     pub(crate) fn unanswered(&mut self, link: &ConnectionContext, request: &Pending) {
         let Some(found) = unfinished(link, request) else { return };
         let has_room = self.all.len() < Coverage::UNFINISHED;
@@ -29,21 +30,23 @@ impl UnfinishedOnes {
     }
 
     /// All, in the order of their ends; `last_ns` is the end of the capture.
-    pub(crate) fn finish(self, last_ns: i64) -> Vec<Unfinished> {
+    pub(crate) fn finish(self, last_ns: i64, last_responses: &LastResponses) -> Vec<Unfinished> {
         let mut all: Vec<Unfinished> = self.all.into_iter().map(|(_, one)| one).collect();
         all.iter_mut().for_each(|one| one.end_ns = one.end_ns.min(last_ns));
+        let until_the_end = all.iter_mut().filter(|one| one.end == WaitEnd::Capture);
+        until_the_end.for_each(|one| one.responded_ns = last_responses.of(&one.server));
         all.sort_by_key(|one| (one.end_ns, one.client));
         all
     }
 }
 
-/// A request without an answer, unless it is not counted, waits by design, or its answer may have been lost.
+/// A request without an answer at the end of its connection, unless it is not counted, waits by design, or its answer may have been lost.
 fn unfinished(link: &ConnectionContext, request: &Pending) -> Option<Unfinished> {
     let (from, back) = (usize::from(request.direction), usize::from(1 - request.direction));
-    let (end, end_ns) = match link.closed {
-        Some((direction, at_ns)) if direction == back => (WaitEnd::Server, at_ns),
-        Some((_, at_ns)) => (WaitEnd::Client, at_ns),
-        None => (WaitEnd::Capture, i64::MAX),
+    let (end, end_ns, responded_ns) = match link.ended? {
+        Ended::Closed { direction, at_ns, .. } if direction == back => (WaitEnd::Server, at_ns, None),
+        Ended::Closed { at_ns, responded_ns, .. } => (WaitEnd::Client, at_ns, responded_ns),
+        Ended::WithCapture => (WaitEnd::Capture, i64::MAX, None),
     };
     // Of an SMB2 compound the first member counts, of an NFSv4 compound the main operation.
     let row = request.procedure.row();
@@ -56,6 +59,7 @@ fn unfinished(link: &ConnectionContext, request: &Pending) -> Option<Unfinished>
         client: link.ends[from].ip,
         end,
         end_ns,
+        responded_ns,
         requests: 1,
         first_ns: sent_ns,
         last_ns: sent_ns,
@@ -65,10 +69,11 @@ fn unfinished(link: &ConnectionContext, request: &Pending) -> Option<Unfinished>
     })
 }
 
-/// Whether the capture may have lost a part of the request, or the answer.
+/// Whether the capture may have lost a part of the request, or the answer, or has the answer in a form that cannot be read.
 fn is_lost(link: &ConnectionContext, request: &Pending) -> bool {
     let back = usize::from(1 - request.direction);
-    link.datagrams || link.holes[back] != request.holes[back] || request.last.is_none()
+    let is_unread = link.unread[back] != request.unread_back;
+    link.datagrams || is_unread || link.holes[back] != request.holes[back] || request.last.is_none()
 }
 
 /// A request that waits now, as a transaction without an answer, unless it waits by design or its answer may have been lost.

@@ -21,7 +21,7 @@ const CONNECTIONS_MAX: usize = 16_384;
 /// Up to this many connections none is packed: they take 2 MiB.
 const FEW: usize = 256;
 
-/// A connection is packed when it had no packet since this many calls of [`Connections::pack_idle`].
+/// A connection is packed when it had no packet since this many calls of [`Connections::leave_idle`].
 pub const PACKINGS: usize = 4;
 
 /// Additional age of a connection without a message, in packets: some minutes of an idle client under 10,000 new connections per second.
@@ -75,7 +75,7 @@ pub struct Connections<C> {
     last: Last,
     clock: u64,
     limit: usize,
-    /// The clock when idle connections were packed the last times, the oldest time first.
+    /// The clock at the last calls of [`Connections::leave_idle`], the oldest call first.
     packed_at: [u64; PACKINGS],
     /// Connections that were closed, in this order, and those that have left since.
     closed: VecDeque<Key>,
@@ -199,25 +199,32 @@ impl<C: Serialize + DeserializeOwned> Connections<C> {
         entry.stored.into_open()
     }
 
-    /// Packs the connections that had no packet since the last [`PACKINGS`] calls of this, unless there are few. Before that,
-    /// `leave` drops the parts of them that are not worth their memory.
-    pub fn pack_idle(&mut self, leave: impl FnMut(&mut C)) {
-        if self.entries.len() > FEW {
-            self.pack_unused_since(self.packed_at[0], leave);
+    /// Passes the connections that had no packet since the last [`PACKINGS`] calls of this to `leave`, which drops the parts of them that
+    /// are not worth their memory. With `packs`, packs them too, unless there are few.
+    pub fn leave_idle(&mut self, packs: bool, mut leave: impl FnMut(&mut C)) {
+        let clock = self.packed_at[0];
+        if packs && self.entries.len() > FEW {
+            self.pack_unused_since(clock, |connection| {
+                leave(connection);
+                true
+            });
+        } else {
+            let idle = self.entries.iter_mut().filter(|entry| entry.used <= clock);
+            idle.filter_map(|entry| entry.stored.unpacked_mut()).for_each(leave);
         }
         self.packed_at.rotate_left(1);
         self.packed_at[PACKINGS - 1] = self.clock;
     }
 
-    /// Packs all.
-    pub fn pack(&mut self) {
-        self.pack_unused_since(self.clock, |_| ());
+    /// Packs all that `may_pack` allows.
+    pub fn pack(&mut self, may_pack: impl FnMut(&mut C) -> bool) {
+        self.pack_unused_since(self.clock, may_pack);
     }
 
-    fn pack_unused_since(&mut self, clock: u64, mut leave: impl FnMut(&mut C)) {
+    fn pack_unused_since(&mut self, clock: u64, mut may_pack: impl FnMut(&mut C) -> bool) {
         let Some(mut packer) = Packer::new() else { return };
         for entry in self.entries.iter_mut().filter(|entry| entry.used <= clock) {
-            entry.stored.pack(&mut packer, &mut leave);
+            entry.stored.pack(&mut packer, &mut may_pack);
         }
         self.last = Last::default();
     }
@@ -325,16 +332,29 @@ mod tests {
             (*table.get(slot), evicted)
         };
         (1..=FEW as u16).for_each(|port| _ = table.find(&path(port, 445), false, || port));
-        (0..=PACKINGS).for_each(|_| table.pack_idle(|_| ()));
+        (0..=PACKINGS).for_each(|_| table.leave_idle(true, |_| ()));
         assert_eq!(table.packed(), (0, 0), "few take little");
         (FEW as u16 + 1..=1_000).for_each(|port| _ = table.find(&path(port, 445), false, || port));
-        (0..PACKINGS).for_each(|_| table.pack_idle(|_| ()));
+        (0..PACKINGS).for_each(|_| table.leave_idle(true, |_| ()));
         assert_eq!(table.packed().0, FEW, "the others had a packet since");
         (1..=10).for_each(|port| assert_eq!(found(&mut table, port), (port, None)));
-        table.pack_idle(|_| ());
+        table.leave_idle(true, |_| ());
         assert_eq!(table.packed().0, 990);
         (1..=1_000).rev().for_each(|port| assert_eq!(found(&mut table, port), (port, None)));
         assert_eq!(table.packed(), (0, 0));
+    }
+
+    #[test]
+    fn few_idle_connections_leave_what_is_not_worth_its_memory() {
+        for packs in [true, false] {
+            let mut table = Connections::default();
+            (1..=3u16).for_each(|port| _ = table.find(&path(port, 445), false, || port));
+            (0..PACKINGS).for_each(|_| table.leave_idle(packs, |_| unreachable!("none is idle yet")));
+            table.find(&path(2, 445), false, || 0);
+            let mut left = Vec::new();
+            table.leave_idle(packs, |port| left.push(*port));
+            assert_eq!((left, table.packed()), (vec![1, 3], (0, 0)));
+        }
     }
 
     #[test]
@@ -342,7 +362,7 @@ mod tests {
         let mut table = Connections::with_limit(8);
         let slots: Vec<Slot> = (1..=8u16).map(|port| table.find(&path(port, 445), false, || port).0).collect();
         table.note_closed(slots[4]);
-        table.pack();
+        table.pack(|_| true);
         assert_eq!(table.packed().0, 8);
         assert_eq!(table.take_closed(|&port| if port == 5 { Over::Yes } else { Over::No }), Some(5));
         table.find(&path(9, 445), false, || 9);

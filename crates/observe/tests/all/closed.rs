@@ -191,25 +191,55 @@ fn idle_connections_take_little_memory_and_go_on() {
     assert_eq!(anomalies, [(Anomaly::DuplicateResponse, 400)]);
 }
 
-/// A mirror port that delivers hardly any packets of clients: each answer might belong to a request that comes later.
-#[test]
-fn answers_without_requests_take_little_memory() {
-    let mut capture = Capture::new();
-    for at in 0..400u32 {
+/// Connections of a mirror port that delivers hardly any packets of clients: each answer might belong to a request that comes later.
+fn answers_only(capture: &mut Capture, connections: u32) {
+    for at in 0..connections {
         let mut tcp = capture.connect(at, 1, true);
         (2..=200).for_each(|xid| capture.answer(&mut tcp, xid));
         capture.pass(1);
     }
-    let (count, bytes) = capture.observer.packed();
-    assert!(count >= 200 && bytes / count < 700, "{bytes} bytes of {count} connections");
-    // Once they are idle, there is room again for answers that are captured before their requests.
-    for at in 400..406 {
+}
+
+/// How many late requests there are on a new connection that has one, after the others were idle.
+fn late_requests(mut capture: Capture, connections: u32) -> u64 {
+    for at in connections..connections + 6 {
         capture.pass(31);
         capture.connect(at, 1, true);
     }
-    let mut tcp = capture.connect(406, 1, true);
+    let mut tcp = capture.connect(connections + 6, 1, true);
     let request = tcp.data(Side::Client, &rpc::record(&rpc::getattr(2, b"handle")));
     capture.answer(&mut tcp, 2);
     capture.traffic.tcp(&request);
-    assert_eq!(capture.end().coverage.late_requests.count, 1);
+    capture.end().coverage.late_requests.count
+}
+
+#[test]
+fn answers_without_requests_take_little_memory() {
+    let mut capture = Capture::new();
+    answers_only(&mut capture, 400);
+    let (count, bytes) = capture.observer.packed();
+    assert!(count >= 200 && bytes / count < 700, "{bytes} bytes of {count} connections");
+    assert_eq!(late_requests(capture, 400), 1, "idle connections leave room for other answers");
+}
+
+/// Too few connections to pack any: they leave room as well.
+#[test]
+fn few_idle_connections_keep_no_answers_without_requests() {
+    let mut few = Capture::new();
+    answers_only(&mut few, 150);
+    assert_eq!(late_requests(few, 150), 1);
+    let mut packed = Capture::new();
+    answers_only(&mut packed, 150);
+    packed.observer.pack();
+    assert_eq!(late_requests(packed, 150), 1, "all connections were packed");
+}
+
+#[cfg(feature = "decrypt")]
+#[test]
+fn decrypted_connections_keep_no_answers_without_requests_when_they_are_idle() {
+    let mut keys = plimsoll_observe::decrypt::SessionKeys::default();
+    keys.add("3d00009400480000:28f2847263c83dc00621f742dd3f2e7b").unwrap();
+    let mut capture = Capture { observer: Observer::new(Vec::new()).with_session_keys(keys), ..Capture::new() };
+    answers_only(&mut capture, 400);
+    assert_eq!(late_requests(capture, 400), 1);
 }

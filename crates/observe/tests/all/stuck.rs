@@ -100,6 +100,43 @@ fn requests_to_a_server_that_sends_nothing_more_are_unanswered() {
     assert_eq!(gone(true).0.unanswered, Stuck::default(), "it sends acknowledgements of what came before");
 }
 
+/// A request of 1,448 bytes that TCP sends six times, without any packet in return, and then in smaller segments, five times. The server
+/// answers these or not.
+fn smaller_in_the_end(answer: impl Fn(&mut Traffic, &mut Tcp)) -> ClientPath {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    (1..=3).for_each(|id| acknowledged(&mut traffic, &mut tcp, id, 100));
+    let request = nbss(&smb2::write(4, smb2::file(1), &[7; MSS - 116]).bytes());
+    let large = tcp.data(Side::Client, &request);
+    let mut small = large.clone();
+    small.payload.truncate(500);
+    for (segment, copies) in [(&large, 6), (&small, 5)] {
+        for copy in 0..copies {
+            traffic.time_ns += (200 * MS) << copy;
+            traffic.tcp(segment);
+        }
+    }
+    answer(&mut traffic, &mut tcp);
+    coverage(&traffic).client_paths[0]
+}
+
+#[test]
+fn a_segment_that_arrives_once_it_is_smaller_is_not_unanswered() {
+    let nothing = smaller_in_the_end(|_, _| ()).unanswered;
+    assert_eq!((nothing.segments, nothing.copies, nothing.bytes), (2, 6, 500), "{nothing:?}");
+    let arrives = smaller_in_the_end(|traffic, tcp| {
+        let mut ack = tcp.ack(Side::Server);
+        ack.ack = ack.ack.wrapping_sub((MSS - 500) as u32);
+        traffic.tcp(&ack);
+    });
+    assert_eq!((arrives.unanswered, arrives.unanswered_from_ns), (Stuck::default(), None));
+    let is_there = smaller_in_the_end(|traffic, tcp| {
+        let mut ack = tcp.ack(Side::Server);
+        ack.ack = ack.ack.wrapping_sub(MSS as u32);
+        traffic.tcp(&ack);
+    });
+    assert_eq!(is_there.unanswered, Stuck::default(), "it sends an acknowledgement of what came before");
+}
+
 #[test]
 fn what_was_acknowledged_before_a_segment_was_stuck_is_told_apart_from_what_was_since() {
     let narrower = narrower_later(Some(100));

@@ -1,7 +1,7 @@
 //! Requests and connections to which the server does not respond, and sessions without a free slot.
 
 use plimsoll_model::{Coverage, WaitEnd};
-use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, smb2};
+use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, rpc, smb1, smb2};
 
 use crate::waiting::{MS, coverage};
 
@@ -48,6 +48,166 @@ fn a_request_whose_response_may_be_lost_or_that_ends_a_session_is_not_noted() {
     traffic.tcp(&tcp.ack(Side::Client));
     traffic.tcp(&tcp.fin(Side::Server));
     assert_eq!(coverage(&traffic).unfinished, []);
+}
+
+/// A READ, before and after which the server sends a message.
+fn read_between(before: Option<&[u8]>, after: Option<&[u8]>) -> Coverage {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::echo(1).bytes()));
+    traffic.send(&mut tcp, Side::Server, &nbss(&smb2::echoed(1).bytes()));
+    before.into_iter().for_each(|message| traffic.send(&mut tcp, Side::Server, &nbss(message)));
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(2, smb2::file(1), 3_000).bytes()));
+    after.into_iter().for_each(|message| traffic.send(&mut tcp, Side::Server, &nbss(message)));
+    traffic.time_ns += 100 * MS;
+    traffic.tcp(&tcp.fin(Side::Client));
+    coverage(&traffic)
+}
+
+#[test]
+fn a_message_that_cannot_be_read_may_be_the_response() {
+    let of_kind = |magic: &[u8]| [magic, &[0; 100]].concat();
+    let mut damaged = smb2::echoed(9).bytes();
+    damaged[20] = 8;
+    let unreadable =
+        [("compressed", of_kind(b"\xfcSMB")), ("encrypted", of_kind(b"\xfdSMB")), ("an impossible compound", damaged)];
+    for (what, message) in &unreadable {
+        assert_eq!(read_between(None, Some(message)).unfinished, [], "{what}");
+        assert_eq!(read_between(Some(message), None).unfinished.len(), 1, "{what}, before the request");
+    }
+    assert_eq!(read_between(None, Some(&smb2::echoed(9).bytes())).unfinished.len(), 1, "another response");
+}
+
+/// The last response of the server, some time after its first one, to which the packets after that led; `None` if it is the first one.
+fn last_response(port: u16, then: impl Fn(&mut Traffic, &mut Tcp)) -> Option<i64> {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, port));
+    if port == 445 {
+        traffic.send(&mut tcp, Side::Client, &nbss(&smb2::create(1, "a").bytes()));
+        traffic.send(&mut tcp, Side::Server, &nbss(&smb2::created(1, smb2::file(1)).bytes()));
+    } else {
+        traffic.send(&mut tcp, Side::Client, &rpc::record(&rpc::getattr(1, b"root")));
+        traffic.send(&mut tcp, Side::Server, &rpc::record(&rpc::reply(1, &rpc::words(&[0]))));
+    }
+    traffic.time_ns += 100 * MS;
+    let from_ns = traffic.time_ns;
+    then(&mut traffic, &mut tcp);
+    let coverage = coverage(&traffic);
+    let [(server, ns)] = coverage.last_responses.unwrap()[..] else { panic!("one server") };
+    assert_eq!(server.port, port);
+    (ns >= from_ns).then_some(ns - from_ns)
+}
+
+#[test]
+fn each_message_that_may_be_a_response_shows_that_its_server_is_there() {
+    let message = |bytes: Vec<u8>| last_response(445, |traffic, tcp| traffic.send(tcp, Side::Server, &nbss(&bytes)));
+    let of_kind = |magic: &[u8]| [magic, &[0; 100]].concat();
+    assert_eq!(message(of_kind(b"\xfdSMB")), Some(0), "encrypted");
+    assert_eq!(message(of_kind(b"\xfcSMB")), Some(0), "compressed");
+    assert_eq!(message(smb2::echoed(9).bytes()), Some(0), "without a request");
+    let interim = smb2::response(smb2::command::READ, 9, smb2::PENDING).asynchronous(7);
+    assert_eq!(message(interim.body(&[9, 0, 0, 0, 0, 0, 0, 0, 0]).bytes()), Some(0), "interim");
+    let notification = smb2::response(18, u64::MAX, 0).body(&[24; 24]);
+    assert_eq!(message(notification.bytes()), None, "a lease is broken");
+    let asked = |bytes: Vec<u8>| last_response(445, |traffic, tcp| traffic.send(tcp, Side::Client, &nbss(&bytes)));
+    assert_eq!((asked(smb2::echo(9).bytes()), asked(of_kind(b"\xfdSMB"))), (None, None), "requests");
+    let orphan = rpc::record(&rpc::reply(9, &rpc::words(&[0])));
+    assert_eq!(last_response(2049, |traffic, tcp| traffic.send(tcp, Side::Server, &orphan)), Some(0));
+    assert_eq!(last_response(2049, |traffic, tcp| traffic.tcp(&tcp.ack(Side::Server))), None, "TCP alone");
+}
+
+/// A server hangs for 20 s from a READ on. Its client closes the connection after 10 s, or waits, and another client works before the hang
+/// and after it. When the server last responded before the end of the wait, in seconds from the READ on.
+fn responded_during_the_wait(client_gives_up: bool) -> i64 {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    let mut other = Tcp::between_ports(701, 445);
+    let mut works = |traffic: &mut Traffic, id: u64| {
+        traffic.send(&mut other, Side::Client, &nbss(&smb2::echo(id).bytes()));
+        traffic.send(&mut other, Side::Server, &nbss(&smb2::echoed(id).bytes()));
+    };
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::echo(1).bytes()));
+    traffic.send(&mut tcp, Side::Server, &nbss(&smb2::echoed(1).bytes()));
+    let sent_ns = traffic.time_ns;
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(2, smb2::file(1), 3_000).bytes()));
+    traffic.time_ns += 2_000 * MS;
+    works(&mut traffic, 1);
+    traffic.time_ns += 8_000 * MS;
+    if client_gives_up {
+        traffic.tcp(&tcp.rst(Side::Client));
+    }
+    traffic.time_ns += 10_000 * MS;
+    works(&mut traffic, 2);
+    let [one] = coverage(&traffic).unfinished[..] else { panic!("one request") };
+    assert_eq!(one.end, if client_gives_up { WaitEnd::Client } else { WaitEnd::Capture });
+    (one.responded_ns.unwrap() - sent_ns) / (1_000 * MS)
+}
+
+#[test]
+fn the_last_response_before_the_end_of_a_wait_is_noted() {
+    assert_eq!([true, false].map(responded_during_the_wait), [2, 20]);
+}
+
+#[test]
+fn tls_records_of_the_server_show_that_it_is_there() {
+    let record = |kind: u8| [&[kind, 3, 3, 0, 100][..], &[7; 100]].concat();
+    let records = |from: Side| {
+        let mut traffic = Traffic::new(Link::Ethernet);
+        let mut tcp = Tcp::between_ports(700, 2049);
+        traffic.all(&tcp.handshake());
+        (0..8).for_each(|_| traffic.send(&mut tcp, from, &record(23)));
+        coverage(&traffic).last_responses.unwrap().len()
+    };
+    assert_eq!((records(Side::Server), records(Side::Client)), (1, 0));
+}
+
+/// A READ without a response on a connection that is no longer followed, because another one begins between the same ends. The capture
+/// goes on for a minute.
+#[test]
+fn a_request_of_a_connection_that_another_one_replaces_is_not_noted() {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    let mut again = Tcp::between_ports(700, 445).starting_at(9_000_000, 8_000_000);
+    traffic.all(&tcp.handshake());
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(2, smb2::file(1), 3_000).bytes()));
+    traffic.time_ns += 1_000 * MS;
+    traffic.all(&again.handshake());
+    for id in [1, 2] {
+        traffic.send(&mut again, Side::Client, &nbss(&smb2::echo(id).bytes()));
+        traffic.send(&mut again, Side::Server, &nbss(&smb2::echoed(id).bytes()));
+        traffic.time_ns += 60_000 * MS;
+    }
+    assert_eq!(coverage(&traffic).unfinished, []);
+}
+
+/// A CREATE with an interim response, whose client closes the connection a second later. The capture goes on for two minutes.
+#[test]
+fn a_request_with_an_interim_response_does_not_wait_longer_than_its_connection() {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::create(1, "a").bytes()));
+    let interim = smb2::response(smb2::command::CREATE, 1, smb2::PENDING).asynchronous(7);
+    traffic.send(&mut tcp, Side::Server, &nbss(&interim.body(&[9, 0, 0, 0, 0, 0, 0, 0, 0]).bytes()));
+    traffic.time_ns += 1_000 * MS;
+    traffic.all(&[tcp.fin(Side::Client), tcp.fin(Side::Server), tcp.ack(Side::Client)]);
+    for port in 701..=704 {
+        let mut other = Tcp::between_ports(port, 445);
+        traffic.send(&mut other, Side::Client, &nbss(&smb2::echo(1).bytes()));
+        traffic.send(&mut other, Side::Server, &nbss(&smb2::echoed(1).bytes()));
+        traffic.time_ns += 40_000 * MS;
+    }
+    assert_eq!(coverage(&traffic).unfinished, []);
+}
+
+/// An SMB1 request that was captured after its response (two clocks) has one.
+#[test]
+fn a_request_that_was_captured_after_its_response_is_not_noted() {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    let message = |of: fn(u8, u16, u16) -> smb1::Message, mid| nbss(&of(smb1::ECHO, 300, mid).words(&[1]).bytes());
+    for mid in 1..=3 {
+        traffic.send(&mut tcp, Side::Client, &message(smb1::request, mid));
+        traffic.send(&mut tcp, Side::Server, &message(smb1::response, mid));
+    }
+    let late = tcp.data(Side::Client, &message(smb1::request, 4));
+    traffic.send(&mut tcp, Side::Server, &message(smb1::response, 4));
+    traffic.tcp(&late);
+    let coverage = coverage(&traffic);
+    assert_eq!((coverage.late_requests.count, coverage.unfinished), (1, vec![]));
 }
 
 /// The SYN of a connection to a port, sent again or not, and refused or not.

@@ -77,35 +77,47 @@ pub(super) fn warnings(coverage: &Coverage) -> Vec<String> {
     warnings
 }
 
-/// From this share of the operations on, requests that were captured after their responses show that the directions have two clocks.
+/// From this share of the operations on, requests that were captured after their responses make response times doubtful.
 const TWO_CLOCKS: f64 = 0.01;
-/// Minimum number of such requests: a few packets of a small capture may be out of order by chance.
+/// From this number of such requests on, the directions have two clocks: a few packets of a small capture may be out of order by chance.
 const TWO_CLOCKS_LEAST: u64 = 10;
 /// From this share on, hardly any time is right.
 const TIMES_WRONG: f64 = 0.5;
 
 /// Whether `late` requests behind their responses, of `paired` pairs, have another cause than packets out of order.
 pub(super) fn has_two_clocks(late: u64, paired: u64) -> bool {
-    late >= TWO_CLOCKS_LEAST && late as f64 >= TWO_CLOCKS * paired as f64
+    late >= TWO_CLOCKS_LEAST && may_have_two_clocks(late, paired)
+}
+
+/// Whether they may have one. However few they are, two clocks make the times of all other requests wrong as well.
+fn may_have_two_clocks(late: u64, paired: u64) -> bool {
+    late > 0 && late as f64 >= TWO_CLOCKS * paired as f64
 }
 
 /// Responses that come before their requests.
 fn two_clocks(coverage: &Coverage) -> Option<Reason> {
     let (late, paired) = (coverage.late_requests, coverage.unseen.paired);
-    if !has_two_clocks(late.count, paired) {
+    if !may_have_two_clocks(late.count, paired) {
         return None;
+    }
+    let were_captured = match late.count {
+        1 => "1 response was".to_owned(),
+        _ => format!("{} were", plural(late.count, "response")),
+    };
+    let most = time(late.most_ns as f64 / 1e9);
+    if !has_two_clocks(late.count, paired) {
+        return Some(Reason::partial(format!(
+            "{were_captured} captured before the request, by up to {most}. This is too few to tell different clocks of the directions from \
+            packets that are out of order. With different clocks, response times are wrong by at least this time: capture both directions \
+            with the same clock.",
+        )));
     }
     let are_wrong = late.count as f64 >= TIMES_WRONG * paired as f64;
     let verdict = if are_wrong { Verdict::Invalid } else { Verdict::Partial };
     let text = format!(
-        "{} captured before the request, by up to {}: the directions have different clocks, which differ by at least this time, or their \
-        packets are out of order. Response times are wrong. Capture both directions with the same clock, or correct the timestamps of \
-        one direction before you merge the captures (editcap -t SECONDS IN OUT).",
-        match late.count {
-            1 => "1 response was".to_owned(),
-            _ => format!("{} were", plural(late.count, "response")),
-        },
-        time(late.most_ns as f64 / 1e9)
+        "{were_captured} captured before the request, by up to {most}: the directions have different clocks, which differ by at least this \
+        time, or their packets are out of order. Response times are wrong. Capture both directions with the same clock, or correct the \
+        timestamps of one direction before you merge the captures (editcap -t SECONDS IN OUT).",
     );
     Some(Reason { verdict, text })
 }
@@ -143,7 +155,7 @@ fn no_time(coverage: &Coverage) -> Option<Reason> {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::LateRequests;
+    use plimsoll_model::{LateRequests, Unseen};
 
     use super::*;
 
@@ -154,7 +166,7 @@ mod tests {
         coverage.unseen.paired = 1_000;
         assert_eq!(said(&coverage), None);
         coverage.late_requests = LateRequests { count: 9, most_ns: 5_000_000 };
-        assert_eq!(said(&coverage), None, "packets out of order");
+        assert_eq!(said(&coverage), None, "below 1 %: packets out of order");
         coverage.late_requests.count = 10;
         let (verdict, text) = said(&coverage).unwrap();
         assert_eq!(verdict, Verdict::Partial);
@@ -162,15 +174,28 @@ mod tests {
             text.starts_with("10 responses were captured before the request, by up to 5.00 ms: the directions"),
             "{text}"
         );
-        let few = |late: u64, paired: u64| {
-            let mut coverage = Coverage::default();
-            (coverage.late_requests.count, coverage.unseen.paired) = (late, paired);
-            said(&coverage).map(|(verdict, _)| verdict)
-        };
-        assert_eq!([(1, 2), (9, 9)].map(|(late, paired)| few(late, paired)), [None; 2], "too few to tell");
-        assert_eq!(few(10, 20), Some(Verdict::Invalid));
         coverage.late_requests.count = 900;
         assert_eq!(said(&coverage).unwrap().0, Verdict::Invalid);
+    }
+
+    /// Two clocks 5 ms apart: the nine responses that took less come before their requests, and eleven times are 5 ms too short.
+    #[test]
+    fn few_requests_behind_their_responses_make_all_times_doubtful() {
+        let said = |late: u64, paired: u64| {
+            let late_requests = LateRequests { count: late, most_ns: 4_800_000 };
+            let unseen = Unseen { paired, ..Unseen::default() };
+            let coverage = Coverage { late_requests, unseen, ..Coverage::default() };
+            two_clocks(&coverage).map(|reason| (reason.verdict, reason.text))
+        };
+        let (verdict, text) = said(9, 20).unwrap();
+        assert_eq!(verdict, Verdict::Partial);
+        let begin = "9 responses were captured before the request, by up to 4.80 ms. This is too few to tell different clocks of the";
+        assert!(text.starts_with(begin), "{text}");
+        assert!(text.contains("response times are wrong by at least this time"), "{text}");
+        assert!(said(1, 100).unwrap().1.starts_with("1 response was captured before"));
+        assert_eq!((said(1, 101), said(0, 0)), (None, None), "below 1 %, and none");
+        assert_eq!([(9, 9), (1, 1)].map(|(late, paired)| said(late, paired).unwrap().0), [Verdict::Partial; 2]);
+        assert_eq!(said(10, 20).unwrap().0, Verdict::Invalid);
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Whether the numbers may be used, and warnings about them.
 
+mod bindings;
+
 use super::counts::{plural, thousands};
 use super::{input, links, missing};
 use crate::findings::{Findings, PacketCounts};
 use crate::instant;
 use crate::text::time;
-use plimsoll_model::{Anomaly, Coverage, Reason, Unfinished, Validity};
+use plimsoll_model::{Anomaly, Coverage, Reason, Validity};
 use plimsoll_stats::Statistics;
 
 /// A clock step coarser than this share of a median makes the times of that row guesses (Swartz 1997, section 3).
@@ -91,7 +93,7 @@ pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> 
         ));
     }
     warnings.extend(cut(findings.packets.truncated, has_smb(findings)));
-    warnings.extend(unanswered_bindings(&coverage.unfinished));
+    warnings.extend(bindings::unanswered(coverage));
     let early = coverage.anomalies.count(Anomaly::NegativeTime);
     if early > 0 {
         let responses = plural(early, "response");
@@ -107,24 +109,6 @@ pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> 
         ));
     }
     warnings
-}
-
-/// The connections that a client wanted to add to a session, and the server did not respond to.
-fn unanswered_bindings(unfinished: &[Unfinished]) -> Option<String> {
-    let bindings = || unfinished.iter().filter(|one| one.procedure.is_binding());
-    let mut named: Vec<String> = bindings().map(|one| format!("{} to {}", one.client, one.server)).collect();
-    let count = named.len();
-    named.dedup();
-    let more = named.len().saturating_sub(NAMED);
-    named.truncate(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (count > 0).then(|| {
-        format!(
-            "Binding unanswered: on {} the server did not respond to the request that adds the connection to a session ({}{more}).",
-            plural(count as u64, "connection"),
-            named.join(", ")
-        )
-    })
 }
 
 /// The unknown data after the cut. In NFS no request waits by design.
@@ -205,9 +189,7 @@ fn coarse_clock(findings: &Findings) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::{Endpoint, Procedure, Protocol, Symbol, WaitEnd};
-
-    use super::{Findings, PacketCounts, Unfinished, cut, repeated, unanswered_bindings, whole_and_part};
+    use super::{Findings, PacketCounts, cut, repeated, whole_and_part};
 
     #[test]
     fn packets_that_are_there_twice_are_no_proof_of_loss() {
@@ -221,28 +203,6 @@ mod tests {
         assert_eq!(cut(0, true), None);
         assert!(cut(3, true).is_some_and(|said| said.contains("truncated 3 packets:") && said.contains("by design")));
         assert!(cut(3, false).is_some_and(|said| said.ends_with("captures whole packets).")));
-    }
-
-    #[test]
-    fn connections_with_an_unanswered_binding_are_named() {
-        let of = |client: u8, procedure| Unfinished {
-            server: Endpoint { ip: [10, 0, 1, 1].into(), port: 445 },
-            client: [10, 0, 0, client].into(),
-            end: WaitEnd::Client,
-            end_ns: 9,
-            requests: 1,
-            first_ns: 1,
-            last_ns: 1,
-            procedure,
-            share: Symbol::NONE,
-            path: Symbol::NONE,
-        };
-        let read = Procedure::of(Protocol::Smb2, 8);
-        assert_eq!(unanswered_bindings(&[of(1, read)]), None);
-        let binding = Procedure::smb2_binding();
-        let said = unanswered_bindings(&[of(1, read), of(2, binding), of(2, binding), of(3, binding)]).unwrap();
-        assert!(said.starts_with("Binding unanswered: on 3 connections the server"), "{said}");
-        assert!(said.ends_with("(10.0.0.2 to 10.0.1.1:445, 10.0.0.3 to 10.0.1.1:445)."), "{said}");
     }
 
     #[test]

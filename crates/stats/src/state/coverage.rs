@@ -87,7 +87,7 @@ fields!("slots of a session"; SessionSlots {
 } if |one| Counter::all(&[one.requests, one.waits]));
 fields!("slots left out"; SlotsLeftOut { requests } if |one| Counter::all(&[one.requests]));
 fields!("connection with unanswered requests"; Unfinished {
-    server, client, end, end_ns, requests, first_ns, last_ns, procedure, share, path
+    server, client, end, end_ns, responded_ns, requests, first_ns, last_ns, procedure, share, path
 });
 fields!("connection that was not opened"; Unopened { server, client, refused, unanswered, wait_ns, first_ns, last_ns });
 fields!("name that was asked for"; NameLookup {
@@ -127,6 +127,6 @@ fields!("resets"; Resets {
 fields!("coverage"; Coverage {
     packets, anomalies, downtime, clock, late_requests, unseen, resent, network, client_paths, without_path, restarts, resets, name_lookups,
     name_servers, breaks, lease_breaks, delegations, delegations_left_out, delegations_partial, credits, slots,
-    slots_left_out, unfinished, unopened, encrypted, rpc_tls, first_ns, last_ns, connections, one_way,
+    slots_left_out, unfinished, last_responses, unopened, encrypted, rpc_tls, first_ns, last_ns, connections, one_way,
     unknown_links, filtered_out, capture_ns, one_sided, one_sided_named
 });

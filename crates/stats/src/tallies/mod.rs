@@ -7,7 +7,6 @@ mod answers;
 mod cell;
 mod course;
 mod full;
-mod last_responses;
 mod listings;
 mod locks;
 mod paths;
@@ -17,7 +16,7 @@ mod repeats;
 mod stalls;
 mod statuses;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::net::IpAddr;
 
 pub use answers::Answers;
@@ -90,7 +89,6 @@ pub struct Tallies {
     durable: Vec<Cell>,
     /// The first answer that a server's storage is full.
     full: Option<Full>,
-    last_responses: last_responses::LastResponses,
 }
 
 /// The places of the connections seen last.
@@ -166,12 +164,6 @@ impl Tallies {
         }
     }
 
-    /// Takes a transaction of any kind, which other sums may not contain.
-    #[inline]
-    pub(crate) fn record_response(&mut self, t: &Transaction) {
-        self.last_responses.record(t);
-    }
-
     /// Takes a request that is counted and long-lived.
     #[cold]
     pub(crate) fn record_long_lived(&mut self, t: &Transaction, measured: &Sample) {
@@ -237,7 +229,6 @@ impl Tallies {
         self.pauses.merge(&other.pauses);
         self.long.merge(&other.long);
         self.listings.merge(&other.listings);
-        self.last_responses.merge(&other.last_responses);
     }
 
     /// Each client at each share, in the order in which they came.
@@ -332,11 +323,6 @@ impl Tallies {
         self.full.as_ref()
     }
 
-    /// When each server sent its last response, ns, of any kind; `None` if there are too many servers.
-    pub fn last_responses(&self) -> Option<BTreeMap<Endpoint, i64>> {
-        self.last_responses.all()
-    }
-
     /// Directories that clients listed.
     pub fn listings(&self) -> &Listings {
         &self.listings
@@ -363,7 +349,6 @@ impl State for Tallies {
         self.refused_paths().put(out);
         self.durable.put(out);
         self.full.put(out);
-        self.last_responses.put(out);
     }
 
     fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
@@ -382,7 +367,6 @@ impl State for Tallies {
         tallies.refusals = refusals::Refusals::of(rows, paths).ok_or_else(|| from.no("refusals"))?;
         tallies.durable = State::take(from)?;
         tallies.full = State::take(from)?;
-        tallies.last_responses = State::take(from)?;
         let places = tallies.places.iter().enumerate();
         tallies.numbers = places.map(|(number, place)| (place.key, number)).collect();
         let shares = tallies.places.iter().map(|place| tallies.pauses.number((place.key.server.ip, place.key.share)));

@@ -30,11 +30,12 @@ fn link() -> ConnectionContext {
         holes: [0; 2],
         cuts: [0; 2],
         breaks: [0; 2],
+        unread: [0; 2],
         resent_to: [0; 2],
         from_start: true,
         begins_late: false,
         to_client_ns: 0,
-        closed: None,
+        ended: None,
         datagrams: false,
     }
 }

@@ -18,12 +18,6 @@ impl Smb2 {
         output: &mut Output<S>,
     ) {
         let header = &part.member.header;
-        if is_break_notification(header) {
-            output.one_way += 1;
-            let (server, holder) = (link.ends[direction].ip, link.ends[1 - direction].ip);
-            shared.breaks.notified((server, holder), link.connection, part.message.first.time_ns, part.member.bytes);
-            return;
-        }
         let (key, _) = self.id(header, link, output);
         let status = header.status();
         let across = across_channels(header, link.ends[direction]);
@@ -82,8 +76,21 @@ impl Smb2 {
     }
 }
 
+/// Takes such a notification.
+pub(super) fn break_notification<S: Sink>(
+    part: &Part<'_, '_>,
+    direction: usize,
+    link: &ConnectionContext,
+    shared: &mut Smb2Shared,
+    output: &mut Output<S>,
+) {
+    output.one_way += 1;
+    let (server, holder) = (link.ends[direction].ip, link.ends[1 - direction].ip);
+    shared.breaks.notified((server, holder), link.connection, part.message.first.time_ns, part.member.bytes);
+}
+
 /// The server tells the client that an oplock or lease was broken: a message without a request.
-fn is_break_notification(header: &Header<'_>) -> bool {
+pub(super) fn is_break_notification(header: &Header<'_>) -> bool {
     header.command() == Command::OplockBreak
         && header.message_id().map_or(header.message_id_low16() == u16::MAX, |id| id == header::UNSOLICITED)
 }

@@ -64,17 +64,26 @@ impl<C: Serialize + DeserializeOwned> Stored<C> {
         }
     }
 
-    /// Packs it, after `leave` has dropped the parts that are not worth their memory.
-    pub(super) fn pack(&mut self, packer: &mut Packer, leave: impl FnOnce(&mut C)) {
+    /// Packs it, if `may_pack` allows it: that may first drop parts that are not worth their memory.
+    pub(super) fn pack(&mut self, packer: &mut Packer, may_pack: impl FnOnce(&mut C) -> bool) {
         let Self::Open(connection) = self else { return };
-        leave(connection);
-        if let Some(packed) = packer.pack(&**connection) {
+        if may_pack(connection)
+            && let Some(packed) = packer.pack(&**connection)
+        {
             *self = Self::Packed(packed);
         }
     }
 
     /// The connection, unless it is packed.
     pub(super) fn unpacked(&self) -> Option<&C> {
+        match self {
+            Self::Open(connection) => Some(connection),
+            Self::Packed(_) => None,
+        }
+    }
+
+    /// The same, to change it.
+    pub(super) fn unpacked_mut(&mut self) -> Option<&mut C> {
         match self {
             Self::Open(connection) => Some(connection),
             Self::Packed(_) => None,

@@ -3,10 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 
-use plimsoll_model::{Coverage, Endpoint, Unfinished, WaitEnd};
+use plimsoll_model::{Endpoint, Unfinished, WaitEnd};
 
-use super::super::counts::plural;
-use super::unfinished::{AFTER_NS, LONG_NS, ended_by, in_common, is_for_data};
+use super::unfinished::{AFTER_NS, LONG_NS, counted, ended_by, in_common, is_for_data, was_seen};
 use super::{CAUSE_SHARE, Evidence, Found, Kind, clients, percent};
 use crate::findings::Rule;
 use crate::instant;
@@ -43,10 +42,7 @@ pub(super) fn hanging(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     }
     let first = hang.requests.iter().min_by_key(|one| one.first_ns)?;
     let concerned: BTreeSet<IpAddr> = hang.requests.iter().map(|one| one.client).collect();
-    let requests = plural(hang.requests.iter().map(|one| one.requests).sum(), "request");
-    // Further connections are not listed.
-    let is_at_least = evidence.coverage.unfinished.len() >= Coverage::UNFINISHED;
-    let requests = if is_at_least { format!("at least {requests}") } else { requests };
+    let requests = counted(evidence, hang.requests.iter().map(|one| one.requests).sum(), "request");
     let longest = duration(longest as f64 / 1e9);
     let text = format!(
         "Server {server} does not respond: {requests} of {clients} got no response for up to {longest}. The first of them was \
@@ -74,15 +70,14 @@ fn hangs<'e>(evidence: &Evidence<'e>) -> Option<Vec<Hang<'e>>> {
     let all = ends.collect::<Option<Vec<_>>>()?.into_iter().flatten();
     let mut servers: HashMap<Endpoint, Vec<&Unfinished>> = HashMap::new();
     all.filter(|one| is_for_data(one, true)).for_each(|one| servers.entry(one.server).or_default().push(one));
-    let last_responses = evidence.tallies?.last_responses()?;
     let hang = |(server, mut requests): (Endpoint, Vec<&'e Unfinished>)| {
-        let last_response_ns = last_responses.get(&server).copied();
+        let last_response_ns = evidence.coverage.last_response_ns(server)?;
         requests.retain(|one| last_response_ns.is_none_or(|last_ns| one.first_ns.saturating_add(AFTER_NS) > last_ns));
         // Where the capture was blind, there may be later responses.
-        requests.retain(|one| !evidence.coverage.may_be_blind((one.first_ns, one.end_ns)));
-        Hang { server, requests, last_response_ns }
+        requests.retain(|one| was_seen(evidence, one));
+        (!requests.is_empty()).then_some(Hang { server, requests, last_response_ns })
     };
-    Some(servers.into_iter().map(hang).filter(|hang| !hang.requests.is_empty()).collect())
+    Some(servers.into_iter().filter_map(hang).collect())
 }
 
 /// Whether no request that got a response waited as long; a wait of [`LONG_NS`] is never usual.

@@ -18,13 +18,19 @@ pub(super) fn unanswered(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found
     paths.sort_by_key(|path| std::cmp::Reverse(path.unanswered.ns));
     let sum_s = paths.iter().map(|path| path.unanswered.ns as f64).sum::<f64>() / 1e9;
     let share = sum_s / (sum_s + waited_s);
-    let first = paths.first()?;
     if share < CAUSE_SHARE || sum_s * 1e9 < evidence.least_ns() {
         return None;
     }
     let named: Vec<String> = paths.iter().take(NAMED).map(|path| path.client.to_string()).collect();
     let named = named.join(", ");
     let more = if paths.len() > NAMED { format!(" and {} more", paths.len() - NAMED) } else { String::new() };
+    let segments = paths.iter().map(|path| path.unanswered.segments).sum();
+    // A connection may have several of them.
+    let connections = match (paths.len(), segments) {
+        (1, 1) => "one connection",
+        (1, _) => "at least one connection",
+        _ => "some connections",
+    };
     let since = paths.iter().filter_map(|path| path.unanswered_from_ns).min();
     let text = format!(
         "{who} {named}{more} received no packets from the server on {connections}{since}: TCP sent {segments} ({size} or larger) \
@@ -32,14 +38,14 @@ pub(super) fn unanswered(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found
         the network path to the server was down.",
         who = if paths.len() == 1 { "Client" } else { "Clients" },
         since = since.map_or_else(String::new, |ns| format!(" from {} on", instant::second(ns))),
-        segments = plural(paths.iter().map(|path| path.unanswered.segments).sum(), "request segment"),
+        segments = plural(segments, "request segment"),
         size = size(u64::from(paths.iter().map(|path| path.unanswered.bytes).min()?)),
         times = paths.iter().map(|path| path.unanswered.copies).max()?,
         time = duration(paths.iter().map(|path| path.unanswered.ns).max()? as f64 / 1e9),
-        connections = if sum_s > first.unanswered.ns as f64 / 1e9 { "some connections" } else { "one connection" },
         too_large = too_large(&paths),
     );
-    let without = format!("Requests of {named}{more} got no response, because no packets came from the server");
+    let without =
+        format!("Requests of {named}{more} got no response, because no packets came from the server on {connections}");
     let found = Found::new(Kind::Trouble, Rule::Unanswered, None, text).explaining(share);
     Some(found.unanswered(&without).inferred())
 }

@@ -24,9 +24,10 @@ pub(super) const AFTER_NS: i64 = 1_000_000_000;
 
 /// A server that ends connections while requests wait.
 pub(super) fn cut_off(evidence: &Evidence<'_>) -> Option<Found> {
-    let all = ended_by(evidence, WaitEnd::Server)?;
     let mut servers: HashMap<Endpoint, Vec<&Unfinished>> = HashMap::new();
-    all.into_iter().for_each(|one| servers.entry(one.server).or_default().push(one));
+    // Where the capture was blind, it may lack the responses.
+    let seen = ended_by(evidence, WaitEnd::Server)?.into_iter().filter(|one| was_seen(evidence, one));
+    seen.for_each(|one| servers.entry(one.server).or_default().push(one));
     // One restart ends all connections, and has its own sentence.
     servers.retain(|_, cuts| cuts.len() as u64 >= LEAST && !is_one_restart(evidence, cuts));
     let (server, cuts) = servers.into_iter().max_by_key(|(server, cuts)| (cuts.len(), *server))?;
@@ -38,19 +39,18 @@ pub(super) fn cut_off(evidence: &Evidence<'_>) -> Option<Found> {
         return None;
     }
     let (first, last) = (cuts.iter().map(|one| one.end_ns).min()?, cuts.iter().map(|one| one.end_ns).max()?);
-    let requests: u64 = cuts.iter().map(|one| one.requests).sum();
+    let requests = counted(evidence, cuts.iter().map(|one| one.requests).sum(), "request");
     let text = format!(
         "Between {first} and {last}, server {server} ended {connections} of {clients} while requests were outstanding: {requests} got \
         no response.{in_common} Response times do not show this. The server's process may have crashed, or another device (a firewall) \
         may have ended the connections: check the server's logs at these times.",
-        connections = plural(cuts.len() as u64, "connection"),
+        connections = counted(evidence, cuts.len() as u64, "connection"),
         clients = clients::named(evidence, &concerned),
         first = instant::second(first),
         last = instant::second(last),
-        requests = plural(requests, "request"),
         in_common = in_common(evidence, &cuts),
     );
-    let without = format!("Server {server} ended connections and did not respond to {}", plural(requests, "request"));
+    let without = format!("Server {server} ended connections and did not respond to {requests}");
     let operation = cuts.last()?.procedure.row().operation.label();
     let found = Found::new(Kind::Trouble, Rule::CutOff, None, text).explaining(part).unanswered(&without);
     let found = found.look(operation, "path");
@@ -68,6 +68,17 @@ pub(super) fn ended_by<'e>(evidence: &Evidence<'e>, end: WaitEnd) -> Option<Vec<
     is_whole.then(|| coverage.unfinished.iter().filter(|one| one.end == end).collect())
 }
 
+/// `4 requests`, or `at least 4 requests` if the list of connections is full: further ones are not in it.
+pub(super) fn counted(evidence: &Evidence<'_>, count: u64, what: &str) -> String {
+    let at_least = if evidence.coverage.has_more_unfinished() { "at least " } else { "" };
+    format!("{at_least}{}", plural(count, what))
+}
+
+/// Whether the capture saw the whole wait.
+pub(super) fn was_seen(evidence: &Evidence<'_>, one: &Unfinished) -> bool {
+    !evidence.coverage.may_be_blind((one.first_ns, one.end_ns))
+}
+
 /// Whether all of them were ended by one restart of the server.
 fn is_one_restart(evidence: &Evidence<'_>, cuts: &[&Unfinished]) -> bool {
     evidence.coverage.restarts.iter().any(|restart: &Restart| {
@@ -77,8 +88,12 @@ fn is_one_restart(evidence: &Evidence<'_>, cuts: &[&Unfinished]) -> bool {
     })
 }
 
-/// What the last request of nearly all these connections has in common: the file, or the procedure.
+/// What the last request of nearly all these connections has in common: the file, or the procedure. Nothing is known of all if further
+/// ones are not listed.
 pub(super) fn in_common(evidence: &Evidence<'_>, cuts: &[&Unfinished]) -> String {
+    if evidence.coverage.has_more_unfinished() {
+        return String::new();
+    }
     let all = cuts.len();
     let is_most = |count: usize| count as f64 >= NEARLY_ALL * all as f64;
     let said = |count: usize, what: String| match (all, count) {
@@ -108,25 +123,28 @@ pub(super) fn in_common(evidence: &Evidence<'_>, cuts: &[&Unfinished]) -> String
 pub(super) fn no_response(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let ends = [WaitEnd::Client, WaitEnd::Capture].into_iter().filter_map(|end| ended_by(evidence, end));
     let is_long = |one: &&Unfinished| one.end_ns.saturating_sub(one.first_ns) >= LONG_NS && is_for_data(one, false);
-    let answered_later = |one: &&Unfinished| {
-        let places = evidence.tallies.map(|tallies| tallies.places()).unwrap_or_default();
-        let later_ns = one.first_ns.saturating_add(AFTER_NS);
-        places.iter().any(|place| place.key.server == one.server && place.span_ns.1 >= later_ns)
+    let answered_meanwhile = |one: &&Unfinished| {
+        let during_ns = one.first_ns.saturating_add(AFTER_NS)..=one.end_ns;
+        one.responded_ns.is_some_and(|ns| during_ns.contains(&ns))
     };
-    let was_seen = |one: &&Unfinished| !evidence.coverage.may_be_blind((one.first_ns, one.end_ns));
-    let hung: Vec<&Unfinished> = ends.flatten().filter(is_long).filter(was_seen).filter(answered_later).collect();
+    let seen = ends.flatten().filter(|one| was_seen(evidence, one));
+    let hung: Vec<&Unfinished> = seen.filter(is_long).filter(answered_meanwhile).collect();
     let first = hung.iter().min_by_key(|one| one.first_ns)?;
     let wait_s = hung.iter().map(|one| one.end_ns.abs_diff(one.first_ns) as f64 / 1e9).sum::<f64>();
     let longest = hung.iter().map(|one| one.end_ns.abs_diff(one.first_ns)).max()?;
     let concerned: BTreeSet<IpAddr> = hung.iter().map(|one| one.client).collect();
-    let requests: u64 = hung.iter().map(|one| one.requests).sum();
-    let (up_to, which) = if requests == 1 { ("", "The request") } else { ("up to ", "The first of these requests") };
-    let on = if hung.len() > 1 { format!(" on {} connections", hung.len()) } else { String::new() };
+    let count = hung.iter().map(|one| one.requests).sum();
+    // It begins a sentence.
+    let requests = counted(evidence, count, "request").replacen("at least", "At least", 1);
+    let (up_to, which) = if count == 1 { ("", "The request") } else { ("up to ", "The first of these requests") };
+    let on = match hung.len() as u64 {
+        1 => String::new(),
+        connections => format!(" on {}", counted(evidence, connections, "connection")),
+    };
     let text = format!(
         "{requests} of {clients}{on} got no response for {up_to}{longest}. {which} was sent at {first}. The server responded to \
         other requests during this time.{in_common} Response times do not include this wait; if \
         they did, it would be {share} of all time waited.",
-        requests = plural(requests, "request"),
         clients = clients::named(evidence, &concerned),
         longest = duration(longest as f64 / 1e9),
         first = instant::second(first.first_ns),
@@ -134,8 +152,7 @@ pub(super) fn no_response(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
         share = percent(wait_s / (wait_s + waited_s)),
     );
     let without = format!(
-        "{} got no response for up to {}, although the server responded to others",
-        plural(requests, "request"),
+        "{requests} got no response for up to {}, although the server responded to others",
         duration(longest as f64 / 1e9)
     );
     let found = Found::new(Kind::Trouble, Rule::NoResponse, None, text).explaining(wait_s / (wait_s + waited_s));

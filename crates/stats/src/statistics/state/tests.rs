@@ -75,6 +75,7 @@ fn sample(names: &mut Names, by: &[Dimension]) -> (Statistics, Coverage) {
     let mut coverage = Coverage { first_ns: Some(-1), last_ns: Some(i64::MAX), ..Coverage::default() };
     coverage.packets = PacketCounts { total: 9, wire_bytes: u64::MAX, ..PacketCounts::default() };
     coverage.anomalies.add_many(Anomaly::IdReused, 12);
+    coverage.last_responses = Some([(445, 7), (446, -9)].map(|(port, ns)| (Endpoint { ip, port }, ns)).to_vec());
     coverage.downtime.begin(5);
     coverage.downtime.end(5, 9);
     (statistics, coverage)

@@ -33,7 +33,7 @@ impl Traffic {
             statistics,
             names: Names::default(),
             now_ns: START_NS,
-            coverage: Coverage::default(),
+            coverage: Coverage { last_responses: Some(Vec::new()), ..Coverage::default() },
             filters: Vec::new(),
         }
     }
@@ -41,6 +41,11 @@ impl Traffic {
     /// A request of a client to a share of a server (\\serverN\name), with this duration.
     pub(super) fn request(&mut self, procedure: Procedure, client: u8, share: &str, path: &str, took_ns: i64) {
         self.changed(procedure, client, share, path, took_ns, |_| ());
+    }
+
+    /// The end of the last request or pause.
+    pub(super) fn now_ns(&self) -> i64 {
+        self.now_ns
     }
 
     /// A name.
@@ -71,7 +76,17 @@ impl Traffic {
         t.connection = u32::from(client) << 8 | u32::from(server);
         (t.share, t.path) = (self.names.intern(share), self.names.intern(path));
         change(&mut t);
+        t.timeline.response_last.into_iter().for_each(|ns| self.responded(t.server, ns));
         self.statistics.record(&t);
+    }
+
+    /// A server sends a response, which belongs to no request if this is called alone.
+    pub(super) fn responded(&mut self, server: Endpoint, ns: i64) {
+        let Some(all) = &mut self.coverage.last_responses else { return };
+        match all.iter_mut().find(|(of, _)| *of == server) {
+            Some((_, last_ns)) => *last_ns = ns.max(*last_ns),
+            None => all.push((server, ns)),
+        }
     }
 
     /// The same, of a user.

@@ -36,6 +36,13 @@ fn a_server_from_which_nothing_comes_back_is_said_with_the_client_and_the_instan
         ),
         "{large}"
     );
+    let reasons = unanswered(300, 12_000).findings().validity.reasons.join(" ");
+    let begin =
+        "Requests of 10.0.0.2 got no response, because no packets came from the server on one connection: response";
+    assert!(reasons.starts_with(begin), "{reasons}");
+    let mut several = unanswered(300, 12_000);
+    several.coverage.client_paths[0].unanswered.segments = 2;
+    assert!(several.first(Rule::Unanswered).contains("from the server on at least one connection from"));
     assert!(!unanswered(300, 10).rules().contains(&Rule::Unanswered), "10 ms");
     let mut one_sided = unanswered(300, 12_000);
     one_sided.coverage.one_sided = 1;

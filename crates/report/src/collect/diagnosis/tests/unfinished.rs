@@ -1,6 +1,6 @@
 //! Requests without a response.
 
-use plimsoll_model::{Anomaly, ClientPath, Endpoint, Restart, Timeline, Transaction, Unfinished, WaitEnd};
+use plimsoll_model::{Anomaly, ClientPath, Coverage, Endpoint, Restart, Unfinished, WaitEnd};
 
 use super::built::{MS, START_NS, Traffic, open, read};
 use crate::findings::{Rule, Verdict};
@@ -16,11 +16,14 @@ fn without_response(end: WaitEnd, requests: &[(&str, i64, i64)]) -> Traffic {
         traffic.pause(19 * MS);
     }
     for &(path, from_s, to_s) in requests {
+        let end_ns = START_NS + to_s * SECOND;
         let one = Unfinished {
             server: Endpoint { ip: [10, 0, 1, b'1'].into(), port: 445 },
             client: [10, 0, 0, 2].into(),
             end,
-            end_ns: START_NS + to_s * SECOND,
+            end_ns,
+            // The other clients get responses all the time.
+            responded_ns: Some(traffic.now_ns().min(end_ns)),
             requests: 1,
             first_ns: START_NS + from_s * SECOND,
             last_ns: START_NS + from_s * SECOND,
@@ -70,6 +73,54 @@ fn a_server_that_restarts_once_or_ends_a_connection_or_two_cuts_nobody_off() {
     assert!(!without_response(WaitEnd::Capture, &CRASHES).rules().contains(&Rule::CutOff), "the end of the capture");
 }
 
+/// Requests on as many connections as the list has room for.
+fn full_list(end: WaitEnd, (from_s, to_s): (i64, i64)) -> Traffic {
+    without_response(end, &vec![("a", from_s, to_s); Coverage::UNFINISHED])
+}
+
+#[test]
+fn a_full_list_gives_lower_bounds() {
+    for (traffic, rule, counts) in [
+        (
+            full_list(WaitEnd::Server, (1, 2)),
+            Rule::CutOff,
+            ["ended at least 1,024 connections", "at least 1,024 requests got no response. Response times"].as_slice(),
+        ),
+        (
+            full_list(WaitEnd::Client, (1, 12)),
+            Rule::NoResponse,
+            &["At least 1,024 requests of client 10.0.0.2 on at least 1,024 connections got no response for up to"],
+        ),
+        (full_list(WaitEnd::Capture, (12, 30)), Rule::NoResponse, &["does not respond: at least 1,024 requests of"]),
+    ] {
+        let text = traffic.first(rule);
+        assert!(counts.iter().all(|count| text.contains(count)), "{text}");
+        assert!(!text.contains("the last request"), "nothing is known of further connections: {text}");
+        let reasons = traffic.findings().validity.reasons.join(" ");
+        assert!(reasons.to_lowercase().contains("at least 1,024 requests"), "{reasons}");
+    }
+}
+
+#[test]
+fn a_capture_that_was_blind_while_requests_waited_does_not_show_that_a_server_cut_them_off() {
+    // Each waits for a second until the server ends its connection.
+    let ended = [("a.dwg", 1, 2), ("a.dwg", 3, 4), ("a.dwg", 7, 8), ("a.dwg", 9, 10)];
+    let down = |from_ms: i64, to_ms: i64| {
+        let mut traffic = without_response(WaitEnd::Server, &ended);
+        let [from_ns, to_ns] = [from_ms, to_ms].map(|ms| START_NS + ms * MS);
+        traffic.coverage.downtime.begin(from_ns);
+        traffic.coverage.downtime.end(from_ns, to_ns);
+        traffic.rules().contains(&Rule::CutOff)
+    };
+    assert!(down(5_000, 6_000), "between the waits");
+    assert!(down(1_200, 1_900), "three waits were seen");
+    assert!(!down(1_200, 3_500), "two waits were seen");
+    let mut lossy = without_response(WaitEnd::Server, &ended);
+    assert!(lossy.rules().contains(&Rule::CutOff));
+    drop_packets(&mut lossy);
+    assert!(!lossy.rules().contains(&Rule::CutOff), "lost packets that left no gap");
+}
+
 #[test]
 fn a_request_that_gets_no_response_while_others_do_is_said_with_its_path() {
     for end in [WaitEnd::Capture, WaitEnd::Client] {
@@ -81,6 +132,19 @@ fn a_request_that_gets_no_response_while_others_do_is_said_with_its_path() {
             "{text}"
         );
     }
+}
+
+/// The server hung for ten seconds, until the client gave up, and works again now.
+#[test]
+fn responses_before_or_after_the_wait_are_none_during_the_wait() {
+    let is_said = |responded_ms: Option<i64>| {
+        let mut traffic = without_response(WaitEnd::Client, &[("hung.iso", 1, 11)]);
+        traffic.coverage.unfinished[0].responded_ns = responded_ms.map(|ms| START_NS + ms * MS);
+        traffic.rules().contains(&Rule::NoResponse)
+    };
+    assert!(is_said(Some(2_000)) && is_said(Some(11_000)));
+    assert!(!is_said(Some(1_900)), "the last one before came 0.9 s after the request");
+    assert!(!is_said(Some(11_100)) && !is_said(None));
 }
 
 #[test]
@@ -109,7 +173,7 @@ fn a_server_that_responds_to_nobody_any_more_is_said_with_its_last_response() {
         "{text}"
     );
     let mut other = without_response(WaitEnd::Capture, &[("a", 1, 12)]);
-    other.coverage.unfinished[0].server.port = 446;
+    (other.coverage.unfinished[0].server.port, other.coverage.unfinished[0].responded_ns) = (446, None);
     let text = other.first(Rule::NoResponse);
     assert!(text.contains("the capture has no response of this server at all."), "{text}");
 }
@@ -158,6 +222,13 @@ fn a_capture_that_ends_while_requests_wait_does_not_show_a_server_that_hangs() {
     assert!(!one_sided.rules().contains(&Rule::NoResponse), "one direction");
 }
 
+/// The capturing program reports lost packets that left no gap.
+fn drop_packets(traffic: &mut Traffic) {
+    traffic.coverage.anomalies.add_many(Anomaly::CaptureDropsReported, 5_000);
+    traffic.coverage.packets.total = 10_000;
+    traffic.coverage.network.data_segments = [4_000, 4_000];
+}
+
 /// A server that hangs, as far as a capture shows that was blind for a time. Whether the report says so.
 fn hangs_beside(blind: impl Fn(&mut Traffic)) -> bool {
     let mut traffic = without_response(WaitEnd::Capture, &[("a", 12, 30), ("b", 13, 30)]);
@@ -183,36 +254,22 @@ fn a_capture_that_was_blind_does_not_show_a_server_that_hangs() {
     let text = between.first(Rule::NoResponse);
     assert!(text.contains("does not respond") && !text.contains("last response of this server"), "{text}");
     assert!(down(30, None), "from the end of the wait on");
-    let drops = |traffic: &mut Traffic| {
-        traffic.coverage.anomalies.add_many(Anomaly::CaptureDropsReported, 5_000);
-        traffic.coverage.packets.total = 10_000;
-        traffic.coverage.network.data_segments = [4_000, 4_000];
-    };
-    assert!(!hangs_beside(drops), "lost packets that left no gap");
+    assert!(!hangs_beside(drop_packets), "lost packets that left no gap");
     let mut single = without_response(WaitEnd::Capture, &[("hung.iso", 1, 12)]);
     single.coverage.downtime.begin(START_NS + 5 * SECOND);
     assert!(!single.rules().contains(&Rule::NoResponse), "a single request");
 }
 
+/// Encrypted responses, and those without a request, are in no other number.
 #[test]
 fn a_server_that_sends_any_response_does_not_hang() {
-    let responding = |change: fn(&mut Transaction)| {
-        hangs_beside(|traffic| {
-            traffic.pause(15 * SECOND);
-            traffic.changed(read(), 3, DATA, "late", MS, change);
-        })
-    };
-    assert!(responding(|t| t.timeline = Timeline::default()), "no response");
-    assert!(!responding(|t| t.long_lived = true));
-    assert!(!responding(|t| t.counted = false));
-    assert!(!responding(|t| t.timeline.request_first = None), "without a response time");
-    // More servers than their last responses have room.
-    let many = |traffic: &mut Traffic| {
-        for server in 0..1_000_u16 {
-            traffic.changed(read(), 3, DATA, "other", MS, |t| {
-                (t.server.port, t.connection) = (1_000 + server, 100_000 + u32::from(server));
-            });
-        }
-    };
-    assert!(!hangs_beside(many), "the time of its last response is unknown");
+    let server = Endpoint { ip: [10, 0, 1, b'1'].into(), port: 445 };
+    let responds_at = |ms: i64| hangs_beside(|traffic| traffic.responded(server, START_NS + ms * MS));
+    assert!(responds_at(12_900), "0.9 s after the first request");
+    assert!(!responds_at(14_100));
+    assert!(hangs_beside(|traffic| traffic.responded(Endpoint { port: 446, ..server }, START_NS + 14_100 * MS)));
+    assert!(
+        !hangs_beside(|traffic| traffic.coverage.last_responses = None),
+        "the time of its last response is unknown"
+    );
 }
