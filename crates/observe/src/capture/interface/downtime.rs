@@ -1,8 +1,8 @@
 //! The times in which the interface is down: no packet comes, although on a mirror port the traffic goes on.
 
 use std::io;
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::clock::now_ns;
 use super::ring::BLOCK_TIMEOUT_MS;
 use super::{Interface, block, section};
 
@@ -93,9 +93,4 @@ impl Interface {
             self.save(from);
         }
     }
-}
-
-/// The kernel stamps packets by the same clock.
-pub(super) fn now_ns() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }

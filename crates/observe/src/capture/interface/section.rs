@@ -39,17 +39,6 @@ pub(super) struct Lost {
     pub(super) interface: u64,
 }
 
-impl Lost {
-    pub(super) fn plus(self, other: Self) -> Self {
-        Self { kernel: self.kernel + other.kernel, interface: self.interface + other.interface }
-    }
-
-    /// Packets that certainly were lost: both may have counted the same ones.
-    pub(super) fn certain(self) -> u64 {
-        self.kernel.max(self.interface)
-    }
-}
-
 /// Begins a section of an interface.
 pub(super) fn begin(out: &mut Vec<u8>, name: &str, link: LinkType) {
     block(out, SECTION_HEADER, |body| {

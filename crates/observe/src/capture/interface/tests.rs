@@ -6,6 +6,7 @@ use std::path::Path;
 use plimsoll_testkit::servers::Scratch;
 use plimsoll_wire::rpc::Program;
 
+use super::section::Lost;
 use super::*;
 use crate::capture::{Captures, Input, Next, capture_files};
 use crate::named_services::NamedService;
@@ -199,6 +200,47 @@ fn what_found_no_room_is_counted_to_the_packet_and_stored() {
     assert_eq!(read_again(&folder), (live, drops));
 }
 
+/// Counters of a card that lost this number of packets.
+fn put_drops(folder: &Path, packets: u64) {
+    for (name, count) in [("rx_missed_errors", packets), ("rx_fifo_errors", 0)] {
+        std::fs::write(folder.join(name), format!("{count}\n")).unwrap();
+    }
+}
+
+/// The packets until none comes for a while.
+fn frames_until_idle(captures: &mut Captures) -> usize {
+    let mut count = 0;
+    while matches!(captures.next_or_idle().unwrap(), Next::Frame(_)) {
+        count += 1;
+    }
+    count
+}
+
+/// The last losses of the card too, which no packet follows; they stand beside greater ones of the kernel.
+#[test]
+fn losses_of_the_card_have_their_own_hole() {
+    let (begun_ns, scratch) = (now_ns(), Scratch::new("card"));
+    put_drops(scratch.path(), 1_000);
+    let sender = Sender::new();
+    let Some(mut interface) = open(options(vec![sender.port()], None)) else { return };
+    interface.card = Card::in_folder(scratch.path().to_owned());
+    let (stop, counts) = (StopReading::default(), interface.counts());
+    let mut captures = Captures::of_interface(interface, stop.clone()).unwrap().as_they_come();
+    // 6 MB into 2 MiB.
+    sender.send(6_000, 1_000);
+    assert!(frames_until_idle(&mut captures) > 1_000 && counts.kernel_drops() > 1_000);
+    let in_holes = |holes: &[Hole]| holes.iter().filter_map(|hole| hole.packets).sum::<u64>();
+    let before = in_holes(&counts.take_holes());
+    assert_eq!(before, counts.kernel_drops());
+    put_drops(scratch.path(), 1_007);
+    stop.ask();
+    frames(&mut captures);
+    let holes = counts.take_holes();
+    assert_eq!((counts.interface_drops(), before + in_holes(&holes)), (7, counts.kernel_drops() + 7), "{holes:?}");
+    let (from_ns, to_ns) = (i64::try_from(begun_ns).unwrap(), i64::try_from(now_ns()).unwrap());
+    assert!(holes.iter().all(|hole| from_ns <= hole.from_ns && hole.from_ns <= hole.to_ns && hole.to_ns <= to_ns));
+}
+
 /// In a network namespace of its own, whose loopback goes down and comes back.
 #[test]
 fn the_time_in_which_the_interface_is_down_is_in_the_stream_and_stored() {
@@ -249,22 +291,6 @@ fn the_time_in_which_the_interface_is_down_is_in_the_stream_and_stored() {
         assert_eq!((frames(&mut again), again.anomalies()), (live, anomalies));
     };
     std::thread::spawn(test).join().unwrap();
-}
-
-#[test]
-fn losses_stay_behind_the_packets_that_were_before_them() {
-    let lost = |kernel| Lost { kernel, interface: 0 };
-    let mut losses = Losses::default();
-    losses.found(2, lost(10));
-    assert!(!losses.pass_block());
-    // The ring is full again, and again.
-    losses.found(2, lost(3));
-    losses.found(2, lost(4));
-    assert!(losses.pass_block() && (losses.total, losses.hole) == (lost(10), 10));
-    assert!(losses.pass_block() && (losses.total, losses.hole) == (lost(17), 17));
-    losses.found(5, Lost { kernel: 0, interface: 20 });
-    losses.pass_all();
-    assert_eq!((losses.total, losses.hole), (Lost { kernel: 17, interface: 20 }, 20), "both may be the same packets");
 }
 
 #[test]
