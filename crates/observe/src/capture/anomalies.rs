@@ -18,8 +18,8 @@ pub struct CaptureAnomalies {
     pub unusable_times: u64,
     /// Files without a single byte, as a ring of captures may end with.
     pub empty_files: u64,
-    /// Packets that the capturing program reported as lost: snoop's drop counts, and the greater of the two counts in the statistics of
-    /// each pcapng interface. A lower bound.
+    /// Packets that the capturing program reported as lost: snoop's drop counts, and the sum of the two counts in the statistics of
+    /// an interface that Plimsoll captured, and the greater one in those of another program. A lower bound.
     pub reported_drops: u64,
     /// Times in which the captured interface was down, as `plimsoll watch --save` stores them.
     pub downtime: Downtime,

@@ -213,16 +213,18 @@ impl Pcapng {
         true
     }
 
-    /// Interface statistics: drops by the interface and by the system; only the greater one is certain. An end of the capture without a
-    /// start says when the interface went down, and a start without an end says when it was up again (`interface/section.rs`). Other
-    /// programs write both or neither.
+    /// Interface statistics: drops by the interface and by the system. Of another program only the greater one is certain, because both
+    /// may have counted the same packets; Plimsoll's own counts have none in common. An end of the capture without a start says when the
+    /// interface went down, and a start without an end says when it was up again (`interface/section.rs`). Other programs write both or
+    /// neither.
     fn statistics(&mut self, block: &[u8], anomalies: &mut CaptureAnomalies) {
         let order = self.order;
         let value = |wanted: u16| {
             let mut values = self.options(block, 20).filter(|&(code, value)| code == wanted && value.len() == 8);
             values.next().map(|(_, value)| value)
         };
-        let drops = [5, 7].into_iter().filter_map(value).map(|value| order.u64(value, 0)).max().unwrap_or(0);
+        let [by_card, by_system] = [5, 7].map(|code| value(code).map_or(0, |value| order.u64(value, 0)));
+        let drops = if self.is_own { by_card.saturating_add(by_system) } else { by_card.max(by_system) };
         let time =
             |code| value(code).map(|value| u64::from(order.u32(value, 0)) << 32 | u64::from(order.u32(value, 4)));
         let (started, ended) = (time(2), time(3));

@@ -30,7 +30,7 @@ const RAW_IP: u16 = 101;
 /// The two addresses of an Ethernet header, behind which VLAN tags stand.
 const ADDRESSES: usize = 12;
 
-/// Packets that were lost before they could be read.
+/// Packets that were lost before they could be read. None is in both counts: what the card lost never reached the kernel's ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Lost {
     /// By the kernel: the ring was full.
