@@ -145,15 +145,16 @@ impl InterfaceCounts {
         }
     }
 
-    /// The interface is down, since this time. The live views must know at once: they show a second as complete soon after its end.
-    pub(super) fn went_down(&self, since_ns: u64) {
+    /// The interface is down, since this time; packets may be missing from `from_ns` on. The live views must know at once: they show a
+    /// second as complete soon after its end.
+    pub(super) fn went_down(&self, from_ns: u64, since_ns: u64) {
         self.downs.fetch_add(1, Relaxed);
         self.down_since_ns.store(since_ns, Relaxed);
         let is_gone = interface_index(&self.name).is_err();
         self.gone.store(is_gone, Relaxed);
         // One that was removed misses nothing.
         if !is_gone {
-            self.down_between(since_ns, since_ns);
+            self.down_between(from_ns, since_ns);
         }
     }
 

@@ -15,6 +15,7 @@
 
 mod block;
 mod card;
+mod carrier;
 mod clock;
 mod counts;
 mod downtime;
@@ -45,6 +46,7 @@ use super::LinkType;
 use super::stop::{LOOK, Live, StopReading};
 use super::waiting::is_ready;
 use card::Card;
+use carrier::Carrier;
 use clock::now_ns;
 use downtime::Down;
 use folder::Folder;
@@ -86,7 +88,8 @@ pub struct Interface {
     counts: Arc<InterfaceCounts>,
     card: Card,
     losses: Losses,
-    /// The interface is down.
+    carrier: Carrier,
+    /// The interface is down, or lost its carrier.
     down: Option<Down>,
     /// Blocks of pcapng; those before `given` were read.
     blocks: Vec<u8>,
@@ -130,6 +133,7 @@ impl Interface {
         if let Some(error) = socket.take_error().map_err(failed)? {
             return Err(failed(error));
         }
+        let carrier = Carrier::of(socket.state(&name).map_err(failed)?, now_ns());
         let (filter, program) = match &filter {
             None => {
                 let filter = PortFilter::new(link, ports);
@@ -164,6 +168,7 @@ impl Interface {
             counts,
             card,
             losses,
+            carrier,
             down: None,
             blocks: head,
             given: 0,
@@ -214,7 +219,7 @@ impl Interface {
             self.write_losses();
             self.save(from);
         }
-        self.look_for_downtime()?;
+        self.look_for_downtime(ready)?;
         Ok(ready || self.given < self.blocks.len())
     }
 

@@ -1,5 +1,7 @@
 //! Loopback, captured. Needs CAP_NET_RAW.
 
+mod carrier;
+
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::Path;
 
