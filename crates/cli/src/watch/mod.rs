@@ -155,10 +155,6 @@ impl Watching {
                 self.stop.ask();
             }
         }
-        // Only the packets tell when a file ends.
-        if let (Some(_), Some(now_ns)) = (&self.counts, self.pace.now_ns()) {
-            self.running.captured_until(self.seen_until(now_ns));
-        }
         self.pace.end();
         self.ended = true;
         let mut is_over = self.look(captures.anomalies());

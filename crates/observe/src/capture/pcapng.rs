@@ -215,8 +215,8 @@ impl Pcapng {
 
     /// Interface statistics: drops by the interface and by the system. Of another program only the greater one is certain, because both
     /// may have counted the same packets; Plimsoll's own counts have none in common. An end of the capture without a start says when the
-    /// interface went down, and a start without an end says when it was up again (`interface/section.rs`). Other programs write both or
-    /// neither.
+    /// interface went down, and a start without an end says when it was up again (`interface/section.rs`). Both say, in a section of
+    /// Plimsoll, until when it captured. Other programs write both or neither, and their end may be the time of the last packet.
     fn statistics(&mut self, block: &[u8], anomalies: &mut CaptureAnomalies) {
         let order = self.order;
         let value = |wanted: u16| {
@@ -225,9 +225,9 @@ impl Pcapng {
         };
         let [by_card, by_system] = [5, 7].map(|code| value(code).map_or(0, |value| order.u64(value, 0)));
         let drops = if self.is_own { by_card.saturating_add(by_system) } else { by_card.max(by_system) };
-        let time =
-            |code| value(code).map(|value| u64::from(order.u32(value, 0)) << 32 | u64::from(order.u32(value, 4)));
-        let (started, ended) = (time(2), time(3));
+        let ticks = |bytes: &[u8], at| u64::from(order.u32(bytes, at)) << 32 | u64::from(order.u32(bytes, at + 4));
+        let time = |code| value(code).map(|value| ticks(value, 0));
+        let (started, ended, written) = (time(2), time(3), ticks(block, 12));
         if let Some(interface) = self.interfaces.get_mut(self.order.u32(block, 8) as usize) {
             match (started, ended) {
                 (None, Some(ended)) => {
@@ -239,6 +239,10 @@ impl Pcapng {
                     if let (Some(from_ns), Some(ns)) = (from_ns, interface.clock.time_ns(started)) {
                         anomalies.downtime.end(from_ns, ns);
                     }
+                }
+                // Both times are that of the block: damage of one of them is noticed.
+                (Some(_), Some(ended)) if self.is_own && written == ended => {
+                    anomalies.captured_until_ns = anomalies.captured_until_ns.max(interface.clock.time_ns(ended));
                 }
                 _ => {}
             }

@@ -96,6 +96,9 @@ pub struct Interface {
     given: usize,
     /// Of the last packet.
     last_ns: u64,
+    /// When the capture began, and when it was to end: later packets are not captured.
+    began_ns: u64,
+    asked_ns: u64,
     stop: StopReading,
     end: End,
 }
@@ -155,6 +158,7 @@ impl Interface {
         });
         let counts = Arc::new(InterfaceCounts::of(&name, filter.is_some()));
         let folder = folder.transpose()?;
+        let began_ns = now_ns();
         socket.filter(&program).map_err(failed)?;
         let (card, losses, stop) = (Card::of(&name), Losses::default(), StopReading::default());
         let name = name.into();
@@ -173,6 +177,8 @@ impl Interface {
             blocks: head,
             given: 0,
             last_ns: 0,
+            began_ns,
+            asked_ns: u64::MAX,
             stop,
             end: End::Open,
         })
@@ -293,6 +299,8 @@ impl Interface {
     /// Ends the capture step by step: first no packet gets in, then those in the ring are read.
     fn end_on(&mut self) -> io::Result<()> {
         if self.end == End::Open {
+            // Before the filter: a response behind it is not captured, and nobody waits for it any longer.
+            self.asked_ns = now_ns();
             self.socket.filter(&filter::nothing())?;
             self.end = End::Draining;
         } else if !self.poll(LOOK)? || self.ring.block().is_none() {
@@ -303,12 +311,21 @@ impl Interface {
             self.losses.pass_all();
             self.show_hole(self.last_ns);
             if self.last_ns > 0 {
-                section::statistics(&mut self.blocks, self.last_ns, self.losses.end_section());
+                let span_ns = (self.began_ns, self.captured_until_ns());
+                section::end(&mut self.blocks, span_ns, self.losses.end_section());
                 self.save(from);
             }
             self.end = End::Over;
         }
         Ok(())
+    }
+}
+
+impl Interface {
+    /// Until when all packets were captured.
+    fn captured_until_ns(&self) -> u64 {
+        let down_ns = self.counts.down_since().map_or(u64::MAX, |ns| ns.unsigned_abs());
+        self.asked_ns.min(down_ns).max(self.last_ns)
     }
 }
 

@@ -90,6 +90,19 @@ pub(super) fn statistics(out: &mut Vec<u8>, time_ns: u64, lost: Lost) {
     });
 }
 
+/// Writes the end of the capture: when it began, until when it went on, with or without packets, and the losses since the section began.
+pub(super) fn end(out: &mut Vec<u8>, (began_ns, until_ns): (u64, u64), lost: Lost) {
+    block(out, INTERFACE_STATISTICS, |body| {
+        body.extend_from_slice(&0u32.to_le_bytes());
+        body.extend_from_slice(&ticks(until_ns));
+        option(body, STARTED, &ticks(began_ns));
+        option(body, ENDED, &ticks(until_ns));
+        option(body, INTERFACE_DROPS, &lost.interface.to_le_bytes());
+        option(body, SYSTEM_DROPS, &lost.kernel.to_le_bytes());
+        option(body, END, &[]);
+    });
+}
+
 /// Writes that the interface went down: its capture ended.
 pub(super) fn down(out: &mut Vec<u8>, time_ns: u64) {
     moment(out, time_ns, ENDED, "the interface went down: packets are missing from now on");

@@ -10,7 +10,7 @@ use plimsoll_wire::rpc::Program;
 
 use super::section::Lost;
 use super::*;
-use crate::capture::{Captures, Input, Next, capture_files};
+use crate::capture::{CaptureAnomalies, Captures, Input, Next, capture_files};
 use crate::named_services::NamedService;
 
 /// Datagrams of tests: NFS' port may be anybody's.
@@ -91,7 +91,9 @@ fn every_packet_of_loopback_comes_once_and_is_stored_as_it_came() {
     let live = frames(&mut captures);
     let numbers = live.iter().map(|(_, _, bytes)| u64::from_le_bytes(bytes[42..50].try_into().unwrap()));
     assert!(numbers.eq(0..300), "{} packets", live.len());
-    assert!(!captures.interrupted() && captures.anomalies() == Default::default());
+    let anomalies = captures.anomalies();
+    assert_eq!(CaptureAnomalies { captured_until_ns: None, ..anomalies }, Default::default());
+    assert!(!captures.interrupted());
     assert_eq!(read_again(&folder), (live, 0));
 }
 
@@ -200,6 +202,28 @@ fn what_found_no_room_is_counted_to_the_packet_and_stored() {
     assert!(holes.iter().all(|hole| times.contains(&hole.from_ns) && hole.to_ns >= hole.from_ns), "{holes:?}");
     assert!(counts.freezes() >= 1);
     assert_eq!(read_again(&folder), (live, drops));
+}
+
+/// Nothing comes after the packets: how long they were waited for is in the stream and in the files.
+#[test]
+fn the_end_of_the_capture_is_when_it_was_asked_for() {
+    let scratch = Scratch::new("end");
+    let (sender, folder) = (Sender::new(), scratch.path().join("ring"));
+    let Some(interface) = open(options(vec![sender.port()], Some(&folder))) else { return };
+    let stop = StopReading::default();
+    let mut captures = Captures::of_interface(interface, stop.clone()).unwrap().as_they_come();
+    sender.send(3, 100);
+    assert_eq!(frames_until_idle(&mut captures), 3);
+    assert_eq!(captures.anomalies().captured_until_ns, None, "it goes on");
+    let asked_ns = i64::try_from(now_ns()).unwrap();
+    stop.ask();
+    assert_eq!(frames(&mut captures).len(), 0);
+    let until_ns = captures.anomalies().captured_until_ns.unwrap();
+    assert!((asked_ns..=i64::try_from(now_ns()).unwrap()).contains(&until_ns), "{asked_ns} {until_ns}");
+    let files = capture_files(&[folder]).unwrap();
+    let mut again = Captures::open(files.iter().map(Input::of).collect()).unwrap();
+    assert_eq!(frames(&mut again).len(), 3);
+    assert_eq!((again.anomalies(), again.anomalies().downtime.count), (captures.anomalies(), 0));
 }
 
 /// Counters of a card that lost this number of packets.
