@@ -245,7 +245,9 @@ impl Watching {
             }
             recent.wait(&self.waiting.0, latest_ns(now_ns));
         }
-        let checkpoint = self.checkpoints.as_mut().map_or(Ok(()), |it| it.look(&mut self.running, anomalies));
+        // Only the packets tell when a file ends.
+        let going_on = (self.counts.is_some().then_some(seen_ns), self.waiting.0.before(i64::MAX).is_some());
+        let checkpoint = self.checkpoints.as_mut().map_or(Ok(()), |it| it.look(&mut self.running, anomalies, going_on));
         if let Err(error) = checkpoint {
             self.view.say(format!("--record: cannot write the numbers so far: {error:#}"));
         }

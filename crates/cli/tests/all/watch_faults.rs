@@ -138,6 +138,21 @@ fn a_watch_that_ends_while_a_server_hangs_and_its_packets_are_twins() {
     }
 }
 
+/// Readers of the recording see the wait grow, although no packet comes.
+#[test]
+fn the_recording_of_a_watch_says_that_a_server_hangs() {
+    let _alone = crate::alone();
+    let scratch = Scratch::new("watch-hang-recorded");
+    let script = format!(
+        "{HANG}
+         until $PLIMSOLL report R --quiet --json so-far.json; grep -q 'does not respond' so-far.json; do kill -0 $WATCH || exit 97; sleep 0.1; done"
+    );
+    let Some(ended) = in_a_namespace(&scratch, "--record R", &script) else { return };
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    let report = crate::only_side(&std::fs::read(scratch.path().join("so-far.json")).unwrap());
+    assert!(statements(&report)[0].contains("does not respond"), "{:?}", statements(&report));
+}
+
 #[test]
 fn a_full_disk_ends_the_saving_and_not_the_watch() {
     let _alone = crate::alone();
