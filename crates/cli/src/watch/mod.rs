@@ -155,6 +155,7 @@ impl Watching {
                 self.stop.ask();
             }
         }
+        self.say_removed();
         self.pace.end();
         self.ended = true;
         let mut is_over = self.look(captures.anomalies());
@@ -164,6 +165,13 @@ impl Watching {
             is_over = self.look(captures.anomalies());
         }
         Ok(())
+    }
+
+    /// Says that the interface was removed, which ended the capture.
+    fn say_removed(&mut self) {
+        let Some(counts) = self.counts.as_ref().filter(|counts| counts.is_gone()) else { return };
+        let at = counts.down_since().map_or_else(String::new, |ns| format!(" at {}", Zone::shown().second(ns)));
+        self.view.say(format!("{} was removed: the capture ended{at}", counts.name()));
     }
 
     /// Finds the requests that wait for a response, once per second and for each reader of metrics.

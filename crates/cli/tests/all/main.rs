@@ -81,6 +81,7 @@ mod watch_loss;
 mod watch_metrics;
 mod watch_mirror;
 mod watch_recorded;
+mod watch_removed;
 mod watch_run;
 mod watch_screen;
 mod watch_tmux;

@@ -23,6 +23,8 @@ pub struct CaptureAnomalies {
     pub reported_drops: u64,
     /// Times in which the captured interface was down, as `plimsoll watch --save` stores them.
     pub downtime: Downtime,
+    /// Interfaces that were removed while `plimsoll watch` captured them: the capture ended then.
+    pub interfaces_removed: u64,
     /// Until when `plimsoll watch` captured, with or without packets, ns since the Unix epoch; `None` if only the packets tell.
     pub captured_until_ns: Option<i64>,
     /// Files read at another place than given, in the order of their first packets.
@@ -50,6 +52,7 @@ impl CaptureAnomalies {
             empty_files: self.empty_files + before.empty_files,
             reported_drops: self.reported_drops + before.reported_drops,
             downtime,
+            interfaces_removed: self.interfaces_removed + before.interfaces_removed,
             captured_until_ns: self.captured_until_ns.max(before.captured_until_ns),
             reordered_files: self.reordered_files + before.reordered_files,
             repeated_files: self.repeated_files + before.repeated_files,
@@ -69,6 +72,7 @@ impl CaptureAnomalies {
             empty_files,
             reported_drops,
             downtime,
+            interfaces_removed,
             captured_until_ns: _,
             reordered_files,
             repeated_files,
@@ -84,6 +88,7 @@ impl CaptureAnomalies {
             (Anomaly::CaptureFileEmpty, empty_files),
             (Anomaly::CaptureDropsReported, reported_drops),
             (Anomaly::InterfaceDown, downtime.count),
+            (Anomaly::InterfaceRemoved, interfaces_removed),
             (Anomaly::CaptureFileReordered, reordered_files),
             (Anomaly::CaptureFileRepeated, repeated_files),
             (Anomaly::PacketReordered, reordered),

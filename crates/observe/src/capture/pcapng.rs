@@ -36,6 +36,9 @@ const SECTION_OPTIONS: usize = 24;
 const MAX_SECTION_HEADER: u32 = 64 << 10;
 /// The option with the name of the program that wrote the section (shb_userappl).
 const APPLICATION: u16 = 4;
+/// A comment, and the one in the last statistics of an interface that was removed while Plimsoll captured it.
+pub(super) const COMMENT: u16 = 1;
+pub(super) const INTERFACE_REMOVED: &[u8] = b"the interface was removed: its capture ended";
 /// Bytes before the packet in an enhanced packet block and in a packet block.
 const PACKET_HEADER: usize = 28;
 /// Bytes before the packet in a simple packet block.
@@ -228,6 +231,7 @@ impl Pcapng {
         let ticks = |bytes: &[u8], at| u64::from(order.u32(bytes, at)) << 32 | u64::from(order.u32(bytes, at + 4));
         let time = |code| value(code).map(|value| ticks(value, 0));
         let (started, ended, written) = (time(2), time(3), ticks(block, 12));
+        let is_removed = self.options(block, 20).any(|(code, text)| code == COMMENT && text == INTERFACE_REMOVED);
         if let Some(interface) = self.interfaces.get_mut(self.order.u32(block, 8) as usize) {
             match (started, ended) {
                 (None, Some(ended)) => {
@@ -243,6 +247,7 @@ impl Pcapng {
                 // Both times are that of the block: damage of one of them is noticed.
                 (Some(_), Some(ended)) if self.is_own && written == ended => {
                     anomalies.captured_until_ns = anomalies.captured_until_ns.max(interface.clock.time_ns(ended));
+                    anomalies.interfaces_removed += u64::from(is_removed);
                 }
                 _ => {}
             }

@@ -71,7 +71,12 @@ impl InterfaceCounts {
         self.interface_drops.load(Relaxed)
     }
 
-    /// How often the interface went down.
+    /// The interface's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How often the interface went down, without its removal.
     pub fn downs(&self) -> u64 {
         self.downs.load(Relaxed)
     }
@@ -148,7 +153,6 @@ impl InterfaceCounts {
     /// The interface is down, since this time; packets may be missing from `from_ns` on. The live views must know at once: they show a
     /// second as complete soon after its end.
     pub(super) fn went_down(&self, from_ns: u64, since_ns: u64) {
-        self.downs.fetch_add(1, Relaxed);
         self.down_since_ns.store(since_ns, Relaxed);
         let is_gone = interface_index(&self.name).is_err();
         self.gone.store(is_gone, Relaxed);
@@ -156,6 +160,11 @@ impl InterfaceCounts {
         if !is_gone {
             self.down_between(from_ns, since_ns);
         }
+    }
+
+    /// The interface went down, and was not removed: it may come back.
+    pub(super) fn was_down(&self) {
+        self.downs.fetch_add(1, Relaxed);
     }
 
     /// The interface is up again.

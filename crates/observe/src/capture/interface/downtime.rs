@@ -11,12 +11,16 @@ use super::{Interface, block, section};
 /// Packets come this long after the interface received them at the latest, ns; twice as long is safe.
 const BEHIND_NS: u64 = 2 * BLOCK_TIMEOUT_MS as u64 * 1_000_000;
 
+/// An interface that is being removed goes down first, and still has its name for some milliseconds, ns.
+const REMOVAL_NS: u64 = 300_000_000;
+
 /// A time in which the interface is down.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Down {
     /// When this was noticed, ns since the Unix epoch.
     since_ns: u64,
-    /// Whether the stream says it. An interface that was removed misses nothing, so the stream says it from the next look on.
+    /// Whether the stream says it, and it counts. An interface that was removed misses nothing, so this begins once it has been down for
+    /// [`REMOVAL_NS`], or is up again.
     is_written: bool,
     /// Whether the interface is up again only with a carrier: it had one before.
     needs_carrier: bool,
@@ -62,7 +66,9 @@ impl Interface {
                 up_ns => self.down = Some(Down { up_ns: up_ns.or(Some(now_ns)), ..down }),
             },
             Ok(false) => {
-                self.write_down(&mut down);
+                if now_ns.saturating_sub(down.since_ns) > REMOVAL_NS {
+                    self.write_down(&mut down);
+                }
                 self.counts.down_between(down.shown_ns, now_ns);
                 self.down = Some(Down { shown_ns: now_ns, up_ns: None, ..down });
             }
@@ -102,6 +108,7 @@ impl Interface {
 
     fn write_down(&mut self, down: &mut Down) {
         if !std::mem::replace(&mut down.is_written, true) {
+            self.counts.was_down();
             // Where no packet came before, the file begins here.
             self.last_ns = if self.last_ns == 0 { down.since_ns } else { self.last_ns };
             let from = self.blocks.len();

@@ -99,6 +99,8 @@ pub struct Interface {
     /// When the capture began, and when it was to end: later packets are not captured.
     began_ns: u64,
     asked_ns: u64,
+    /// The interface was removed before the capture was to end.
+    is_removed: bool,
     stop: StopReading,
     end: End,
 }
@@ -179,6 +181,7 @@ impl Interface {
             last_ns: 0,
             began_ns,
             asked_ns: u64::MAX,
+            is_removed: false,
             stop,
             end: End::Open,
         })
@@ -300,7 +303,7 @@ impl Interface {
     fn end_on(&mut self) -> io::Result<()> {
         if self.end == End::Open {
             // Before the filter: a response behind it is not captured, and nobody waits for it any longer.
-            self.asked_ns = now_ns();
+            (self.asked_ns, self.is_removed) = (now_ns(), !self.stop.asked());
             self.socket.filter(&filter::nothing())?;
             self.end = End::Draining;
         } else if !self.poll(LOOK)? || self.ring.block().is_none() {
@@ -312,7 +315,7 @@ impl Interface {
             self.show_hole(self.last_ns);
             if self.last_ns > 0 {
                 let span_ns = (self.began_ns, self.captured_until_ns());
-                section::end(&mut self.blocks, span_ns, self.losses.end_section());
+                section::end(&mut self.blocks, span_ns, self.losses.end_section(), self.is_removed);
                 self.save(from);
             }
             self.end = End::Over;

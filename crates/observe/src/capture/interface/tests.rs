@@ -233,11 +233,15 @@ fn put_drops(folder: &Path, packets: u64) {
     }
 }
 
-/// The packets until none comes for a while.
+/// The number of packets until none comes for a while; there are some.
 fn frames_until_idle(captures: &mut Captures) -> usize {
-    let mut count = 0;
-    while matches!(captures.next_or_idle().unwrap(), Next::Frame(_)) {
-        count += 1;
+    let (mut count, mut idle) = (0, 0);
+    while count == 0 || idle < 2 {
+        match captures.next_or_idle().unwrap() {
+            Next::Frame(_) => (count, idle) = (count + 1, 0),
+            Next::Idle => idle += 1,
+            Next::End => panic!("the capture goes on"),
+        }
     }
     count
 }

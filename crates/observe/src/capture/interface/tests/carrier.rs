@@ -100,6 +100,30 @@ fn a_time_without_a_carrier_is_a_downtime() {
     assert_eq!((frames(&mut again), again.anomalies()), (live, anomalies));
 }
 
+#[test]
+fn an_interface_that_is_removed_ends_the_capture_and_is_not_a_downtime() {
+    let Some(place) = cable() else { return };
+    let scratch = Scratch::new("removed");
+    let folder = scratch.path().join("ring");
+    plug(&place);
+    let capture = place.within(|| open(near(Some(&folder))).map(|interface| (interface.counts(), interface)));
+    let Some((counts, interface)) = capture else { return };
+    let mut captures = Captures::of_interface(interface, StopReading::default()).unwrap().as_they_come();
+    send(&place, 5);
+    assert_eq!(frames_until_idle(&mut captures), 5);
+    let before_ns = i64::try_from(now_ns()).unwrap();
+    place.ip("link del dev near");
+    let live = frames(&mut captures);
+    let anomalies = captures.anomalies();
+    assert_eq!((live.len(), counts.is_gone(), counts.downs()), (0, true, 0));
+    assert_eq!((anomalies.interfaces_removed, anomalies.downtime.count), (1, 0));
+    assert_eq!(counts.down_since(), anomalies.captured_until_ns);
+    assert!(anomalies.captured_until_ns.unwrap() >= before_ns);
+    let files = capture_files(&[folder]).unwrap();
+    let mut again = Captures::open(files.iter().map(Input::of).collect()).unwrap();
+    assert_eq!((frames(&mut again).len(), again.anomalies()), (5, anomalies));
+}
+
 /// Some drivers report no carrier. Once there was one, its loss counts.
 #[test]
 fn an_interface_that_never_had_a_carrier_is_not_down() {
