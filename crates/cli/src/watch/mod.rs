@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use plimsoll_analysis::{Checkpoints, DiagnosisSoFar, Running};
 use plimsoll_observe::capture::interface::{Hole, InterfaceCounts};
-use plimsoll_observe::capture::{CaptureAnomalies, Captures, Next, StopReading};
+use plimsoll_observe::capture::{CaptureAnomalies, Captures, DISORDER_MAX_NS, Next, StopReading};
 use plimsoll_report::findings::Source;
 use plimsoll_report::{Zone, duration};
 use plimsoll_stats::live::{LiveLosses, Recent, Totals, WaitingNow};
@@ -60,7 +60,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     running.report_services(counts.as_deref().and_then(InterfaceCounts::services));
     let checkpoints = Checkpoints::begin(&mut running)?;
     let view = LiveView::new(screen, Lines::new(interval, quiet), browser);
-    let pace = Pace::new(duration);
+    let pace = Pace::new(duration, DISORDER_MAX_NS);
+    let pace = if counts.is_some() { pace.of_one_clock() } else { pace };
     let waiting = (WaitingNow::default(), i64::MIN);
     let (ended, drops, anomalies, steps) = (false, 0, captures.anomalies(), 0);
     let mut watching = Watching {

@@ -58,3 +58,4 @@ pub use input::{Compression, Input};
 pub use link::LinkType;
 pub use reading::read_in_thread;
 pub use stop::StopReading;
+pub use time_order::DISORDER_MAX_NS;
