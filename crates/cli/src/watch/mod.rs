@@ -6,8 +6,8 @@ mod input;
 use std::sync::Arc;
 
 use plimsoll_analysis::{Checkpoints, DiagnosisSoFar, Running};
-use plimsoll_observe::capture::interface::{Hole, InterfaceCounts};
-use plimsoll_observe::capture::{CaptureAnomalies, Captures, DISORDER_MAX_NS, Next, StopReading};
+use plimsoll_observe::capture::interface::InterfaceCounts;
+use plimsoll_observe::capture::{CaptureAnomalies, Captures, DISORDER_MAX_NS, Downtimes, Hole, Next, StopReading};
 use plimsoll_report::findings::Source;
 use plimsoll_report::{Zone, duration};
 use plimsoll_stats::live::{LiveLosses, Recent, Totals, WaitingNow};
@@ -69,6 +69,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         checkpoints,
         stop,
         counts,
+        downtimes: captures.downtimes(),
         view,
         metrics,
         diagnosis,
@@ -113,6 +114,8 @@ struct Watching {
     checkpoints: Option<Checkpoints>,
     stop: StopReading,
     counts: Option<Arc<InterfaceCounts>>,
+    /// Downtimes that a pipe or files tell; an interface tells them earlier.
+    downtimes: Arc<Downtimes>,
     view: LiveView,
     metrics: Option<Metrics>,
     diagnosis: Option<DiagnosisSoFar>,
@@ -186,8 +189,8 @@ impl Watching {
 
     /// The time up to which packets were captured. While the interface is down, the wait of a request is unknown.
     fn seen_until(&self, now_ns: i64) -> i64 {
-        let down_ns = self.counts.as_ref().and_then(|counts| counts.down_since());
-        down_ns.map_or(now_ns, |down_ns| now_ns.min(down_ns))
+        let Some(counts) = &self.counts else { return self.downtimes.seen_until(now_ns) };
+        counts.down_since().map_or(now_ns, |down_ns| now_ns.min(down_ns))
     }
 
     /// The clock of the capture was set back.
@@ -234,6 +237,7 @@ impl Watching {
         self.anomalies = anomalies;
         let drops = anomalies.reported_drops;
         let now_ns = self.pace.now_ns();
+        self.running.time_ns().into_iter().for_each(|ns| self.downtimes.pass(ns));
         if let Some(now_ns) = now_ns {
             self.find_waiting(now_ns);
         }
@@ -242,8 +246,9 @@ impl Watching {
         let seen_ns = self.seen_until(now_ns);
         let more = drops - std::mem::replace(&mut self.drops, drops);
         // A pipe or a file does not state the time of a loss.
-        let unknown = || vec![Hole { from_ns: now_ns, to_ns: now_ns, packets: Some(more) }];
-        let holes = self.counts.as_ref().map_or_else(unknown, |counts| counts.take_holes());
+        let unknown = Hole { from_ns: now_ns, to_ns: now_ns, packets: Some(more) };
+        let read = || self.downtimes.take_holes(now_ns).into_iter().chain([unknown]).collect();
+        let holes = self.counts.as_ref().map_or_else(read, |counts| counts.take_holes());
         if let (Some((recent, _)), _) = self.running.live() {
             recent.advance(now_ns);
             for Hole { from_ns, to_ns, packets } in holes {

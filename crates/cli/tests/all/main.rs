@@ -83,6 +83,7 @@ mod watch_mirror;
 mod watch_recorded;
 mod watch_removed;
 mod watch_run;
+mod watch_saved;
 mod watch_screen;
 mod watch_tmux;
 mod with;

@@ -8,6 +8,7 @@
 
 use super::byte_window::{ByteWindow, LONGEST_NEED};
 use super::bytes::Order;
+use super::downtimes::Downtimes;
 use super::error::Stop;
 use super::link::LinkType;
 use super::located::Located;
@@ -93,6 +94,7 @@ impl Pcapng {
         &mut self,
         window: &mut ByteWindow,
         anomalies: &mut CaptureAnomalies,
+        downtimes: &Downtimes,
     ) -> Result<Option<Located>, Stop> {
         while window.record(BLOCK_OVERHEAD)? {
             let header = window.available();
@@ -132,7 +134,7 @@ impl Pcapng {
             }
             let block = window.available().get(..len).unwrap_or_default();
             if kind == INTERFACE_STATISTICS {
-                self.statistics(block, anomalies);
+                self.statistics(block, anomalies, downtimes);
             } else if !self.interface(block) {
                 let what = format!(
                     "the interface description is too short, or the section has more than {MAX_INTERFACES} interfaces"
@@ -220,7 +222,7 @@ impl Pcapng {
     /// may have counted the same packets; Plimsoll's own counts have none in common. An end of the capture without a start says when the
     /// interface went down, and a start without an end says when it was up again (`interface/section.rs`). Both say, in a section of
     /// Plimsoll, until when it captured. Other programs write both or neither, and their end may be the time of the last packet.
-    fn statistics(&mut self, block: &[u8], anomalies: &mut CaptureAnomalies) {
+    fn statistics(&mut self, block: &[u8], anomalies: &mut CaptureAnomalies, downtimes: &Downtimes) {
         let order = self.order;
         let value = |wanted: u16| {
             let mut values = self.options(block, 20).filter(|&(code, value)| code == wanted && value.len() == 8);
@@ -236,12 +238,16 @@ impl Pcapng {
             match (started, ended) {
                 (None, Some(ended)) => {
                     interface.down_since_ns = interface.clock.time_ns(ended);
-                    interface.down_since_ns.into_iter().for_each(|ns| anomalies.downtime.begin(ns));
+                    if let Some(ns) = interface.down_since_ns {
+                        anomalies.downtime.begin(ns);
+                        downtimes.begin(ns);
+                    }
                 }
                 (Some(started), None) => {
                     let from_ns = interface.down_since_ns.take();
                     if let (Some(from_ns), Some(ns)) = (from_ns, interface.clock.time_ns(started)) {
                         anomalies.downtime.end(from_ns, ns);
+                        downtimes.end(from_ns, ns);
                     }
                 }
                 // Both times are that of the block: damage of one of them is noticed.

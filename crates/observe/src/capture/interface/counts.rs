@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::card::CardLoss;
 use super::socket::{PacketSocket, interface_index};
+use crate::capture::Hole;
 use crate::named_services::NamedServices;
 
 /// Losses and state of a live capture.
@@ -25,17 +26,6 @@ pub struct InterfaceCounts {
     /// For the services that portmappers name, if the filter follows them.
     services: Option<Arc<NamedServices>>,
     learned: Mutex<Vec<String>>,
-}
-
-/// A time of which packets are missing, ns since the Unix epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hole {
-    /// The last packet before, or when the counters of the interface were read before.
-    pub from_ns: i64,
-    /// The first packet after, or when the counters were read; where no packet came for a while, when that was.
-    pub to_ns: i64,
-    /// How many were lost, by the kernel or by the interface. `None` while the interface was down: all of them.
-    pub packets: Option<u64>,
 }
 
 impl InterfaceCounts {

@@ -36,7 +36,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use counts::{Hole, InterfaceCounts};
+pub use counts::InterfaceCounts;
 pub use error::InterfaceError;
 pub use filter::{FILE_SERVER_PORTS, MAX_PORTS};
 pub use folder::SaveOptions;

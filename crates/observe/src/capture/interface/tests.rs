@@ -10,7 +10,7 @@ use plimsoll_wire::rpc::Program;
 
 use super::section::Lost;
 use super::*;
-use crate::capture::{CaptureAnomalies, Captures, Input, Next, capture_files};
+use crate::capture::{CaptureAnomalies, Captures, Hole, Input, Next, capture_files};
 use crate::named_services::NamedService;
 
 /// Datagrams of tests: NFS' port may be anybody's.
