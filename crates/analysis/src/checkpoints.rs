@@ -29,8 +29,9 @@ const SPARE: u32 = 20;
 /// The checkpoints of a watch.
 pub struct Checkpoints {
     due: Instant,
-    /// Frames at the last checkpoint.
+    /// Frames at the last checkpoint, and until when the capture had gone on.
     frames: u64,
+    until_ns: Option<i64>,
     /// When the checkpoint began that is being written.
     begun: Option<Instant>,
     snapshots: SyncSender<Snapshot>,
@@ -45,6 +46,7 @@ struct Snapshot {
     statistics: Statistics,
     intervals: (Intervals, IntervalRecorder),
     anomalies: CaptureAnomalies,
+    until_ns: Option<i64>,
 }
 
 impl Checkpoints {
@@ -76,23 +78,31 @@ impl Checkpoints {
         };
         let thread = std::thread::Builder::new().name("checkpoints".to_owned()).spawn(work);
         let thread = thread.context("a thread that writes checkpoints")?;
-        Ok(Some(Self { due: Instant::now() + EVERY, frames: 0, begun: None, snapshots, written, thread }))
+        let due = Instant::now() + EVERY;
+        Ok(Some(Self { due, frames: 0, until_ns: None, begun: None, snapshots, written, thread }))
     }
 
-    /// Begins a checkpoint if one is due and there are new packets.
+    /// Begins a checkpoint if one is due and there are new packets, or requests that wait longer than in the last one. `until_ns`: until
+    /// when the capture went on, if that is known; `waits`: whether requests wait.
     ///
     /// # Errors
     /// The last one could not be written. There will be no further ones.
-    pub fn look(&mut self, running: &mut Running, anomalies: CaptureAnomalies) -> anyhow::Result<()> {
+    pub fn look(
+        &mut self,
+        running: &mut Running,
+        anomalies: CaptureAnomalies,
+        (until_ns, waits): (Option<i64>, bool),
+    ) -> anyhow::Result<()> {
         let now = Instant::now();
         if let (Ok(result), Some(begun)) = (self.written.try_recv(), self.begun) {
             result?;
             self.due = now + EVERY.max(SPARE * (now - begun));
             self.begun = None;
         }
-        if self.begun.is_none() && now >= self.due && running.frames() > self.frames {
-            self.frames = running.frames();
-            if let Some(snapshot) = snapshot(&mut running.observer, anomalies) {
+        let is_new = running.frames() > self.frames || waits && until_ns > self.until_ns;
+        if self.begun.is_none() && now >= self.due && is_new {
+            (self.frames, self.until_ns) = (running.frames(), until_ns);
+            if let Some(snapshot) = snapshot(&mut running.observer, anomalies, until_ns) {
                 self.begun = self.snapshots.try_send(snapshot).is_ok().then_some(now);
             }
         }
@@ -108,14 +118,15 @@ impl Checkpoints {
     }
 }
 
-fn snapshot(observer: &mut Observer<Sinks>, anomalies: CaptureAnomalies) -> Option<Snapshot> {
+fn snapshot(observer: &mut Observer<Sinks>, anomalies: CaptureAnomalies, until_ns: Option<i64>) -> Option<Snapshot> {
     let state = observer.state().ok()?;
     let (sinks, _) = observer.sink();
     let filter = sinks.state();
     let ((statistics, outputs), _) = &mut sinks.sink;
     let (_, recorder) = outputs.sink.here()?;
     let intervals = recorder.as_ref()?.so_far()?;
-    Some(Snapshot { observer: state, filter, statistics: statistics.settled().clone(), intervals, anomalies })
+    let statistics = statistics.settled().clone();
+    Some(Snapshot { observer: state, filter, statistics, intervals, anomalies, until_ns })
 }
 
 /// The thread's data.
@@ -128,9 +139,12 @@ struct Worker {
 
 impl Worker {
     fn write(&mut self, snapshot: Snapshot) -> anyhow::Result<()> {
-        let Snapshot { observer, filter, statistics, intervals: (mut intervals, recorder), anomalies } = snapshot;
+        let Snapshot { observer, filter, statistics, intervals: (mut intervals, recorder), anomalies, until_ns } =
+            snapshot;
         let sinks = self.filter.before((statistics, recorder)).of_state(filter);
-        let Observed { sink: filtered, names, mut coverage } = Observer::of_state(&observer, sinks)?.finish();
+        let mut observer = Observer::of_state(&observer, sinks)?;
+        until_ns.into_iter().for_each(|ns| observer.captured_until(ns));
+        let Observed { sink: filtered, names, mut coverage } = observer.finish();
         anomalies.add_to(&mut coverage);
         filtered.narrow(&mut coverage);
         let (statistics, recorder) = filtered.sink;

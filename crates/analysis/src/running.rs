@@ -91,11 +91,6 @@ impl Running {
         self.observer.time_ns()
     }
 
-    /// The capture lasted until this time, whether or not there were packets.
-    pub fn captured_until(&mut self, ns: i64) {
-        self.observer.captured_until(ns);
-    }
-
     /// Reports the services that the traffic names, from now on.
     pub fn report_services(&mut self, services: Option<Arc<NamedServices>>) {
         self.observer.report_services(services);
@@ -123,11 +118,14 @@ impl Running {
     /// # Errors
     /// A time of the filter is not one of the capture.
     pub fn end(self, captures: &Captures) -> anyhow::Result<Analyzed> {
-        let Self { observer, chain, report: Report { filter, hosts, source, table: table_file } } = self;
+        let Self { mut observer, chain, report: Report { filter, hosts, source, table: table_file } } = self;
+        let anomalies = chain.as_ref().map_or_else(|| captures.anomalies(), |chain| chain.anomalies(captures));
+        if let Some(ns) = anomalies.captured_until_ns {
+            observer.captured_until(ns);
+        }
         let Observed { sink: filtered, names, mut coverage } = observer.finish();
         // The report needs neither the connections nor the code that read the packets.
         memory::give_back();
-        let anomalies = chain.as_ref().map_or_else(|| captures.anomalies(), |chain| chain.anomalies(captures));
         anomalies.add_to(&mut coverage);
         coverage.anomalies.add_many(Anomaly::ReadingInterrupted, u64::from(captures.interrupted()));
         filter.check(coverage.first_ns, coverage.last_ns)?;

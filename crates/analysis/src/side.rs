@@ -115,8 +115,12 @@ impl SideReader<'_> {
         }
         bar.finish();
         anyhow::ensure!(packets, "{name}: the capture contains no packets; check the capture command");
+        let anomalies = captures.anomalies();
+        if let Some(ns) = anomalies.captured_until_ns {
+            observer.captured_until(ns);
+        }
         let mut observed = observer.finish();
-        captures.anomalies().add_to(&mut observed.coverage);
+        anomalies.add_to(&mut observed.coverage);
         self.filter.check(observed.coverage.first_ns, observed.coverage.last_ns).with_context(|| name.clone())?;
         observed.sink.narrow(&mut observed.coverage);
         Ok(Whole { name, observed, vantage: "wire", is_table: false })

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 const FRAMES: u32 = 256;
 /// Interval between two updates of the views.
 pub const LOOK: Duration = Duration::from_millis(100);
-/// A packet this much earlier than the latest one shows that the clock of the capture was set back, ns. Packets of several queues or files
-/// are out of order by less.
+/// A packet this much earlier than the latest one shows that the clock of the capture was set back, ns. Packets of several captures in a
+/// pipe, or of several files, are out of order by less.
 const BACK_NS: i64 = 5_000_000_000;
 /// In a file, the time of the capture passes faster: it is looked at this often, ns, and before a pause of this length.
 const LOOK_NS: i64 = 5_000_000_000;
@@ -19,9 +19,17 @@ pub struct Pace {
     frames: u32,
     next: Instant,
     over: Option<Instant>,
+    /// By how much the reader sorts packets, ns: those that still come too early are not late by chance.
+    sorted_ns: i64,
+    /// From this step back on, ns, the clock was set.
+    back_ns: i64,
     /// The time of the latest packet, ns since the Unix epoch, and the time at which it was read (until the next update: an estimate).
     latest: Option<(i64, Instant)>,
     latest_ns: Option<i64>,
+    /// The time of the last packet, if that is earlier than the latest by more than the reader sorts, since the last update.
+    late_ns: Option<i64>,
+    /// The time of the latest packet at the last update: the clock does not go back behind it.
+    reached_ns: Option<i64>,
     /// The time of the capture at the last update, ns since the Unix epoch.
     looked_ns: Option<i64>,
     /// Latest time at which the input was asked for packets.
@@ -36,16 +44,20 @@ pub struct Pace {
 pub(crate) const BEHIND_NS: i64 = 1_200_000_000;
 
 impl Pace {
-    /// A watch that lasts this long, or until its input ends.
-    pub fn new(duration: Option<Duration>) -> Self {
+    /// A watch that lasts this long, or until its input ends. The reader sorts packets that are out of order by up to `sorted_ns`.
+    pub fn new(duration: Option<Duration>, sorted_ns: i64) -> Self {
         let now = Instant::now();
         let over = duration.and_then(|duration| now.checked_add(duration));
         Self {
             frames: 0,
             next: now,
             over,
+            sorted_ns,
+            back_ns: BACK_NS,
             latest: None,
             latest_ns: None,
+            late_ns: None,
+            reached_ns: None,
             looked_ns: None,
             asked: now,
             read_to: now,
@@ -53,11 +65,17 @@ impl Pace {
         }
     }
 
+    /// The packets are those of one interface: none of them is earlier than the reader sorts, unless the clock was set back.
+    #[must_use]
+    pub fn of_one_clock(self) -> Self {
+        Self { back_ns: self.sorted_ns, ..self }
+    }
+
     /// Notes the time of the latest packet. Returns by how much the clock of the capture was set back, ns, if it was.
     #[inline]
     pub fn frame(&mut self, time_ns: Option<i64>) -> Option<u64> {
         if time_ns >= self.latest_ns {
-            self.latest_ns = time_ns;
+            (self.latest_ns, self.late_ns) = (time_ns, None);
             return None;
         }
         self.earlier(time_ns?)
@@ -66,10 +84,12 @@ impl Pace {
     #[cold]
     fn earlier(&mut self, time_ns: i64) -> Option<u64> {
         let back_ns = self.latest_ns?.abs_diff(time_ns);
-        if back_ns <= BACK_NS.unsigned_abs() {
+        if back_ns <= self.back_ns.unsigned_abs() {
+            self.late_ns = Some(time_ns).filter(|_| back_ns > self.sorted_ns.unsigned_abs());
             return None;
         }
         (self.latest_ns, self.looked_ns) = (Some(time_ns), Some(time_ns));
+        (self.late_ns, self.reached_ns) = (None, Some(time_ns));
         self.latest = Some((time_ns, Instant::now()));
         Some(back_ns)
     }
@@ -89,6 +109,7 @@ impl Pace {
         let is_new = self.now_ns() < Some(end_ns);
         if is_new {
             (self.latest_ns, self.looked_ns) = (Some(end_ns), Some(end_ns));
+            (self.late_ns, self.reached_ns) = (None, Some(end_ns));
             self.latest = Some((end_ns, Instant::now()));
         }
         is_new
@@ -122,10 +143,11 @@ impl Pace {
     }
 
     fn is_due_at(&mut self, now: Instant) -> bool {
-        if let Some(latest_ns) = self.latest_ns
-            && self.latest.is_none_or(|(before_ns, _)| latest_ns > before_ns)
-        {
-            self.latest = Some((latest_ns, now));
+        let is_later = self.latest_ns > self.reached_ns;
+        // While older packets come, the seconds after the latest one have not begun.
+        if let Some(time_ns) = self.late_ns.take().or(self.latest_ns.filter(|_| is_later)) {
+            self.latest = Some((time_ns, now));
+            self.reached_ns = self.latest_ns;
         }
         if now < self.next {
             return false;
@@ -141,7 +163,7 @@ impl Pace {
         }
         let (latest_ns, read) = self.latest?;
         let since = i64::try_from(self.read_to.saturating_duration_since(read).as_nanos()).unwrap_or(i64::MAX);
-        Some(latest_ns.saturating_add(since))
+        Some(latest_ns.saturating_add(since)).max(self.reached_ns)
     }
 
     /// Notes the end of the input.
@@ -160,10 +182,12 @@ impl Pace {
 mod tests {
     use super::*;
 
+    const SORTED_NS: i64 = 100_000_000;
+
     /// Otherwise a second would appear as complete before its packets are read.
     #[test]
     fn time_does_not_go_on_while_the_process_is_stopped() {
-        let mut pace = Pace::new(None);
+        let mut pace = Pace::new(None, SORTED_NS);
         let begun = pace.asked;
         let at = |ms| begun + Duration::from_millis(ms);
         pace.frame(Some(1_000_000_000));
@@ -186,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_set_back_goes_on_there() {
-        let mut pace = Pace::new(None);
+        let mut pace = Pace::new(None, SORTED_NS);
         let hour = 3_600_000_000_000;
         assert_eq!([None, Some(hour), Some(hour + 1), Some(hour + 1 - BACK_NS)].map(|ns| pace.frame(ns)), [None; 4]);
         assert_eq!(pace.now_ns().max(pace.latest_ns), Some(hour + 1), "a packet that is only late");
@@ -194,9 +218,53 @@ mod tests {
         assert_eq!((pace.latest_ns, pace.frame(Some(2))), (Some(1), None));
     }
 
+    /// A clock that is set back by 2 s while packets come: seconds must not be complete before their packets were read.
+    #[test]
+    fn the_clock_of_an_interface_is_set_back_by_a_little() {
+        let second = 1_000_000_000;
+        let mut pace = Pace::new(None, SORTED_NS).of_one_clock();
+        let begun = pace.asked;
+        let at = |ms| begun + Duration::from_millis(ms);
+        pace.frame(Some(10 * second));
+        assert!(pace.is_due_when_idle_at(at(100)));
+        assert_eq!(pace.frame(Some(10 * second - SORTED_NS)), None, "a packet that is only late");
+        assert_eq!(pace.frame(Some(8 * second)), Some(2_000_000_000));
+        assert_eq!(pace.now_ns().map(|ns| ns / second), Some(8));
+        pace.frame(Some(8 * second + 150_000_000));
+        assert!(pace.is_due_when_idle_at(at(250)));
+        assert_eq!(pace.now_ns(), Some(8 * second + 150_000_000));
+    }
+
+    #[test]
+    fn the_time_of_a_pipe_stands_still_while_older_packets_come() {
+        let second = 1_000_000_000;
+        let mut pace = Pace::new(None, SORTED_NS);
+        let begun = pace.asked;
+        let at = |ms| begun + Duration::from_millis(ms);
+        pace.frame(Some(10 * second));
+        assert!(pace.is_due_when_idle_at(at(100)));
+        for packet in 1..=10 {
+            assert_eq!(pace.frame(Some(8 * second + packet * 100_000_000)), None);
+            assert!(pace.is_due_when_idle_at(at(100 + 100 * packet as u64)));
+            assert_eq!(pace.now_ns(), Some(10 * second), "packet {packet}");
+        }
+        // No more come: the clock goes on from the last one, and is seen to go on once it is past the latest.
+        for (ms, now_ns) in [(1_300, 10 * second), (1_500, 10 * second), (1_700, 10 * second), (1_900, 10 * second)] {
+            assert!(pace.is_due_when_idle_at(at(ms)));
+            assert_eq!(pace.now_ns(), Some(now_ns), "{ms} ms");
+        }
+        assert!(pace.is_due_when_idle_at(at(2_100)));
+        assert!(pace.is_due_when_idle_at(at(2_300)));
+        assert_eq!(pace.now_ns(), Some(10 * second + 200_000_000));
+        // One that is not older is the latest again.
+        pace.frame(Some(11 * second));
+        assert!(pace.is_due_when_idle_at(at(2_500)));
+        assert_eq!(pace.now_ns(), Some(11 * second));
+    }
+
     #[test]
     fn the_time_of_a_file_is_looked_at_often_and_before_a_pause() {
-        let mut pace = Pace::new(None);
+        let mut pace = Pace::new(None, SORTED_NS);
         let mut looks = 0;
         for second in 0..100 {
             let time_ns = Some(second * 1_000_000_000);

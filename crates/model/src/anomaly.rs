@@ -48,6 +48,8 @@ anomalies! {
     CaptureDropsReported "capture_drops_reported" "packet lost by the capture, as reported by the capturing program";
     /// Times that the captured network interface went down.
     InterfaceDown "interface_down" "time that the network interface went down; the packets of this time are missing";
+    /// Captured network interfaces that were removed, which ended the capture.
+    InterfaceRemoved "interface_removed" "network interface removed during the capture; the capture ended then";
     /// Packets that stood behind one of a later time and were put at their place.
     PacketReordered "packet_reordered" "packet out of order in the file, sorted by timestamp";
     /// Packets that stood too far behind one of a later time to be put at their place.

@@ -7,8 +7,8 @@ mod whole;
 use std::sync::Arc;
 
 use plimsoll_analysis::{Checkpoints, DiagnosisSoFar, Running};
-use plimsoll_observe::capture::interface::{Hole, InterfaceCounts};
-use plimsoll_observe::capture::{CaptureAnomalies, Captures, Next, StopReading};
+use plimsoll_observe::capture::interface::InterfaceCounts;
+use plimsoll_observe::capture::{CaptureAnomalies, Captures, DISORDER_MAX_NS, Downtimes, Hole, Next, StopReading};
 use plimsoll_report::findings::Source;
 use plimsoll_report::{Zone, duration};
 use plimsoll_stats::live::{LiveLosses, Recent, Totals, WaitingNow};
@@ -62,7 +62,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     running.report_services(counts.as_deref().and_then(InterfaceCounts::services));
     let checkpoints = Checkpoints::begin(&mut running)?;
     let view = LiveView::new(screen, Lines::new(interval, quiet), browser);
-    let pace = Pace::new(duration);
+    let pace = Pace::new(duration, DISORDER_MAX_NS);
+    let pace = if counts.is_some() { pace.of_one_clock() } else { pace };
     let waiting = (WaitingNow::default(), i64::MIN);
     let (ended, drops, anomalies, steps) = (false, 0, captures.anomalies(), 0);
     let mut watching = Watching {
@@ -70,6 +71,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         checkpoints,
         stop,
         counts,
+        downtimes: captures.downtimes(),
         view,
         metrics,
         diagnosis,
@@ -115,6 +117,8 @@ struct Watching {
     checkpoints: Option<Checkpoints>,
     stop: StopReading,
     counts: Option<Arc<InterfaceCounts>>,
+    /// Downtimes that a pipe or files tell; an interface tells them earlier.
+    downtimes: Arc<Downtimes>,
     view: LiveView,
     metrics: Option<Metrics>,
     diagnosis: Option<DiagnosisSoFar>,
@@ -159,10 +163,7 @@ impl Watching {
                 self.stop.ask();
             }
         }
-        // Only the packets tell when a file ends.
-        if let (Some(_), Some(now_ns)) = (&self.counts, self.pace.now_ns()) {
-            self.running.captured_until(self.seen_until(now_ns));
-        }
+        self.say_removed();
         self.pace.end();
         self.ended = true;
         let mut is_over = self.look(captures.anomalies());
@@ -172,6 +173,13 @@ impl Watching {
             is_over = self.look(captures.anomalies());
         }
         Ok(())
+    }
+
+    /// Says that the interface was removed, which ended the capture.
+    fn say_removed(&mut self) {
+        let Some(counts) = self.counts.as_ref().filter(|counts| counts.is_gone()) else { return };
+        let at = counts.down_since().map_or_else(String::new, |ns| format!(" at {}", Zone::shown().second(ns)));
+        self.view.say(format!("{} was removed: the capture ended{at}", counts.name()));
     }
 
     /// Finds the requests that wait for a response, once per second and for each reader of metrics.
@@ -185,8 +193,8 @@ impl Watching {
 
     /// The time up to which packets were captured. While the interface is down, the wait of a request is unknown.
     fn seen_until(&self, now_ns: i64) -> i64 {
-        let down_ns = self.counts.as_ref().and_then(|counts| counts.down_since());
-        down_ns.map_or(now_ns, |down_ns| now_ns.min(down_ns))
+        let Some(counts) = &self.counts else { return self.downtimes.seen_until(now_ns) };
+        counts.down_since().map_or(now_ns, |down_ns| now_ns.min(down_ns))
     }
 
     /// The clock of the capture was set back.
@@ -225,9 +233,10 @@ impl Watching {
         let Some(counts) = &self.counts else {
             self.whole.note_stated(self.anomalies.downtime, now_ns);
             // A pipe or a file does not state the time of a loss.
-            let unknown = vec![Hole { from_ns: now_ns, to_ns: now_ns, packets: Some(more) }];
-            self.whole.note(&unknown, false);
-            return unknown;
+            let unknown = Hole { from_ns: now_ns, to_ns: now_ns, packets: Some(more) };
+            let holes: Vec<_> = self.downtimes.take_holes(now_ns).into_iter().chain([unknown]).collect();
+            self.whole.note(&holes, false);
+            return holes;
         };
         // The last hole of a downtime is there before its end is.
         let is_down = counts.down_since().is_some();
@@ -251,6 +260,7 @@ impl Watching {
         self.anomalies = anomalies;
         let drops = anomalies.reported_drops;
         let now_ns = self.pace.now_ns();
+        self.running.time_ns().into_iter().for_each(|ns| self.downtimes.pass(ns));
         let holes = now_ns.map_or_else(Vec::new, |now_ns| self.find_holes(now_ns, drops));
         if let Some(now_ns) = now_ns {
             self.find_waiting(now_ns);
@@ -268,7 +278,9 @@ impl Watching {
             }
             recent.wait(&self.waiting.0, latest_ns(now_ns));
         }
-        let checkpoint = self.checkpoints.as_mut().map_or(Ok(()), |it| it.look(&mut self.running, anomalies));
+        // Only the packets tell when a file ends.
+        let going_on = (self.counts.is_some().then_some(seen_ns), self.waiting.0.before(i64::MAX).is_some());
+        let checkpoint = self.checkpoints.as_mut().map_or(Ok(()), |it| it.look(&mut self.running, anomalies, going_on));
         if let Err(error) = checkpoint {
             self.view.say(format!("--record: cannot write the numbers so far: {error:#}"));
         }

@@ -108,6 +108,51 @@ fn nobody_waits_while_the_interface_is_down() {
     }
 }
 
+/// Loads a server that is stopped, whose system acknowledges everything, and waits until requests have waited for 3 s. No packet follows.
+const HANG: &str = "$LOAD; kill -STOP $SERVER; $LOAD & LOADER=$!; trap 'kill -KILL $LOADER $SERVER' EXIT
+         until grep -qE 'oldest ([3-9][.][0-9]+|[0-9]{2,}[.]?[0-9]*) s' said; do kill -0 $WATCH || exit 98; sleep 0.1; done";
+
+/// What a report says of the reasons for long waits.
+fn statements(report: &serde_json::Value) -> Vec<&str> {
+    let statements = report["diagnosis"]["statements"].as_array().unwrap().iter();
+    statements.filter_map(|statement| statement["text"].as_str()).collect()
+}
+
+/// Only the end of the watch tells how long the clients of a server that hangs have waited, and the files of the ring have it.
+#[test]
+fn a_watch_that_ends_while_a_server_hangs_and_its_packets_are_twins() {
+    let _alone = crate::alone();
+    let scratch = Scratch::new("watch-hang");
+    let Some(ended) = in_a_namespace(&scratch, "--save ring", HANG) else { return };
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    let json = |name: &str| crate::only_side(&std::fs::read(scratch.path().join(name)).unwrap());
+    let mut analyze = plimsoll();
+    analyze.args(["analyze", "ring", "--quiet", "--json", "ring.json"]).current_dir(scratch.path());
+    assert!(output(&mut analyze).status.success());
+    let (watched, analyzed) = (json("watch.json"), json("ring.json"));
+    let (said, _) = said_and_requests(&scratch);
+    assert!(statements(&watched)[0].contains("does not respond"), "{said} {:?}", statements(&watched));
+    assert_eq!(statements(&watched), statements(&analyzed));
+    for part in ["validity", "anomalies", "unseen", "packets"] {
+        assert_eq!(analyzed[part], watched[part]);
+    }
+}
+
+/// Readers of the recording see the wait grow, although no packet comes.
+#[test]
+fn the_recording_of_a_watch_says_that_a_server_hangs() {
+    let _alone = crate::alone();
+    let scratch = Scratch::new("watch-hang-recorded");
+    let script = format!(
+        "{HANG}
+         until $PLIMSOLL report R --quiet --json so-far.json; grep -q 'does not respond' so-far.json; do kill -0 $WATCH || exit 97; sleep 0.1; done"
+    );
+    let Some(ended) = in_a_namespace(&scratch, "--record R", &script) else { return };
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    let report = crate::only_side(&std::fs::read(scratch.path().join("so-far.json")).unwrap());
+    assert!(statements(&report)[0].contains("does not respond"), "{:?}", statements(&report));
+}
+
 #[test]
 fn a_full_disk_ends_the_saving_and_not_the_watch() {
     let _alone = crate::alone();

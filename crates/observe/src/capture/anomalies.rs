@@ -1,4 +1,4 @@
-//! Counts of damage in captures.
+//! Counts of damage in captures, and until when they went on.
 
 use plimsoll_model::{Anomaly, Coverage, Downtime};
 use serde::{Deserialize, Serialize};
@@ -18,11 +18,15 @@ pub struct CaptureAnomalies {
     pub unusable_times: u64,
     /// Files without a single byte, as a ring of captures may end with.
     pub empty_files: u64,
-    /// Packets that the capturing program reported as lost: snoop's drop counts, and the greater of the two counts in the statistics of
-    /// each pcapng interface. A lower bound.
+    /// Packets that the capturing program reported as lost: snoop's drop counts, and the sum of the two counts in the statistics of
+    /// an interface that Plimsoll captured, and the greater one in those of another program. A lower bound.
     pub reported_drops: u64,
     /// Times in which the captured interface was down, as `plimsoll watch --save` stores them.
     pub downtime: Downtime,
+    /// Interfaces that were removed while `plimsoll watch` captured them: the capture ended then.
+    pub interfaces_removed: u64,
+    /// Until when `plimsoll watch` captured, with or without packets, ns since the Unix epoch; `None` if only the packets tell.
+    pub captured_until_ns: Option<i64>,
     /// Files read at another place than given, in the order of their first packets.
     pub reordered_files: u64,
     /// Files that begin with the same packets as one before.
@@ -48,6 +52,8 @@ impl CaptureAnomalies {
             empty_files: self.empty_files + before.empty_files,
             reported_drops: self.reported_drops + before.reported_drops,
             downtime,
+            interfaces_removed: self.interfaces_removed + before.interfaces_removed,
+            captured_until_ns: self.captured_until_ns.max(before.captured_until_ns),
             reordered_files: self.reordered_files + before.reordered_files,
             repeated_files: self.repeated_files + before.repeated_files,
             shortened_by_tap: self.shortened_by_tap + before.shortened_by_tap,
@@ -55,7 +61,8 @@ impl CaptureAnomalies {
         }
     }
 
-    /// Adds these counts to those of the packets. (Packets without a usable time are counted where they are read.)
+    /// Adds these counts to those of the packets. (Packets without a usable time are counted where they are read, and the observer is told
+    /// until when the capture went on.)
     pub fn add_to(&self, coverage: &mut Coverage) {
         let &Self {
             truncated_tail,
@@ -65,6 +72,8 @@ impl CaptureAnomalies {
             empty_files,
             reported_drops,
             downtime,
+            interfaces_removed,
+            captured_until_ns: _,
             reordered_files,
             repeated_files,
             shortened_by_tap,
@@ -79,6 +88,7 @@ impl CaptureAnomalies {
             (Anomaly::CaptureFileEmpty, empty_files),
             (Anomaly::CaptureDropsReported, reported_drops),
             (Anomaly::InterfaceDown, downtime.count),
+            (Anomaly::InterfaceRemoved, interfaces_removed),
             (Anomaly::CaptureFileReordered, reordered_files),
             (Anomaly::CaptureFileRepeated, repeated_files),
             (Anomaly::PacketReordered, reordered),

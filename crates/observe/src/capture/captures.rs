@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::anomalies::CaptureAnomalies;
 use super::byte_window::ByteWindow;
+use super::downtimes::Downtimes;
 use super::error::{CaptureError, Stop};
 use super::format::FileFormat;
 use super::frame::Frame;
@@ -44,6 +45,7 @@ pub struct Captures {
     /// There were packets in files before the inputs.
     continues: bool,
     anomalies: CaptureAnomalies,
+    downtimes: Arc<Downtimes>,
     formats: Vec<FileFormat>,
     bytes_read: Arc<AtomicU64>,
     bytes_total: Option<u64>,
@@ -158,6 +160,11 @@ impl Captures {
         CaptureAnomalies { reordered: self.time_order.reordered, ..self.anomalies }
     }
 
+    /// The times in which the captured interface was down, for live views.
+    pub fn downtimes(&self) -> Arc<Downtimes> {
+        Arc::clone(&self.downtimes)
+    }
+
     /// The formats of the inputs that were opened so far; empty inputs have no entry.
     pub fn formats(&self) -> &[FileFormat] {
         &self.formats
@@ -248,7 +255,7 @@ impl Captures {
     #[inline(never)]
     fn search(&mut self) -> Result<Option<Located>, CaptureError> {
         loop {
-            match self.parser.next(&mut self.window, &mut self.anomalies) {
+            match self.parser.next(&mut self.window, &mut self.anomalies, &self.downtimes) {
                 Ok(Some(located)) => return Ok(Some(located)),
                 Ok(None) => {}
                 Err(Stop::Idle) => {

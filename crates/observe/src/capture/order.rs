@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use super::downtimes::Downtimes;
 use super::input::{self, Input};
 use super::parser::Parser;
 use super::{CaptureAnomalies, CaptureError, StopReading};
@@ -91,7 +92,7 @@ fn start(input: &Input) -> Option<Start> {
     let mut parser = Parser::open(&mut window).ok()??;
     let (mut ignored, mut first, mut hasher) = (CaptureAnomalies::default(), None, hasher());
     for _ in 0..COMPARED {
-        let Ok(Some(located)) = parser.next(&mut window, &mut ignored) else { break };
+        let Ok(Some(located)) = parser.next(&mut window, &mut ignored, &Downtimes::default()) else { break };
         first = first.or(located.time_ns);
         located.time_ns.hash(&mut hasher);
         window.slice(located.start, located.len).hash(&mut hasher);

@@ -3,6 +3,7 @@
 use super::anomalies::CaptureAnomalies;
 use super::byte_window::ByteWindow;
 use super::carried::CarriedParser;
+use super::downtimes::Downtimes;
 use super::error::Stop;
 use super::format::Format;
 use super::located::Located;
@@ -47,12 +48,13 @@ impl Parser {
         &mut self,
         window: &mut ByteWindow,
         anomalies: &mut CaptureAnomalies,
+        downtimes: &Downtimes,
     ) -> Result<Option<Located>, Stop> {
         match self {
             Self::Closed => Ok(None),
             Self::Carried(parser) => parser.next(window),
             Self::Pcap(parser) => parser.next(window),
-            Self::Pcapng(parser) => parser.next(window, anomalies),
+            Self::Pcapng(parser) => parser.next(window, anomalies, downtimes),
             Self::Snoop(parser) => parser.next(window, anomalies),
             Self::NetXRay(parser) => parser.next(window, anomalies),
             Self::NetMon(parser) => parser.next(window, anomalies),

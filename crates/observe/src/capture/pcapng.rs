@@ -8,6 +8,7 @@
 
 use super::byte_window::{ByteWindow, LONGEST_NEED};
 use super::bytes::Order;
+use super::downtimes::Downtimes;
 use super::error::Stop;
 use super::link::LinkType;
 use super::located::Located;
@@ -36,6 +37,9 @@ const SECTION_OPTIONS: usize = 24;
 const MAX_SECTION_HEADER: u32 = 64 << 10;
 /// The option with the name of the program that wrote the section (shb_userappl).
 const APPLICATION: u16 = 4;
+/// A comment, and the one in the last statistics of an interface that was removed while Plimsoll captured it.
+pub(super) const COMMENT: u16 = 1;
+pub(super) const INTERFACE_REMOVED: &[u8] = b"the interface was removed: its capture ended";
 /// Bytes before the packet in an enhanced packet block and in a packet block.
 const PACKET_HEADER: usize = 28;
 /// Bytes before the packet in a simple packet block.
@@ -90,6 +94,7 @@ impl Pcapng {
         &mut self,
         window: &mut ByteWindow,
         anomalies: &mut CaptureAnomalies,
+        downtimes: &Downtimes,
     ) -> Result<Option<Located>, Stop> {
         while window.record(BLOCK_OVERHEAD)? {
             let header = window.available();
@@ -129,7 +134,7 @@ impl Pcapng {
             }
             let block = window.available().get(..len).unwrap_or_default();
             if kind == INTERFACE_STATISTICS {
-                self.statistics(block, anomalies);
+                self.statistics(block, anomalies, downtimes);
             } else if !self.interface(block) {
                 let what = format!(
                     "the interface description is too short, or the section has more than {MAX_INTERFACES} interfaces"
@@ -213,30 +218,42 @@ impl Pcapng {
         true
     }
 
-    /// Interface statistics: drops by the interface and by the system; only the greater one is certain. An end of the capture without a
-    /// start says when the interface went down, and a start without an end says when it was up again (`interface/section.rs`). Other
-    /// programs write both or neither.
-    fn statistics(&mut self, block: &[u8], anomalies: &mut CaptureAnomalies) {
+    /// Interface statistics: drops by the interface and by the system. Of another program only the greater one is certain, because both
+    /// may have counted the same packets; Plimsoll's own counts have none in common. An end of the capture without a start says when the
+    /// interface went down, and a start without an end says when it was up again (`interface/section.rs`). Both say, in a section of
+    /// Plimsoll, until when it captured. Other programs write both or neither, and their end may be the time of the last packet.
+    fn statistics(&mut self, block: &[u8], anomalies: &mut CaptureAnomalies, downtimes: &Downtimes) {
         let order = self.order;
         let value = |wanted: u16| {
             let mut values = self.options(block, 20).filter(|&(code, value)| code == wanted && value.len() == 8);
             values.next().map(|(_, value)| value)
         };
-        let drops = [5, 7].into_iter().filter_map(value).map(|value| order.u64(value, 0)).max().unwrap_or(0);
-        let time =
-            |code| value(code).map(|value| u64::from(order.u32(value, 0)) << 32 | u64::from(order.u32(value, 4)));
-        let (started, ended) = (time(2), time(3));
+        let [by_card, by_system] = [5, 7].map(|code| value(code).map_or(0, |value| order.u64(value, 0)));
+        let drops = if self.is_own { by_card.saturating_add(by_system) } else { by_card.max(by_system) };
+        let ticks = |bytes: &[u8], at| u64::from(order.u32(bytes, at)) << 32 | u64::from(order.u32(bytes, at + 4));
+        let time = |code| value(code).map(|value| ticks(value, 0));
+        let (started, ended, written) = (time(2), time(3), ticks(block, 12));
+        let is_removed = self.options(block, 20).any(|(code, text)| code == COMMENT && text == INTERFACE_REMOVED);
         if let Some(interface) = self.interfaces.get_mut(self.order.u32(block, 8) as usize) {
             match (started, ended) {
                 (None, Some(ended)) => {
                     interface.down_since_ns = interface.clock.time_ns(ended);
-                    interface.down_since_ns.into_iter().for_each(|ns| anomalies.downtime.begin(ns));
+                    if let Some(ns) = interface.down_since_ns {
+                        anomalies.downtime.begin(ns);
+                        downtimes.begin(ns);
+                    }
                 }
                 (Some(started), None) => {
                     let from_ns = interface.down_since_ns.take();
                     if let (Some(from_ns), Some(ns)) = (from_ns, interface.clock.time_ns(started)) {
                         anomalies.downtime.end(from_ns, ns);
+                        downtimes.end(from_ns, ns);
                     }
+                }
+                // Both times are that of the block: damage of one of them is noticed.
+                (Some(_), Some(ended)) if self.is_own && written == ended => {
+                    anomalies.captured_until_ns = anomalies.captured_until_ns.max(interface.clock.time_ns(ended));
+                    anomalies.interfaces_removed += u64::from(is_removed);
                 }
                 _ => {}
             }

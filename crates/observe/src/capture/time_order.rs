@@ -20,7 +20,7 @@ pub(super) const KEPT_BYTES: u64 = 256 << 10;
 const BLOCK_BYTES: u64 = 512 << 10;
 /// How much earlier than one before it a packet may be and still count as out of order, in nanoseconds: less than the smallest offset
 /// for which a time daemon sets the clock instead of slewing it (ntpd 128 ms, systemd-timesyncd 400 ms).
-pub(super) const DISORDER_MAX_NS: i64 = 100_000_000;
+pub const DISORDER_MAX_NS: i64 = 100_000_000;
 
 /// Maximum delay of a packet in a live capture that is still sorted, ns: many times what two processors need to write the packets that
 /// they have received.

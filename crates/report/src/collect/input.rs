@@ -14,6 +14,10 @@ pub(super) fn reasons(coverage: &Coverage, any: bool) -> Vec<Reason> {
         let interrupted = "Reading was interrupted: the numbers lack the rest of the input.";
         reasons.push(Reason::partial(interrupted));
     }
+    if coverage.anomalies.count(Anomaly::InterfaceRemoved) > 0 {
+        reasons
+            .push(Reason::partial("The network interface was removed during the capture, so the capture ended early."));
+    }
     let mut say = |kind, what: &str, happened: &str, therefore: &str| {
         let count = coverage.anomalies.count(kind);
         if count > 0 {

@@ -96,6 +96,7 @@ impl Captures {
             number_before: 0,
             continues: false,
             anomalies: CaptureAnomalies::default(),
+            downtimes: Arc::default(),
             formats: Vec::new(),
             bytes_read: Arc::default(),
             bytes_total: None,

@@ -1,16 +1,13 @@
 //! Counters of a live capture, for other threads to read.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::section::Lost;
+use super::card::CardLoss;
 use super::socket::{PacketSocket, interface_index};
+use crate::capture::Hole;
 use crate::named_services::NamedServices;
-
-/// How often the interface's own counters are read, in nanoseconds of capture time.
-const LOOK_NS: u64 = 1_000_000_000;
 
 /// Losses and state of a live capture.
 #[derive(Debug)]
@@ -23,25 +20,12 @@ pub struct InterfaceCounts {
     /// Since when the interface is down, ns since the Unix epoch; 0 while it is up.
     down_since_ns: AtomicU64,
     gone: AtomicBool,
-    /// The interface's counters when they were last read, and the time of the packet before.
-    read: Mutex<(Option<u64>, u64)>,
     save_error: Mutex<Option<io::Error>>,
     saves: AtomicBool,
     holes: Mutex<Vec<Hole>>,
     /// For the services that portmappers name, if the filter follows them.
     services: Option<Arc<NamedServices>>,
     learned: Mutex<Vec<String>>,
-}
-
-/// A time of which packets are missing, ns since the Unix epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hole {
-    /// The last packet before.
-    pub from_ns: i64,
-    /// The first packet after; where none came for a while, when that was.
-    pub to_ns: i64,
-    /// How many were lost: by the kernel or the interface, whichever lost more. `None` while the interface was down: all of them.
-    pub packets: Option<u64>,
 }
 
 impl InterfaceCounts {
@@ -54,7 +38,6 @@ impl InterfaceCounts {
             downs: AtomicU64::new(0),
             down_since_ns: AtomicU64::new(0),
             gone: AtomicBool::new(false),
-            read: Mutex::new((interface_drops(name), 0)),
             save_error: Mutex::new(None),
             saves: AtomicBool::new(true),
             holes: Mutex::default(),
@@ -78,7 +61,12 @@ impl InterfaceCounts {
         self.interface_drops.load(Relaxed)
     }
 
-    /// How often the interface went down.
+    /// The interface's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How often the interface went down, without its removal.
     pub fn downs(&self) -> u64 {
         self.downs.load(Relaxed)
     }
@@ -120,11 +108,13 @@ impl InterfaceCounts {
         self.learned.lock().unwrap_or_else(PoisonError::into_inner).push(text);
     }
 
-    /// Packets were lost after `from_ns` (0: before the first one) and before `to_ns`.
-    #[cold]
+    /// The kernel lost packets, if any, after `from_ns` (0: before the first one) and before `to_ns`.
+    #[inline]
     pub(super) fn lost_between(&self, from_ns: u64, to_ns: u64, packets: u64) {
-        let from_ns = if from_ns == 0 { to_ns } else { from_ns };
-        self.hole((from_ns, to_ns), Some(packets));
+        if packets > 0 {
+            let from_ns = if from_ns == 0 { to_ns } else { from_ns };
+            self.hole((from_ns, to_ns), Some(packets));
+        }
     }
 
     /// The interface was down between two instants.
@@ -132,6 +122,7 @@ impl InterfaceCounts {
         self.hole((from_ns, to_ns), None);
     }
 
+    #[cold]
     fn hole(&self, (from_ns, to_ns): (u64, u64), packets: Option<u64>) {
         let [from_ns, to_ns] = [from_ns, to_ns].map(|ns| i64::try_from(ns).unwrap_or(i64::MAX));
         self.holes.lock().unwrap_or_else(PoisonError::into_inner).push(Hole { from_ns, to_ns, packets });
@@ -149,16 +140,21 @@ impl InterfaceCounts {
         }
     }
 
-    /// The interface is down, since this time. The live views must know at once: they show a second as complete soon after its end.
-    pub(super) fn went_down(&self, since_ns: u64) {
-        self.downs.fetch_add(1, Relaxed);
+    /// The interface is down, since this time; packets may be missing from `from_ns` on. The live views must know at once: they show a
+    /// second as complete soon after its end.
+    pub(super) fn went_down(&self, from_ns: u64, since_ns: u64) {
         self.down_since_ns.store(since_ns, Relaxed);
         let is_gone = interface_index(&self.name).is_err();
         self.gone.store(is_gone, Relaxed);
         // One that was removed misses nothing.
         if !is_gone {
-            self.down_between(since_ns, since_ns);
+            self.down_between(from_ns, since_ns);
         }
+    }
+
+    /// The interface went down, and was not removed: it may come back.
+    pub(super) fn was_down(&self) {
+        self.downs.fetch_add(1, Relaxed);
     }
 
     /// The interface is up again.
@@ -170,26 +166,18 @@ impl InterfaceCounts {
         self.gone.store(true, Relaxed);
     }
 
-    /// Losses since the last call, with the time of the last packet.
-    pub(super) fn look(&self, socket: &PacketSocket, last_ns: u64) -> io::Result<Lost> {
+    /// Packets that the kernel lost since the last call.
+    pub(super) fn look(&self, socket: &PacketSocket) -> io::Result<u64> {
         let counts = socket.take_counts()?;
         self.kernel_drops.fetch_add(counts.drops, Relaxed);
         self.freezes.fetch_add(counts.freezes, Relaxed);
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut lost = Lost { kernel: counts.drops, interface: 0 };
-        if last_ns.saturating_sub(read.1) >= LOOK_NS {
-            let now = interface_drops(&self.name);
-            lost.interface = now.zip(read.0).map_or(0, |(now, before)| now.saturating_sub(before));
-            *read = (now.or(read.0), last_ns);
-        }
-        self.interface_drops.fetch_add(lost.interface, Relaxed);
-        Ok(lost)
+        Ok(counts.drops)
     }
-}
 
-/// The interface's own counters; `None` where the system does not show them.
-fn interface_drops(name: &str) -> Option<u64> {
-    let folder = PathBuf::from("/sys/class/net").join(name).join("statistics");
-    let read = |counter| std::fs::read_to_string(folder.join(counter)).ok()?.trim().parse::<u64>().ok();
-    Some(read("rx_missed_errors")?.saturating_add(read("rx_fifo_errors")?))
+    /// The interface's card lost packets.
+    #[cold]
+    pub(super) fn lost_by_interface(&self, CardLoss { packets, from_ns, to_ns }: CardLoss) {
+        self.interface_drops.fetch_add(packets, Relaxed);
+        self.hole((from_ns, to_ns), Some(packets));
+    }
 }

@@ -1,21 +1,29 @@
-//! The times in which the interface is down: no packet comes, although on a mirror port the traffic goes on.
+//! The times in which the interface is down or has no carrier: no packet comes, although on a mirror port the traffic goes on.
 
 use std::io;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
+use super::clock::now_ns;
 use super::ring::BLOCK_TIMEOUT_MS;
+use super::socket::LinkState;
 use super::{Interface, block, section};
 
 /// Packets come this long after the interface received them at the latest, ns; twice as long is safe.
 const BEHIND_NS: u64 = 2 * BLOCK_TIMEOUT_MS as u64 * 1_000_000;
+
+/// An interface that is being removed goes down first, and still has its name for some milliseconds, ns.
+const REMOVAL_NS: u64 = 300_000_000;
 
 /// A time in which the interface is down.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Down {
     /// When this was noticed, ns since the Unix epoch.
     since_ns: u64,
-    /// Whether the stream says it. An interface that was removed misses nothing, so the stream says it from the next look on.
+    /// Whether the stream says it, and it counts. An interface that was removed misses nothing, so this begins once it has been down for
+    /// [`REMOVAL_NS`], or is up again.
     is_written: bool,
+    /// Whether the interface is up again only with a carrier: it had one before.
+    needs_carrier: bool,
     /// When the interface was seen up again: packets from before this moment may still come.
     up_ns: Option<u64>,
     /// Until when the live views know of it.
@@ -23,15 +31,19 @@ pub(super) struct Down {
 }
 
 impl Interface {
-    /// Looks whether the interface went down, or is up again.
-    pub(super) fn look_for_downtime(&mut self) -> io::Result<()> {
+    /// Looks whether the interface went down, or is up again. `ready`: it has packets, or an error.
+    pub(super) fn look_for_downtime(&mut self, ready: bool) -> io::Result<()> {
         // While an error waits, every wait for packets ends at once.
         let error = self.socket.take_error()?;
         let now_ns = now_ns();
         match (self.down, error) {
-            (None, Some(_)) => {
-                self.counts.went_down(now_ns);
-                self.down = Some(Down { since_ns: now_ns, is_written: false, up_ns: None, shown_ns: now_ns });
+            (None, Some(_)) => self.begin_downtime((now_ns, now_ns), self.carrier.is_known()),
+            // While packets come, the carrier is there, whatever the driver says.
+            (None, None) if !ready => {
+                let Self { carrier, socket, name, .. } = self;
+                if let Some(seen_ns) = carrier.look((Instant::now(), now_ns), || socket.state(name)) {
+                    self.begin_downtime((seen_ns.max(self.last_ns).min(now_ns), now_ns), true);
+                }
             }
             (Some(down), _) if down.since_ns < now_ns => self.look_again(down, now_ns),
             _ => {}
@@ -39,14 +51,24 @@ impl Interface {
         Ok(())
     }
 
+    /// It went down between `from_ns` and `now_ns`: packets are certainly missing only from then on.
+    fn begin_downtime(&mut self, (from_ns, now_ns): (u64, u64), needs_carrier: bool) {
+        self.counts.went_down(from_ns, now_ns);
+        self.carrier.forget();
+        self.down = Some(Down { since_ns: now_ns, is_written: false, needs_carrier, up_ns: None, shown_ns: now_ns });
+    }
+
     fn look_again(&mut self, mut down: Down, now_ns: u64) {
-        match self.socket.is_up(&self.name) {
+        let is_up = |state: LinkState| state.is_up && (state.has_carrier || !down.needs_carrier);
+        match self.socket.state(&self.name).map(is_up) {
             Ok(true) => match down.up_ns {
                 Some(up_ns) if now_ns.saturating_sub(up_ns) > BEHIND_NS => self.up_again(down, up_ns),
                 up_ns => self.down = Some(Down { up_ns: up_ns.or(Some(now_ns)), ..down }),
             },
             Ok(false) => {
-                self.write_down(&mut down);
+                if now_ns.saturating_sub(down.since_ns) > REMOVAL_NS {
+                    self.write_down(&mut down);
+                }
                 self.counts.down_between(down.shown_ns, now_ns);
                 self.down = Some(Down { shown_ns: now_ns, up_ns: None, ..down });
             }
@@ -86,6 +108,7 @@ impl Interface {
 
     fn write_down(&mut self, down: &mut Down) {
         if !std::mem::replace(&mut down.is_written, true) {
+            self.counts.was_down();
             // Where no packet came before, the file begins here.
             self.last_ns = if self.last_ns == 0 { down.since_ns } else { self.last_ns };
             let from = self.blocks.len();
@@ -93,9 +116,4 @@ impl Interface {
             self.save(from);
         }
     }
-}
-
-/// The kernel stamps packets by the same clock.
-pub(super) fn now_ns() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }

@@ -14,11 +14,15 @@
 //! Why not a crate: docs/decisions/0028-live-capture.md
 
 mod block;
+mod card;
+mod carrier;
+mod clock;
 mod counts;
 mod downtime;
 mod error;
 mod filter;
 mod folder;
+mod losses;
 mod ports;
 mod rights;
 mod ring;
@@ -28,12 +32,11 @@ mod tcpdump;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use counts::{Hole, InterfaceCounts};
+pub use counts::InterfaceCounts;
 pub use error::InterfaceError;
 pub use filter::{FILE_SERVER_PORTS, MAX_PORTS};
 pub use folder::SaveOptions;
@@ -42,11 +45,14 @@ pub use tcpdump::FilterError;
 use super::LinkType;
 use super::stop::{LOOK, Live, StopReading};
 use super::waiting::is_ready;
+use card::Card;
+use carrier::Carrier;
+use clock::now_ns;
 use downtime::Down;
 use folder::Folder;
+use losses::Losses;
 use ports::PortFilter;
 use ring::{Ring, RingLayout};
-use section::Lost;
 use socket::PacketSocket;
 
 /// Whether there is an interface of this name.
@@ -80,58 +86,23 @@ pub struct Interface {
     ring: Ring,
     folder: Option<Folder>,
     counts: Arc<InterfaceCounts>,
+    card: Card,
     losses: Losses,
-    /// The interface is down.
+    carrier: Carrier,
+    /// The interface is down, or lost its carrier.
     down: Option<Down>,
     /// Blocks of pcapng; those before `given` were read.
     blocks: Vec<u8>,
     given: usize,
     /// Of the last packet.
     last_ns: u64,
+    /// When the capture began, and when it was to end: later packets are not captured.
+    began_ns: u64,
+    asked_ns: u64,
+    /// The interface was removed before the capture was to end.
+    is_removed: bool,
     stop: StopReading,
     end: End,
-}
-
-/// Losses of the section that is written.
-#[derive(Debug, Default)]
-struct Losses {
-    total: Lost,
-    /// Losses to report after packets that are still unread: the number of ring blocks before the loss, and the loss.
-    ahead: VecDeque<(usize, Lost)>,
-    /// Packets that were lost behind the last one.
-    hole: u64,
-}
-
-impl Losses {
-    /// Adds losses behind `blocks` blocks of the ring.
-    fn found(&mut self, blocks: usize, lost: Lost) {
-        match self.ahead.back_mut() {
-            Some((before, last)) if *before >= blocks => *last = last.plus(lost),
-            _ => self.ahead.push_back((blocks, lost)),
-        }
-    }
-
-    /// Another block has been read. Whether something was lost behind it.
-    fn pass_block(&mut self) -> bool {
-        self.ahead.iter_mut().for_each(|(blocks, _)| *blocks = blocks.saturating_sub(1));
-        let Some(&(0, lost)) = self.ahead.front() else { return false };
-        self.ahead.pop_front();
-        self.reach(lost);
-        true
-    }
-
-    /// Passes all waiting losses: no more blocks come.
-    fn pass_all(&mut self) {
-        while let Some((_, lost)) = self.ahead.pop_front() {
-            self.reach(lost);
-        }
-    }
-
-    fn reach(&mut self, lost: Lost) {
-        let before = self.total.certain();
-        self.total = self.total.plus(lost);
-        self.hole += self.total.certain() - before;
-    }
 }
 
 /// State of the end of the capture.
@@ -167,6 +138,7 @@ impl Interface {
         if let Some(error) = socket.take_error().map_err(failed)? {
             return Err(failed(error));
         }
+        let carrier = Carrier::of(socket.state(&name).map_err(failed)?, now_ns());
         let (filter, program) = match &filter {
             None => {
                 let filter = PortFilter::new(link, ports);
@@ -188,8 +160,9 @@ impl Interface {
         });
         let counts = Arc::new(InterfaceCounts::of(&name, filter.is_some()));
         let folder = folder.transpose()?;
+        let began_ns = now_ns();
         socket.filter(&program).map_err(failed)?;
-        let (losses, stop) = (Losses::default(), StopReading::default());
+        let (card, losses, stop) = (Card::of(&name), Losses::default(), StopReading::default());
         let name = name.into();
         Ok(Self {
             name,
@@ -199,11 +172,16 @@ impl Interface {
             ring,
             folder,
             counts,
+            card,
             losses,
+            carrier,
             down: None,
             blocks: head,
             given: 0,
             last_ns: 0,
+            began_ns,
+            asked_ns: u64::MAX,
+            is_removed: false,
             stop,
             end: End::Open,
         })
@@ -241,11 +219,16 @@ impl Interface {
     fn poll(&mut self, within: Duration) -> io::Result<bool> {
         self.learn();
         let ready = is_ready(&self.socket, within)?;
-        if !ready && self.losses.hole > 0 {
+        if !ready {
             // No packet ends the hole.
-            self.counts.lost_between(self.last_ns, downtime::now_ns(), std::mem::take(&mut self.losses.hole));
+            self.show_hole(now_ns());
+            // A card that loses all packets has none for `take_block`.
+            self.look_at_card(false);
+            let from = self.blocks.len();
+            self.write_losses();
+            self.save(from);
         }
-        self.look_for_downtime()?;
+        self.look_for_downtime(ready)?;
         Ok(ready || self.given < self.blocks.len())
     }
 
@@ -257,12 +240,10 @@ impl Interface {
         let Some(block) = ring.block() else { return Ok(false) };
         let mut unsaved = blocks.len();
         for packet in block::packets(block) {
-            if losses.hole > 0 {
-                counts.lost_between(*last_ns, packet.time_ns, std::mem::take(&mut losses.hole));
-            }
+            counts.lost_between(*last_ns, packet.time_ns, losses.take_hole());
             let is_full = |folder: &&mut Folder| folder.is_full(packet.time_ns, blocks.len() - unsaved);
             if let Some(folder) = folder.as_mut().filter(is_full).filter(|_| counts.may_save()) {
-                section::statistics(blocks, *last_ns, std::mem::take(&mut losses.total));
+                section::statistics(blocks, *last_ns, losses.end_section());
                 let ended = folder.write(blocks.get(unsaved..).unwrap_or_default(), *last_ns);
                 counts.saved(ended.and_then(|()| folder.end_file(*last_ns)));
                 section::begin(blocks, name, *link);
@@ -273,21 +254,42 @@ impl Interface {
         }
         // Before the kernel has room again: so far, all losses were behind the blocks that are full now.
         self.look_for_losses()?;
+        self.look_at_card(false);
         self.ring.release();
-        if self.losses.pass_block() {
-            section::statistics(&mut self.blocks, self.last_ns, self.losses.total);
-        }
+        self.losses.pass_block();
+        self.write_losses();
         self.save(unsaved);
         Ok(true)
     }
 
-    /// Losses are reported after the packets that were in the ring when the losses were found, because the ring was full until then.
+    /// Losses of the kernel are reported after the packets that were in the ring when they were found, because the ring was full until
+    /// then.
     fn look_for_losses(&mut self) -> io::Result<()> {
-        let found = self.counts.look(&self.socket, self.last_ns)?;
-        if found != Lost::default() {
-            self.losses.found(self.ring.ready(), found);
-        }
+        let packets = self.counts.look(&self.socket)?;
+        self.losses.of_kernel(self.ring.ready(), packets);
         Ok(())
+    }
+
+    /// Losses of the card are between two readings of its counters, wherever the packets of the ring are.
+    fn look_at_card(&mut self, at_once: bool) {
+        if let Some(loss) = self.card.look(at_once) {
+            self.losses.of_interface(loss.packets);
+            self.counts.lost_by_interface(loss);
+        }
+    }
+
+    /// Shows the packets that the kernel lost behind the last one, and before `to_ns`.
+    fn show_hole(&mut self, to_ns: u64) {
+        self.counts.lost_between(self.last_ns, to_ns, self.losses.take_hole());
+    }
+
+    /// A stream begins with its first packet: losses before it wait.
+    fn write_losses(&mut self) {
+        if self.last_ns > 0
+            && let Some(lost) = self.losses.unwritten()
+        {
+            section::statistics(&mut self.blocks, self.last_ns, lost);
+        }
     }
 
     /// Stores the blocks from `from` on.
@@ -300,23 +302,33 @@ impl Interface {
     /// Ends the capture step by step: first no packet gets in, then those in the ring are read.
     fn end_on(&mut self) -> io::Result<()> {
         if self.end == End::Open {
+            // Before the filter: a response behind it is not captured, and nobody waits for it any longer.
+            (self.asked_ns, self.is_removed) = (now_ns(), !self.stop.asked());
             self.socket.filter(&filter::nothing())?;
             self.end = End::Draining;
         } else if !self.poll(LOOK)? || self.ring.block().is_none() {
             self.look_for_losses()?;
+            self.look_at_card(true);
             self.end_with_downtime();
             let from = self.blocks.len();
             self.losses.pass_all();
-            if self.losses.hole > 0 {
-                self.counts.lost_between(self.last_ns, self.last_ns, std::mem::take(&mut self.losses.hole));
-            }
+            self.show_hole(self.last_ns);
             if self.last_ns > 0 {
-                section::statistics(&mut self.blocks, self.last_ns, self.losses.total);
+                let span_ns = (self.began_ns, self.captured_until_ns());
+                section::end(&mut self.blocks, span_ns, self.losses.end_section(), self.is_removed);
                 self.save(from);
             }
             self.end = End::Over;
         }
         Ok(())
+    }
+}
+
+impl Interface {
+    /// Until when all packets were captured.
+    fn captured_until_ns(&self) -> u64 {
+        let down_ns = self.counts.down_since().map_or(u64::MAX, |ns| ns.unsigned_abs());
+        self.asked_ns.min(down_ns).max(self.last_ns)
     }
 }
 

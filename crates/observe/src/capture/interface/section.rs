@@ -6,15 +6,15 @@
 
 use super::block::RingPacket;
 use crate::capture::LinkType;
+use crate::capture::pcapng::{COMMENT, INTERFACE_REMOVED};
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const INTERFACE_STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
-/// Options: end, comment, application, name of the interface, clock resolution; start and end of the capture, packets lost by the
+/// Options: end, application, name of the interface, clock resolution; start and end of the capture, packets lost by the
 /// interface and by the system.
 const END: u16 = 0;
-const COMMENT: u16 = 1;
 const APPLICATION: u16 = 4;
 const NAME: u16 = 2;
 const RESOLUTION: u16 = 9;
@@ -30,24 +30,13 @@ const RAW_IP: u16 = 101;
 /// The two addresses of an Ethernet header, behind which VLAN tags stand.
 const ADDRESSES: usize = 12;
 
-/// Packets that were lost before they could be read.
+/// Packets that were lost before they could be read. None is in both counts: what the card lost never reached the kernel's ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Lost {
     /// By the kernel: the ring was full.
     pub(super) kernel: u64,
     /// By the interface: its own queue was full.
     pub(super) interface: u64,
-}
-
-impl Lost {
-    pub(super) fn plus(self, other: Self) -> Self {
-        Self { kernel: self.kernel + other.kernel, interface: self.interface + other.interface }
-    }
-
-    /// Packets that certainly were lost: both may have counted the same ones.
-    pub(super) fn certain(self) -> u64 {
-        self.kernel.max(self.interface)
-    }
 }
 
 /// Begins a section of an interface.
@@ -95,6 +84,23 @@ pub(super) fn statistics(out: &mut Vec<u8>, time_ns: u64, lost: Lost) {
     block(out, INTERFACE_STATISTICS, |body| {
         body.extend_from_slice(&0u32.to_le_bytes());
         body.extend_from_slice(&ticks(time_ns));
+        option(body, INTERFACE_DROPS, &lost.interface.to_le_bytes());
+        option(body, SYSTEM_DROPS, &lost.kernel.to_le_bytes());
+        option(body, END, &[]);
+    });
+}
+
+/// Writes the end of the capture: when it began, until when it went on, with or without packets, the losses since the section began, and
+/// whether the capture ended because the interface was removed.
+pub(super) fn end(out: &mut Vec<u8>, (began_ns, until_ns): (u64, u64), lost: Lost, is_removed: bool) {
+    block(out, INTERFACE_STATISTICS, |body| {
+        body.extend_from_slice(&0u32.to_le_bytes());
+        body.extend_from_slice(&ticks(until_ns));
+        if is_removed {
+            option(body, COMMENT, INTERFACE_REMOVED);
+        }
+        option(body, STARTED, &ticks(began_ns));
+        option(body, ENDED, &ticks(until_ns));
         option(body, INTERFACE_DROPS, &lost.interface.to_le_bytes());
         option(body, SYSTEM_DROPS, &lost.kernel.to_le_bytes());
         option(body, END, &[]);

@@ -22,6 +22,16 @@ pub(super) struct KernelCounts {
     pub(super) freezes: u64,
 }
 
+/// The state of an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LinkState {
+    /// The system has set it up.
+    pub(super) is_up: bool,
+    /// Packets can pass: it is up, and has a link. Loopback and interfaces without a link always have it; a tun interface has it while a
+    /// program uses it.
+    pub(super) has_carrier: bool,
+}
+
 /// A packet socket.
 #[derive(Debug)]
 pub(super) struct PacketSocket(OwnedFd);
@@ -86,11 +96,11 @@ impl PacketSocket {
         Ok((error[0] != 0).then(|| io::Error::from_raw_os_error(error[0])))
     }
 
-    /// Whether the interface of this name is up.
+    /// The state of the interface of this name.
     ///
     /// # Errors
     /// There is no such interface any more.
-    pub(super) fn is_up(&self, name: &str) -> io::Result<bool> {
+    pub(super) fn state(&self, name: &str) -> io::Result<LinkState> {
         // SAFETY: the structure contains only numbers, for which 0 is valid.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
         // A name of the interface that was opened fits, with a 0 behind it.
@@ -102,7 +112,8 @@ impl PacketSocket {
         checked(unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SIOCGIFFLAGS as _, &raw mut request) })?;
         // SAFETY: the call has written this field of the union.
         let flags = unsafe { request.ifr_ifru.ifru_flags };
-        Ok(c_int::from(flags) & libc::IFF_UP != 0)
+        let is_set = |flag| c_int::from(flags) & flag != 0;
+        Ok(LinkState { is_up: is_set(libc::IFF_UP), has_carrier: is_set(libc::IFF_RUNNING) })
     }
 
     fn set<T>(&self, level: c_int, option: c_int, value: &T) -> io::Result<()> {

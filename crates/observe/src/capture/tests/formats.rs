@@ -356,17 +356,18 @@ fn pcapng_interfaces_keep_their_own_clock_and_link() {
 /// An end of the capture without a start, and then a start without an end: the interface was down.
 #[test]
 fn an_interface_that_was_down_is_told_from_the_times_of_a_whole_capture() {
-    let blocks = |pairs: &[(Option<u64>, Option<u64>)]| {
+    let blocks = |application: &[u8; 12], written: u64, pairs: &[(Option<u64>, Option<u64>)]| {
         let mut out = Vec::new();
         let mut block = |kind: u32, body: &[u8]| {
             let total = (12 + body.len() as u32).to_le_bytes();
             [&kind.to_le_bytes()[..], &total, body, &total].into_iter().for_each(|piece| out.extend_from_slice(piece));
         };
-        block(0x0a0d_0d0a, &[&0x1a2b_3c4d_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat());
+        let header = [&0x1a2b_3c4d_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8], &[4, 0, 12, 0], application];
+        block(0x0a0d_0d0a, &header.concat());
         // Ethernet, with times in nanoseconds.
         block(1, &[1, 0, 0, 0, 0, 0, 0, 0, 9, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0, 0]);
         for &(started, ended) in pairs {
-            let mut body = vec![0; 12];
+            let mut body = [&[0; 4][..], &written.rotate_left(32).to_le_bytes()[..]].concat();
             for (code, time) in [(2_u16, started), (3, ended)] {
                 let Some(time) = time else { continue };
                 body.extend_from_slice(&[code.to_le_bytes(), 8_u16.to_le_bytes()].concat());
@@ -378,7 +379,7 @@ fn an_interface_that_was_down_is_told_from_the_times_of_a_whole_capture() {
         out
     };
     let downtime = |pairs: &[(Option<u64>, Option<u64>)]| {
-        let found = read_bytes(&blocks(pairs)).unwrap().1.downtime;
+        let found = read_bytes(&blocks(b"plimsoll 0.1", 0, pairs)).unwrap().1.downtime;
         (found.count, found.first_ns, found.first_end_ns, found.total_ns)
     };
     let start = 1_700_000_000_000_000_000;
@@ -388,4 +389,15 @@ fn an_interface_that_was_down_is_told_from_the_times_of_a_whole_capture() {
     assert_eq!(downtime(&[(None, at(100)), (at(130), None)]), (1, shown(100), shown(130), 30));
     assert_eq!(downtime(&[(None, at(100)), (at(130), None), (None, at(500))]), (2, shown(100), shown(130), 30));
     assert_eq!(downtime(&[(at(130), None)]), (0, None, None, 0));
+    // Both times in a section of Plimsoll say until when it captured. Of other programs they are often those of the packets.
+    let until = |application, written| {
+        let pairs = [(at(0), at(900)), (at(0), at(700))];
+        read_bytes(&blocks(application, start + written, &pairs)).unwrap().1.captured_until_ns
+    };
+    assert_eq!([until(b"plimsoll 0.1", 900), until(b"plimsoll 0.1", 700)], [shown(900), shown(700)]);
+    assert_eq!(
+        [until(b"Dumpcap 4.0.", 900), until(b"plimsoll 0.1", 901)],
+        [None; 2],
+        "another program; a damaged time"
+    );
 }
