@@ -3,6 +3,7 @@
 mod beside;
 mod browser;
 mod http;
+mod key_name;
 mod lines;
 mod metrics;
 mod pace;

@@ -118,6 +118,7 @@ pub(super) fn figures<'a>(seconds: impl Iterator<Item = &'a Second>, from_ns: i6
         waiting,
         lost_packets,
         interface_down,
+        at_least: false,
     }
 }
 
@@ -128,9 +129,11 @@ pub(super) fn figures_within<'a>(
     within: &[Key],
 ) -> LiveFigures {
     let (mut sum, mut lost_packets, mut waiting) = (LiveSum::default(), 0, None);
-    let mut interface_down = false;
+    let (mut interface_down, mut at_least) = (false, false);
     for second in seconds.filter(|second| (from_ns..to_ns).contains(&second.start_ns())) {
-        sum.merge(&second.part(within));
+        let part = second.part(within);
+        sum.merge(&part.sum);
+        at_least |= part.at_least;
         lost_packets += second.lost_packets();
         waiting = waiting_at_end(second);
         interface_down |= second.interface_down();
@@ -148,6 +151,7 @@ pub(super) fn figures_within<'a>(
         waiting,
         lost_packets,
         interface_down,
+        at_least,
     }
 }
 

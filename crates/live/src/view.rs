@@ -2,11 +2,11 @@
 
 use plimsoll_model::Names;
 use plimsoll_report::live::{LiveFigures, LiveScreen, LiveScreenRow, LiveTimes, screen};
-use plimsoll_report::safe::for_terminal;
-use plimsoll_stats::live::{LiveTable, Recent, Second};
+use plimsoll_stats::live::{LiveRow, LiveTable, Recent, Second, live_dimension};
 use plimsoll_stats::{Dimension, HEAT_ROWS, Key};
 
 use super::beside::Beside;
+use super::key_name::{name, within};
 use super::lines::{SECOND_NS, figures, figures_within, latest_ns};
 use super::terminal::Key as Typed;
 
@@ -93,7 +93,7 @@ impl View {
         self.within.retain(|other| std::mem::discriminant(other) != std::mem::discriminant(key));
         self.within.push(*key);
         let next = [Dimension::Client, Dimension::Share, Dimension::Operation, Dimension::Path];
-        let is_free = |by: &Dimension| !self.within.iter().any(|key| dimension(key) == Some(*by));
+        let is_free = |by: &Dimension| !self.within.iter().any(|key| live_dimension(key) == Some(*by));
         self.by = next.into_iter().find(is_free).unwrap_or(self.by);
         self.selected = 0;
     }
@@ -142,9 +142,11 @@ impl View {
             heat: seconds.iter().rev().map(|second| self.heat(second)).collect(),
             by: self.by.label().to_owned(),
             within: self.within.iter().map(|key| within(key, names)).collect(),
-            rows: rows(&table, names, lately as f64),
+            rows: rows(&table, names),
+            table_s: lately as f64,
+            waited_ns: table.total.waited_ns,
             selected: self.selected,
-            unknown_share: share(table.unknown.count, table.total.count),
+            unknown_share: share(table.unknown, table.total.count),
             diagnosis: beside.diagnosis.map(str::to_owned),
             run: beside.run.cloned(),
             losses: beside.losses,
@@ -170,7 +172,7 @@ impl View {
             (true, []) => *second.service_heat(),
             (true, _) => [0; HEAT_ROWS],
             (false, []) => second.heat(),
-            (false, within) => second.part(within).heat(),
+            (false, within) => second.part(within).sum.heat(),
         }
     }
 
@@ -187,49 +189,13 @@ fn share(part: u64, whole: u64) -> f64 {
     if whole > 0 { part as f64 / whole as f64 } else { 0.0 }
 }
 
-fn rows(table: &LiveTable, names: &Names, seconds: f64) -> Vec<LiveScreenRow> {
-    let row = |row: &plimsoll_stats::live::LiveRow| LiveScreenRow {
-        name: row.key.as_ref().map_or_else(|| "all others".to_owned(), |key| name(key, names)),
-        operations_per_s: row.sum.count as f64 / seconds,
-        waited_share: share(row.sum.waited_ns, table.total.waited_ns),
-        mean_ns: row.sum.mean_ns(),
-        p99_ns: row.sum.percentile_ns(99.0),
-        errors: row.sum.errors,
+fn rows(table: &LiveTable, names: &Names) -> Vec<LiveScreenRow> {
+    let row = |row: &LiveRow| LiveScreenRow {
+        name: row.key.as_ref().map(|key| name(key, names)),
+        sum: row.sum.clone(),
+        at_least: row.at_least,
     };
     table.rows.iter().map(row).collect()
-}
-
-/// A key as it appears in the traffic.
-fn name(key: &Key, names: &Names) -> String {
-    let unknown = || "(unknown)".to_owned();
-    match *key {
-        Key::Client(ip) => match names.hosts.name(ip) {
-            Some(host) => format!("{ip} ({host})"),
-            None => ip.to_string(),
-        },
-        Key::Operation(operation) => operation.label().to_owned(),
-        // The same path exists in several shares.
-        Key::Path(share, path) => {
-            let share = names.text(share).map_or_else(String::new, |share| format!("{share} "));
-            share + names.text(path).unwrap_or("(unknown)")
-        }
-        _ => key.name(names).map_or_else(unknown, str::to_owned),
-    }
-}
-
-fn within(key: &Key, names: &Names) -> String {
-    let by = dimension(key).map_or("", Dimension::label);
-    format!("{by} {}", for_terminal(&name(key, names)))
-}
-
-fn dimension(key: &Key) -> Option<Dimension> {
-    match key {
-        Key::Client(_) => Some(Dimension::Client),
-        Key::Share(_) => Some(Dimension::Share),
-        Key::Operation(_) => Some(Dimension::Operation),
-        Key::Path(..) => Some(Dimension::Path),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

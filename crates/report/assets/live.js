@@ -48,12 +48,12 @@
 
   // ---- the page
   function tiles(now) {
-    const about = now.exact ? '' : ' ~', partial = now.incomplete ? ' *' : '';
-    say('rate', digits(now.count));
+    const about = now.exact ? '' : ' ~', partial = now.incomplete || now.atLeast ? ' *' : '', least = now.atLeast ? '≥ ' : '';
+    say('rate', least + digits(now.count));
     say('p50', time(now.p50) + about + partial);
     say('p99', time(now.p99) + about + partial);
     say('max', time(now.max) + partial);
-    say('errors', digits(now.errors));
+    say('errors', least + digits(now.errors));
     say('depth', now.depth === null ? '–' : digits(now.depth));
     say('waiting', now.waiting === null ? '–' : digits(now.waiting));
     say('oldest', now.waiting ? 'the oldest for ' + time(now.oldest) : 'requests');
@@ -94,19 +94,19 @@
     rows[place].set(key, line);
     return line;
   }
-  function fill(line, place, key, sum, found) {
+  function fill(line, place, [key, sum, atLeast], found) {
     const head = line.firstChild, text = name(place, key);
     if (key !== null && head.title !== text) head.title = head.firstChild.textContent = text;
     const waited = found.total.waited > 0 ? ((100 * sum.waited) / found.total.waited).toFixed(1) + ' %' : '–';
-    const mean = sum.timed ? sum.response / sum.timed : null;
-    const cells = [waited, digits(sum.count / found.seconds), time(mean), time(sums.percentile(sum, 99)), String(sum.errors)];
+    const mean = sum.timed ? sum.response / sum.timed : null, least = atLeast ? '≥ ' : '', part = atLeast ? ' *' : '';
+    const cells = [least + waited, least + digits(sum.count / found.seconds), time(mean) + part, time(sums.percentile(sum, 99)) + part, least + sum.errors];
     cells.forEach((cell, i) => { if (line.children[i + 1].textContent !== cell) line.children[i + 1].textContent = cell; });
   }
   function table(place, shown, found) {
     const body = document.querySelector('#table-' + sums.DIMENSIONS[place] + ' tbody'), focused = document.activeElement;
-    shown.forEach(([key, sum], i) => {
-      const line = rowOf(place, key);
-      fill(line, place, key, sum, found);
+    shown.forEach((row, i) => {
+      const line = rowOf(place, row[0]);
+      fill(line, place, row, found);
       if (body.children[i] !== line) body.insertBefore(line, body.children[i] || null);
     });
     while (body.children.length > shown.length) body.lastChild.remove();
@@ -120,7 +120,7 @@
       const named = all.filter(([key]) => key !== null), others = all.filter(([key]) => key === null);
       table(place, named.slice(0, ROWS).concat(others), found);
     });
-    const more = within.length && found.unknown.count ? 'Up to ' + found.unknown.count + ' more requests may belong to this selection: the page has only their sum.' : '';
+    const more = within.length && found.unknown ? 'Up to ' + found.unknown + ' more requests may belong to this selection: the page has only their sum.' : '';
     say('unknown', more);
   }
   function context() {

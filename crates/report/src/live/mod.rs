@@ -18,7 +18,7 @@ pub use run::{LiveLevel, LiveRun};
 pub use screen::screen;
 
 use plimsoll_stats::HEAT_ROWS;
-use plimsoll_stats::live::LiveLosses;
+use plimsoll_stats::live::{LiveLosses, LiveSum};
 
 use crate::duration;
 
@@ -49,6 +49,8 @@ pub struct LiveFigures {
     pub lost_packets: u64,
     /// Whether the captured interface was down: the other numbers are then incomplete.
     pub interface_down: bool,
+    /// Whether more operations may belong to a selection: the numbers are then of a part of it.
+    pub at_least: bool,
 }
 
 /// Requests that wait for a response.
@@ -125,6 +127,10 @@ pub struct LiveScreen {
     pub within: Vec<String>,
     /// Its rows.
     pub rows: Vec<LiveScreenRow>,
+    /// How many seconds it covers.
+    pub table_s: f64,
+    /// What clients waited for in all rows, ns.
+    pub waited_ns: u64,
     /// The row that Enter takes.
     pub selected: usize,
     /// Requests that may belong there too, as a share of those that do.
@@ -142,16 +148,10 @@ pub struct LiveScreen {
 /// A row of the table.
 #[derive(Clone, Debug, Default)]
 pub struct LiveScreenRow {
-    /// The key, unsafe as it was in the traffic.
-    pub name: String,
-    /// Operations per second.
-    pub operations_per_s: f64,
-    /// Of all that clients waited for, 0 to 1.
-    pub waited_share: f64,
-    /// Mean response time, ns.
-    pub mean_ns: Option<f64>,
-    /// About.
-    pub p99_ns: Option<u64>,
-    /// Refused or failed.
-    pub errors: u64,
+    /// The key, unsafe as it was in the traffic; `None` for requests without a known key.
+    pub name: Option<String>,
+    /// Its requests.
+    pub sum: LiveSum,
+    /// Whether more requests may belong to the key.
+    pub at_least: bool,
 }

@@ -98,7 +98,8 @@ fn page() -> String {
                 }
                 footer { p {
                     "Times are UTC. Each table covers 60 seconds and ends with the shown second. Values with ~ are read from the rows of the \
-                    heat map, so their error is up to 13 %."
+                    heat map, so their error is up to 13 %. Values with * cover only a part of the operations; further operations may \
+                    belong to values with ≥."
                 } }
                 noscript { p.notice {
                     "This page needs JavaScript: enable it in the browser, or use plimsoll watch --lines, which prints lines of text."

@@ -50,6 +50,7 @@ fn whole(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
     let selected = match (live.within.is_empty(), live.heat_of) {
         (true, _) => "",
         (false, LiveTimes::Service) => ": Backspace leaves the selection and shows them",
+        (false, _) if live.history.iter().any(|second| second.at_least) => " of the selection, some are missing",
         (false, _) => " of the selection",
     };
     lines.push(format!("{}{selected}, 1 column = 1 s (darker: more operations{lossy})", live.heat_of.label()));
@@ -103,15 +104,16 @@ fn numbers_head(live: &LiveScreen) -> String {
 fn numbers(label: &str, figures: &LiveFigures, live: &LiveScreen) -> String {
     let time = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), |ns| duration(ns as f64 / 1e9));
     // Of a part of the operations only.
-    let mark = if figures.is_incomplete() { "*" } else { "" };
+    let mark = if figures.is_incomplete() || figures.at_least { "*" } else { "" };
+    let least = if figures.at_least { "\u{2265}" } else { "" };
     // Read from the rows of the heat map.
     let mark = if live.within.is_empty() { mark.to_owned() } else { format!("~{mark}") };
     format!(
         "{label:8}{:>9}{:>10}{:>10}{:>10}{:>9}{:>9}{:>10}",
-        significant(figures.per_second(figures.operations)),
+        format!("{least}{}", significant(figures.per_second(figures.operations))),
         format!("{}{mark}", time(figures.p50_ns)),
         format!("{}{mark}", time(figures.p99_ns)),
-        significant(figures.per_second(figures.errors)),
+        format!("{least}{}", significant(figures.per_second(figures.errors))),
         figures.queue_depth.map_or_else(|| "-".to_owned(), significant),
         figures.bytes.map_or_else(|| "-".to_owned(), |bytes| significant(figures.per_second(bytes) / 1e6)),
         live.losses.map_or_else(String::new, |_| figures.lost_packets.to_string()),

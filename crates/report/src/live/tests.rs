@@ -18,7 +18,7 @@ fn live() -> LiveScreen {
         .collect();
     let mut heat = vec![[0; HEAT_ROWS]; 100];
     heat.iter_mut().for_each(|column| column[24] = 90);
-    let row = |name: &str| LiveScreenRow { name: name.to_owned(), waited_share: 0.5, ..LiveScreenRow::default() };
+    let row = |name: &str| LiveScreenRow { name: Some(name.to_owned()), ..LiveScreenRow::default() };
     LiveScreen {
         input: "interface eth0".to_owned(),
         state: "LIVE".to_owned(),
@@ -55,6 +55,18 @@ fn everything_is_on_the_smallest_usual_screen() {
     for part in ["by path", "within client 10.0.0.1", "others", "q quit", "/"] {
         assert!(text.contains(part), "{part}:\n{text}");
     }
+}
+
+#[test]
+fn numbers_of_a_selection_that_may_lack_operations_are_marked() {
+    let mut live = live();
+    assert!(!screen(&live, 80, 24).join("\n").contains('\u{2265}'));
+    (live.now.at_least, live.history[99].at_least) = (true, true);
+    let text = screen(&live, 80, 24).join("\n");
+    assert!(text.contains("Response times of the selection, some are missing"), "{text}");
+    let now = text.lines().find(|line| line.starts_with("now")).unwrap();
+    let now: Vec<&str> = now.split_whitespace().collect();
+    assert_eq!(now[1..7], ["\u{2265}199", "200", "\u{b5}s~*", "4.00", "ms~*", "\u{2265}0"]);
 }
 
 #[test]

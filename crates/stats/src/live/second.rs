@@ -1,8 +1,7 @@
 //! One second.
 
 use super::cells::Cells;
-use super::selection;
-use super::sum::LiveSum;
+use super::selection::{self, Selected};
 use super::waiting::Wait;
 use crate::{HEAT_ROWS, Interval, IntervalRow, IntervalWidth, Key, heat};
 
@@ -85,7 +84,7 @@ impl Second {
     }
 
     /// The requests where all of `within` holds.
-    pub fn part(&self, within: &[Key]) -> LiveSum {
+    pub fn part(&self, within: &[Key]) -> Selected {
         selection::part(self, within)
     }
 

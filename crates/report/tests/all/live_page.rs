@@ -1,0 +1,106 @@
+//! The page of a live view, in a browser: it gets its events from the test.
+
+use plimsoll_model::{Names, Procedure, Protocol, Sink as _};
+use plimsoll_report::live::{LiveFigures, LivePage, about, moment};
+use plimsoll_stats::live::Recent;
+use plimsoll_testkit::browser::Browser;
+use plimsoll_testkit::transaction;
+use serde_json::{Value, json};
+
+const SECOND: i64 = 1_000_000_000;
+/// In place of the connection to the server.
+const EVENTS: &str =
+    "const on = {}; window.EventSource = class { addEventListener(event, action) { on[event] = action; } };";
+
+struct Page(Browser);
+
+impl Page {
+    fn open(test: &str) -> Option<Self> {
+        let mut browser = Browser::start(test)?;
+        let LivePage { html, style, script, library } = LivePage::new();
+        let mut page = html;
+        for (from, to) in [
+            ("<link rel=\"stylesheet\" href=\"live.css\">", format!("<style>{style}</style>")),
+            ("<script src=\"echarts.min.js\" defer></script>", format!("<script>{EVENTS}</script>")),
+            ("<script src=\"live.js\" defer></script>", format!("<script>{library}</script>")),
+            ("</body>", format!("<script>{script}</script></body>")),
+        ] {
+            assert!(page.contains(from), "{from}: {page}");
+            page = page.replace(from, &to);
+        }
+        browser.open(&page);
+        let mut page = Self(browser);
+        page.0.value("on.open(); 0");
+        page.send("about", &about("interface eth0").unwrap());
+        Some(page)
+    }
+
+    fn send(&mut self, event: &str, data: &str) {
+        self.0.value(&format!("on.{event}({{ data: {} }}); 0", json!(data)));
+        self.0.next_frame();
+    }
+
+    fn text(&mut self, id: &str) -> String {
+        self.0.value(&format!("document.getElementById('{id}').textContent")).as_str().unwrap().to_owned()
+    }
+
+    /// The rows of a table: the text of each cell.
+    fn table(&mut self, id: &str) -> Vec<Vec<String>> {
+        let rows = format!(
+            "[...document.querySelectorAll('#table-{id} tbody tr')].map(row => [...row.children].map(cell => cell.textContent))"
+        );
+        serde_json::from_value(self.0.value(&rows)).unwrap()
+    }
+
+    fn click(&mut self, element: &str) {
+        self.0.click(&format!("document.querySelector('{element}')"));
+        self.0.next_frame();
+    }
+}
+
+/// The events of seconds that begin at these numbers since the Unix epoch: clients that each do six operations on a share, twice.
+fn seconds(numbers: std::ops::Range<i64>, clients: u8) -> Vec<String> {
+    let (mut names, mut recent, mut events) = (Names::default(), Recent::new(), Vec::new());
+    for number in numbers.clone() {
+        for request in 0..i64::from(clients) * 12 {
+            let command = [5, 6, 8, 9, 14, 16][(request % 6) as usize];
+            let ended = number * SECOND + 500_000_000 + request;
+            let mut t = transaction(Procedure::of(Protocol::Smb2, command), ended, 1_000_000 + request * 1_000);
+            t.client.ip = [10, 0, 0, (request / 12) as u8].into();
+            t.share = names.intern("share");
+            recent.transaction(&t, &names);
+        }
+        recent.advance((number + 1) * SECOND);
+        let second = recent.second(number * SECOND).unwrap();
+        let operations = second.total().count;
+        let figures = LiveFigures { operations, p99_ns: Some(1_000_000), seconds: 1.0, ..LiveFigures::default() };
+        events.push(moment(&figures, second, &names).unwrap());
+    }
+    events
+}
+
+#[test]
+fn many_combinations_leave_tables_exact_and_selections_marked() {
+    let Some(mut page) = Page::open("live-many") else { return };
+    for event in seconds(1_000..1_002, 60) {
+        page.send("second", &event);
+    }
+    let operations = page.table("operation");
+    assert_eq!(operations.len(), 6, "{operations:?}");
+    // 1,440 requests in two seconds.
+    assert!(operations.iter().all(|row| row[2] == "120" && !row[3].contains('*')), "{operations:?}");
+    assert_eq!(page.table("share").iter().map(|row| row[2].as_str()).collect::<Vec<_>>(), ["720"]);
+    // The clients with the longest waits have all their combinations, and the operations lack most.
+    page.click("#table-client button");
+    assert_eq!((page.text("rate").as_str(), page.text("unknown").as_str()), ("12.0", ""));
+    assert!(page.table("operation").iter().all(|row| row[2] == "2.00"));
+    page.click("#within button");
+    page.click("#table-operation button");
+    assert_eq!(page.text("rate"), "120", "the sum of an operation is exact");
+    assert!(page.text("unknown").starts_with("Up to "), "{}", page.text("unknown"));
+    let clients = page.table("client");
+    assert!(clients.iter().all(|row| row[2].starts_with("≥ ") && row[3].ends_with(" *")), "{clients:?}");
+    page.click("#table-client button");
+    assert!(page.text("rate").starts_with("≥ ") && page.text("p99").ends_with(" ~ *"));
+    assert_eq!(page.0.complaints(), Vec::<String>::new());
+}
