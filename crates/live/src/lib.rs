@@ -2,6 +2,7 @@
 
 mod beside;
 mod browser;
+mod held;
 mod http;
 mod key_name;
 mod lines;

@@ -6,6 +6,7 @@ use plimsoll_stats::live::{LiveRow, LiveTable, Recent, Second, live_dimension};
 use plimsoll_stats::{Dimension, HEAT_ROWS, Key};
 
 use super::beside::Beside;
+use super::held::Held;
 use super::key_name::{name, within};
 use super::lines::{SECOND_NS, figures, figures_within, latest_ns};
 use super::terminal::Key as Typed;
@@ -25,6 +26,8 @@ pub(super) struct View {
     keys: Vec<Option<Key>>,
     /// End of the second that is shown; `None` for the latest second.
     held_ns: Option<i64>,
+    /// The second itself.
+    held: Option<Held>,
     /// The end of the latest second.
     latest_ns: i64,
     pub(super) message: Option<String>,
@@ -48,6 +51,7 @@ impl View {
             service: false,
             keys: Vec::new(),
             held_ns: None,
+            held: None,
             latest_ns: 0,
             message: None,
         }
@@ -107,39 +111,48 @@ impl View {
         (now_ns, (columns, rows)): (i64, (usize, usize)),
     ) -> Vec<String> {
         self.latest_ns = latest_ns(now_ns);
-        if let (Some(first), Some(held)) = (recent.seconds().next(), &mut self.held_ns) {
-            // Older seconds are no longer stored.
-            *held = (*held).max(first.start_ns() + SECOND_NS);
-            // The clock of the capture may have been set back.
-            *held = (*held).min(self.latest_ns);
-        }
-        let end_ns = self.held_ns.unwrap_or(self.latest_ns);
-        screen(&self.live(recent, names, beside, (end_ns, columns)), columns, rows)
+        let held = self.held_second(recent);
+        let live = match &held {
+            Some(held) => self.live(held.seconds(recent), names, beside, (held.end_ns(), columns)),
+            None => self.live(recent.seconds().collect(), names, beside, (self.latest_ns, columns)),
+        };
+        self.held = held;
+        screen(&live, columns, rows)
+    }
+
+    /// The second that is held. It is copied when a key chooses it, so that it stays as it was.
+    fn held_second(&mut self, recent: &Recent) -> Option<Held> {
+        let end_ns = self.held_ns?;
+        let before = self.held.take().filter(|held| held.end_ns() == end_ns && end_ns <= self.latest_ns);
+        let held = before.unwrap_or_else(|| Held::new(recent, end_ns, self.latest_ns, TABLE_SECONDS));
+        self.held_ns = Some(held.end_ns());
+        Some(held)
     }
 
     fn live(
         &mut self,
-        recent: &Recent,
+        mut seconds: Vec<&Second>,
         names: &Names,
         beside: &Beside<'_>,
         (end_ns, columns): (i64, usize),
     ) -> LiveScreen {
         let from_ns = end_ns - TABLE_SECONDS * SECOND_NS;
-        let table = recent.table((from_ns, end_ns), &self.within, self.by);
+        seconds.retain(|second| second.start_ns() < end_ns);
+        let in_table = seconds.iter().copied().filter(|second| second.start_ns() >= from_ns);
+        let table = LiveTable::of(in_table, &self.within, self.by);
         // The screen has one column per second.
-        let before = recent.seconds().rev().filter(|second| second.start_ns() < end_ns);
-        let seconds: Vec<_> = before.take(columns.max(TABLE_SECONDS as usize)).collect();
+        seconds.drain(..seconds.len().saturating_sub(columns.max(TABLE_SECONDS as usize)));
         let lately = seconds.len().clamp(1, TABLE_SECONDS as usize) as i64;
         self.keys = table.rows.iter().map(|row| row.key).collect();
         self.selected = self.selected.min(self.keys.len().saturating_sub(1));
         LiveScreen {
             input: self.input.clone(),
             state: self.state(end_ns, beside.ended),
-            now: self.figures(recent.seconds(), (end_ns - SECOND_NS, end_ns)),
-            lately: self.figures(recent.seconds(), (end_ns - lately * SECOND_NS, end_ns)),
-            history: seconds.iter().rev().map(|second| self.figures_of(second)).collect(),
+            now: self.figures(seconds.iter().copied(), (end_ns - SECOND_NS, end_ns)),
+            lately: self.figures(seconds.iter().copied(), (end_ns - lately * SECOND_NS, end_ns)),
+            history: seconds.iter().map(|second| self.figures_of(second)).collect(),
             heat_of: if self.service { LiveTimes::Service } else { beside.times },
-            heat: seconds.iter().rev().map(|second| self.heat(second)).collect(),
+            heat: seconds.iter().map(|second| self.heat(second)).collect(),
             by: self.by.label().to_owned(),
             within: self.within.iter().map(|key| within(key, names)).collect(),
             rows: rows(&table, names),
@@ -262,5 +275,32 @@ mod tests {
         view.typed(Typed::Character('l'));
         assert!(text(&mut view, &recent, &names).contains("LIVE"));
         assert_eq!((view.typed(Typed::Character('q')), view.typed(Typed::Character('w'))), (Asked::Quit, Asked::Save));
+    }
+
+    #[test]
+    fn a_paused_second_stays_although_it_is_no_longer_stored() {
+        let names = Names::default();
+        let mut recent = recent(&names);
+        let mut view = View::new("interface eth0".to_owned());
+        text(&mut view, &recent, &names);
+        view.typed(Typed::Character(' '));
+        let paused = text(&mut view, &recent, &names);
+        (12..=2_000).for_each(|second| recent.advance(second * SECOND_NS));
+        let later = |view: &mut View| {
+            let now_ns = 2_000 * SECOND_NS + crate::lines::SETTLED_NS;
+            view.lines(&recent, &names, &Beside::default(), (now_ns, (100, 30))).join("\n")
+        };
+        let stayed = later(&mut view);
+        assert!(paused.contains("PAUSED 0 s back") && stayed.contains("PAUSED 1990 s back"), "{stayed}");
+        assert_eq!(
+            paused.lines().skip(1).collect::<Vec<_>>(),
+            stayed.lines().skip(1).collect::<Vec<_>>(),
+            "the numbers of that second"
+        );
+        // From there, a key leads to the oldest second that is stored.
+        view.typed(Typed::Left);
+        assert!(later(&mut view).contains("PAUSED 298 s back"));
+        view.typed(Typed::Character('l'));
+        assert!(later(&mut view).contains("LIVE"));
     }
 }

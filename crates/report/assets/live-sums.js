@@ -3,7 +3,8 @@ const sums = (() => {
   const DIMENSIONS = ['client', 'share', 'operation', 'file'];
   const SHARE = 1, FILE = 3;
   const KEPT = 300, TABLE = 60;
-  let edges = [], seconds = [];
+  // `held`: the end of a second that is shown for longer than it is kept. The seconds of its tables stay.
+  let edges = [], seconds = [], held = null;
 
   // A key is a text that no other key has: of a name or of none, and for a file with its share.
   const key = (names, place) => (place === null ? null : JSON.stringify(names[place]));
@@ -26,10 +27,10 @@ const sums = (() => {
     if (second.sums) second.sums = second.sums.map((by) => new Map(by.map((raw) => [key(second.names, raw[0]), sumOf(raw)])));
     delete second.names;
     seconds.push(second);
-    const first = second.start_s - KEPT;
-    seconds = seconds.filter((other) => other.start_s > first);
+    seconds = seconds.filter((other) => isRecent(other) || (held !== null && other.start_s >= held - TABLE && other.start_s < held));
     return true;
   }
+  const isRecent = (second) => second.start_s > seconds[seconds.length - 1].start_s - KEPT;
 
   // The clock of the capture was set back: later seconds come again.
   function backTo(start) {
@@ -156,5 +157,6 @@ const sums = (() => {
       exact: false, atLeast };
   }
   return { DIMENSIONS, KEPT, add, backTo, between, figures, tables, percentile,
-    setEdges: (ns) => { edges = ns; }, edges: () => edges, all: () => seconds };
+    setEdges: (ns) => { edges = ns; }, edges: () => edges, hold: (end) => { held = end; },
+    all: () => seconds.filter(isRecent), hosts: () => Object.assign({}, ...seconds.map((second) => second.hosts)) };
 })();

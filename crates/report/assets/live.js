@@ -40,8 +40,11 @@
     within = within.filter(([other]) => other !== place);
     context();
   }
+  // What is not stored cannot be shown: the nearest second that is.
   function show(second) {
-    end = second === null ? null : second + 1;
+    const all = sums.all();
+    end = second === null || all.length === 0 ? null : Math.min(Math.max(second, all[0].start_s), latest() - 1) + 1;
+    sums.hold(end);
     draw();
   }
   const latest = () => { const all = sums.all(); return all.length ? all[all.length - 1].start_s + 1 : null; };
@@ -59,6 +62,11 @@
     say('oldest', now.waiting ? 'the oldest for ' + time(now.oldest) : 'requests');
     say('data', now.bytes === null ? '–' : digits(now.bytes / 1e6) + ' MB');
     say('lost', digits(now.lost));
+  }
+  // A second that did not arrive.
+  function noTiles() {
+    ['rate', 'p50', 'p99', 'max', 'errors', 'depth', 'waiting', 'data', 'lost'].forEach((id) => say(id, '–'));
+    say('oldest', 'requests');
   }
   function losses() {
     const lost = state.losses || {};
@@ -143,6 +151,12 @@
     say('moment', instant(until - 1));
     at('back').value = until - latest();
     if (shown) tiles(sums.figures(shown, within));
+    else noTiles();
+    const stored = new Set(sums.all().map((second) => second.start_s));
+    [...at('marks').children].forEach((mark, i) => {
+      mark.disabled = !stored.has(marks[i]);
+      mark.title = mark.disabled ? 'This second is no longer stored' : '';
+    });
     tables(until);
     charts(until);
   }
@@ -258,13 +272,12 @@
   });
   on('second', (second) => {
     sums.add(second);
-    hosts = Object.assign({}, ...sums.all().map((other) => other.hosts));
-    // What is no longer there cannot be shown.
-    if (end !== null) end = Math.max(end, sums.all()[0].start_s + 1);
+    hosts = sums.hosts();
   });
   on('back', ({ start_s }) => {
     sums.backTo(start_s);
     end = null;
+    sums.hold(null);
   });
   on('state', (now) => { state = now; });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawSoon);

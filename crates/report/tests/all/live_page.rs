@@ -104,3 +104,48 @@ fn many_combinations_leave_tables_exact_and_selections_marked() {
     assert!(page.text("rate").starts_with("≥ ") && page.text("p99").ends_with(" ~ *"));
     assert_eq!(page.0.complaints(), Vec::<String>::new());
 }
+
+/// The time that the page shows, and the number of operations: the seconds have as many as their number says.
+fn shown(page: &mut Page) -> (String, String) {
+    (page.text("moment"), page.text("rate"))
+}
+
+#[test]
+fn the_page_shows_numbers_and_time_of_one_second() {
+    let Some(mut page) = Page::open("live-moments") else { return };
+    let instant = |s: i64| format!("1970-01-01 00:{:02}:{:02} UTC", s / 60, s % 60);
+    let event = |s: i64| {
+        let text = seconds(s..s + 1, 1).remove(0);
+        let mut second: Value = serde_json::from_str(&text).unwrap();
+        second["operations"] = s.into();
+        second.to_string()
+    };
+    (60..70).for_each(|s| page.send("second", &event(s)));
+    page.click("#mark");
+    let back = "document.getElementById('back').value = -200; document.getElementById('back').dispatchEvent(new Event('input')); 0";
+    page.0.value(back);
+    assert_eq!(shown(&mut page), (instant(60), "60.0".to_owned()), "the oldest second, not an older one");
+    // The empty left part of a heat map.
+    let left = "(() => { const r = document.querySelector('#heat canvas').getBoundingClientRect(); return [r.x + 80, r.y + 60]; })()";
+    page.0.middle("document.querySelector('#heat')");
+    let left: (f64, f64) = serde_json::from_value(page.0.value(left)).unwrap();
+    page.0.value("document.getElementById('back').value = -3; document.getElementById('back').dispatchEvent(new Event('input')); 0");
+    assert_eq!(shown(&mut page), (instant(66), "66.0".to_owned()));
+    page.0.drag(left, left);
+    page.0.next_frame();
+    assert_eq!(shown(&mut page), (instant(60), "60.0".to_owned()));
+    // A second that did not arrive has no numbers.
+    page.send("second", &event(72));
+    page.0.value("document.getElementById('back').value = -1; document.getElementById('back').dispatchEvent(new Event('input')); 0");
+    assert_eq!(shown(&mut page), (instant(71), "–".to_owned()));
+    // A paused second stays after five minutes, with its table; a mark of a second that is gone leads nowhere.
+    page.0.value("document.getElementById('back').value = -6; document.getElementById('back').dispatchEvent(new Event('input')); 0");
+    let table = page.table("client");
+    (1_000..1_003).for_each(|s| page.send("second", &event(s)));
+    assert_eq!((shown(&mut page), page.text("state")), ((instant(66), "66.0".to_owned()), "PAUSED".to_owned()));
+    assert_eq!(page.table("client"), table);
+    assert_eq!(page.0.value("document.querySelector('#marks button').disabled"), true);
+    page.click("#pause");
+    assert_eq!(page.text("moment"), instant(1_002));
+    assert_eq!(page.0.complaints(), Vec::<String>::new());
+}

@@ -155,7 +155,7 @@ impl Recent {
     /// [`LIVE_DIMENSIONS`].
     pub fn table(&self, (from_ns, to_ns): (i64, i64), within: &[Key], by: crate::Dimension) -> LiveTable {
         let seconds = self.seconds.iter().filter(|second| (from_ns..to_ns).contains(&second.start_ns()));
-        selection::table(seconds, within, by)
+        LiveTable::of(seconds, within, by)
     }
 }
 

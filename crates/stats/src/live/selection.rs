@@ -56,15 +56,18 @@ pub struct Selected {
     pub at_least: bool,
 }
 
-pub(super) fn table<'a>(seconds: impl Iterator<Item = &'a Second>, within: &[Key], by: Dimension) -> LiveTable {
-    let mut table = Table { by, sums: HashMap::new(), unclear: Unclear::default(), unknown: 0 };
-    for second in seconds {
-        match second.cells().key_sums().and_then(|sums| sums.by(by)).filter(|_| within.is_empty()) {
-            Some(sums) => table.add_all(sums),
-            None => table.add_part(second, within),
+impl LiveTable {
+    /// What clients waited for in these seconds, where all of `within` holds, by one of [`LIVE_DIMENSIONS`].
+    pub fn of<'a>(seconds: impl Iterator<Item = &'a Second>, within: &[Key], by: Dimension) -> Self {
+        let mut table = Table { by, sums: HashMap::new(), unclear: Unclear::default(), unknown: 0 };
+        for second in seconds {
+            match second.cells().key_sums().and_then(|sums| sums.by(by)).filter(|_| within.is_empty()) {
+                Some(sums) => table.add_all(sums),
+                None => table.add_part(second, within),
+            }
         }
+        table.finish()
     }
-    table.finish()
 }
 
 /// A table that is being made.
