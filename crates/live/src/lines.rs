@@ -1,7 +1,7 @@
 //! One line per interval on standard error, if the terminal shows no screen.
 
 use plimsoll_report::live::{LiveFigures, LiveWait, line};
-use plimsoll_stats::live::{LiveSum, Recent, Second};
+use plimsoll_stats::live::{LiveLosses, LiveSum, Recent, Second, Wait};
 use plimsoll_stats::{IntervalRow, Key};
 
 use super::beside::Beside;
@@ -17,14 +17,14 @@ pub struct Lines {
     quiet: bool,
     /// Start of the next line.
     next_ns: Option<i64>,
-    /// Number of interface failures that were already printed.
-    downs: u64,
+    /// The failures of the interface that were already printed.
+    outage: Outage,
 }
 
 impl Lines {
     /// Lines that cover this number of seconds each.
     pub fn new(seconds: u64, quiet: bool) -> Self {
-        Self { seconds: i64::try_from(seconds).unwrap_or(1), quiet, next_ns: None, downs: 0 }
+        Self { seconds: i64::try_from(seconds).unwrap_or(1), quiet, next_ns: None, outage: Outage::default() }
     }
 
     /// Prints a message, even with --quiet.
@@ -41,10 +41,8 @@ impl Lines {
 
     /// Prints the lines of all new intervals.
     pub(super) fn look(&mut self, recent: &Recent, now_ns: i64, beside: &Beside<'_>) {
-        let downs = beside.losses.map_or(0, |losses| losses.downs);
-        if downs > std::mem::replace(&mut self.downs, downs) {
-            self.say("the interface went down; the watch continues when the interface is up again");
-        }
+        let said = beside.losses.map_or([None; 2], |losses| self.outage.look(losses));
+        said.into_iter().flatten().for_each(|text| self.say(text));
         self.show(recent, now_ns);
         if beside.ended {
             self.show_rest(recent, latest_ns(now_ns));
@@ -79,6 +77,25 @@ impl Lines {
             next_ns += width_ns;
         }
         self.next_ns = Some(next_ns);
+    }
+}
+
+/// Failures of the interface, as far as they were mentioned.
+#[derive(Default)]
+struct Outage {
+    downs: u64,
+    is_down: bool,
+}
+
+impl Outage {
+    /// What is new. An interface may have been down for a moment only.
+    fn look(&mut self, losses: LiveLosses) -> [Option<&'static str>; 2] {
+        let went_down = losses.downs > std::mem::replace(&mut self.downs, losses.downs);
+        let was_down = std::mem::replace(&mut self.is_down, losses.down_since_ns().is_some());
+        [
+            went_down.then_some("the interface went down; the watch continues when the interface is up again"),
+            ((went_down || was_down) && !self.is_down).then_some("the interface is up again"),
+        ]
     }
 }
 
@@ -157,5 +174,40 @@ pub(super) fn figures_within<'a>(
 
 fn waiting_at_end(second: &Second) -> Option<LiveWait> {
     let end_ns = second.start_ns().saturating_add(SECOND_NS);
-    second.waited().map(|wait| LiveWait { requests: wait.requests, oldest_ns: end_ns.abs_diff(wait.since_ns) })
+    let wait = |wait: Wait| LiveWait { requests: wait.requests, oldest_ns: end_ns.abs_diff(wait.since_ns) };
+    second.knows_waiting().then(|| second.waited().map_or_else(LiveWait::default, wait))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_stats::live::{InterfaceState, WaitingNow};
+
+    #[test]
+    fn an_interface_that_fails_is_mentioned_and_also_when_it_is_up_again() {
+        let mut outage = Outage::default();
+        let mut look = |downs, state| {
+            let said = outage.look(LiveLosses { downs, state, ..LiveLosses::default() });
+            said.map(|text| text.map(|text| text.split(';').next().unwrap_or_default()))
+        };
+        let (down, up) = (Some("the interface went down"), Some("the interface is up again"));
+        let down_now = InterfaceState::DownSince(1);
+        assert_eq!(look(0, InterfaceState::Up), [None, None]);
+        assert_eq!(look(1, down_now), [down, None]);
+        assert_eq!(look(1, down_now), [None, None]);
+        assert_eq!(look(1, InterfaceState::Up), [None, up]);
+        assert_eq!(look(2, InterfaceState::Up), [down, up], "between two looks");
+        assert_eq!(look(2, InterfaceState::Up), [None, None]);
+    }
+
+    #[test]
+    fn nobody_waits_is_not_unknown() {
+        let mut recent = Recent::new();
+        recent.advance(0);
+        recent.advance(3 * SECOND_NS);
+        recent.miss((SECOND_NS, SECOND_NS));
+        recent.wait(&WaitingNow::default(), 2 * SECOND_NS);
+        let waiting = |at: i64| figures(recent.seconds(), at * SECOND_NS, (at + 1) * SECOND_NS).waiting;
+        assert_eq!([0, 1, 2].map(waiting), [Some(LiveWait::default()), None, None], "down, and not over yet");
+    }
 }

@@ -148,6 +148,7 @@ impl View {
         LiveScreen {
             input: self.input.clone(),
             state: self.state(end_ns, beside.ended),
+            down_since_ns: beside.losses.and_then(|losses| losses.down_since_ns()),
             now: self.figures(seconds.iter().copied(), (end_ns - SECOND_NS, end_ns)),
             lately: self.figures(seconds.iter().copied(), (end_ns - lately * SECOND_NS, end_ns)),
             history: seconds.iter().map(|second| self.figures_of(second)).collect(),

@@ -137,10 +137,10 @@ const sums = (() => {
   }
   // The numbers of a second within a part; those of all are exact.
   function figures(second, within) {
-    const { lost_packets: lost, waiting, oldest_ns: oldest } = second, incomplete = lost > 0 || second.interface_down;
+    const { lost_packets: lost, waiting, oldest_ns: oldest, interface_down: down } = second, incomplete = lost > 0 || down;
     if (within.length === 0) {
       const { operations: count, errors, bytes, queue_depth: depth, p50_ns: p50, p99_ns: p99, max_ns: max, heat, service } = second;
-      return { count, errors, bytes, depth, p50, p99, max, heat, service, lost, incomplete, waiting, oldest, exact: true, atLeast: false };
+      return { count, errors, bytes, depth, p50, p99, max, heat, service, lost, incomplete, down, waiting, oldest, exact: true, atLeast: false };
     }
     const part = nothing(), all = exact(second, within);
     let atLeast = false;
@@ -153,7 +153,7 @@ const sums = (() => {
       }
     }
     return { count: part.count, errors: part.errors, bytes: null, depth: null, p50: percentile(part, 50), p99: percentile(part, 99),
-      max: part.timed ? part.longest : null, heat: [...part.rows], service: null, lost, incomplete, waiting: null, oldest: null,
+      max: part.timed ? part.longest : null, heat: [...part.rows], service: null, lost, incomplete, down, waiting: null, oldest: null,
       exact: false, atLeast };
   }
   return { DIMENSIONS, KEPT, add, backTo, between, figures, tables, percentile,

@@ -59,7 +59,7 @@
     say('errors', least + digits(now.errors));
     say('depth', now.depth === null ? '–' : digits(now.depth));
     say('waiting', now.waiting === null ? '–' : digits(now.waiting));
-    say('oldest', now.waiting ? 'the oldest for ' + time(now.oldest) : 'requests');
+    say('oldest', now.waiting ? 'the oldest for ' + time(now.oldest) : now.waiting === null && now.down ? 'unknown: interface down' : 'requests');
     say('data', now.bytes === null ? '–' : digits(now.bytes / 1e6) + ' MB');
     say('lost', digits(now.lost));
   }
@@ -139,8 +139,10 @@
     drawn = false;
     const until = end === null ? latest() : end;
     const away = !connected && !state.ended;
-    at('state').className = 'stamp ' + (away ? 'away' : end === null && !state.ended ? 'live' : '');
-    say('state', away ? 'DISCONNECTED' : end !== null ? 'PAUSED' : state.ended ? 'END' : 'LIVE');
+    const down = state.down_since_s == null ? '' : 'INTERFACE DOWN since ' + instant(state.down_since_s);
+    at('state').className = 'stamp ' + (away || down ? 'away' : end === null && !state.ended ? 'live' : '');
+    const now = end !== null ? 'PAUSED' : state.ended ? 'END' : down ? '' : 'LIVE';
+    say('state', away ? 'DISCONNECTED' : [now, down].filter((part) => part).join(', '));
     say('pause', end === null ? 'Pause' : 'Live');
     losses();
     run();

@@ -10,7 +10,7 @@ use plimsoll_observe::capture::interface::{Hole, InterfaceCounts};
 use plimsoll_observe::capture::{CaptureAnomalies, Captures, Next, StopReading};
 use plimsoll_report::findings::Source;
 use plimsoll_report::{Zone, duration};
-use plimsoll_stats::live::{LiveLosses, Recent, Totals, WaitingNow};
+use plimsoll_stats::live::{InterfaceState, LiveLosses, Recent, Totals, WaitingNow};
 
 use crate::exit::Done;
 use crate::flags::analysis::{Analysis, end};
@@ -221,6 +221,7 @@ impl Watching {
             freezes: counts.freezes(),
             interface: counts.interface_drops(),
             downs: counts.downs(),
+            state: counts.down_since().map_or(InterfaceState::Up, InterfaceState::DownSince),
         })
     }
 

@@ -89,7 +89,8 @@ fn event(name: &str, data: &str) -> String {
 }
 
 fn state(beside: &Beside<'_>) -> String {
-    let losses = beside.losses.map(|LiveLosses { kernel, freezes, interface, downs }| {
+    let down_since_s = beside.losses.and_then(|losses| losses.down_since_ns()).map(|ns| ns.div_euclid(SECOND_NS));
+    let losses = beside.losses.map(|LiveLosses { kernel, freezes, interface, downs, .. }| {
         json!({ "kernel": kernel, "freezes": freezes, "interface": interface, "downs": downs })
     });
     let run = beside.run.map(|run| {
@@ -97,7 +98,9 @@ fn state(beside: &Beside<'_>) -> String {
         json!({ "lines": run.lines(), "levels": levels })
     });
     let (diagnosis, times, ended) = (beside.diagnosis, beside.times.label(), beside.ended);
-    let state = json!({ "losses": losses, "diagnosis": diagnosis, "times": times, "run": run, "ended": ended });
+    let state = json!({
+        "losses": losses, "down_since_s": down_since_s, "diagnosis": diagnosis, "times": times, "run": run, "ended": ended,
+    });
     event("state", &state.to_string())
 }
 

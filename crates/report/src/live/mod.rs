@@ -43,7 +43,7 @@ pub struct LiveFigures {
     pub max_ns: Option<u64>,
     /// Requests outstanding, mean. `None` if unknown.
     pub queue_depth: Option<f64>,
-    /// The requests without a response at the end of these seconds; `None` without any, or if unknown.
+    /// The requests without a response at the end of these seconds; `None` if unknown.
     pub waiting: Option<LiveWait>,
     /// Number of packets that the capture lost: the other numbers are then incomplete.
     pub lost_packets: u64,
@@ -54,18 +54,21 @@ pub struct LiveFigures {
 }
 
 /// Requests that wait for a response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LiveWait {
-    /// Requests.
+    /// Requests; 0 if nobody waits.
     pub requests: u64,
-    /// How long the oldest has waited, ns.
+    /// How long the oldest has waited, ns; 0 without any.
     pub oldest_ns: u64,
 }
 
 impl LiveWait {
     /// In words.
     fn said(self) -> String {
-        format!("{}, oldest {}", self.requests, duration(self.oldest_ns as f64 / 1e9))
+        match self.requests {
+            0 => "0".to_owned(),
+            requests => format!("{requests}, oldest {}", duration(self.oldest_ns as f64 / 1e9)),
+        }
     }
 }
 
@@ -111,6 +114,8 @@ pub struct LiveScreen {
     pub input: String,
     /// Live, paused, or ended.
     pub state: String,
+    /// Since when the captured interface is down, ns since the Unix epoch; `None` while it is up, or without an interface.
+    pub down_since_ns: Option<i64>,
     /// The shown second, and the minute up to it.
     pub now: LiveFigures,
     /// The minute.

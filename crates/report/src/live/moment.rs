@@ -24,8 +24,8 @@ struct Moment {
     p99_ns: Option<u64>,
     max_ns: Option<u64>,
     queue_depth: Option<f64>,
-    /// Requests without a response, and how long the oldest has waited, ns.
-    waiting: u64,
+    /// Requests without a response, null if unknown; and how long the oldest has waited, ns.
+    waiting: Option<u64>,
     oldest_ns: Option<u64>,
     lost_packets: u64,
     interface_down: bool,
@@ -83,7 +83,7 @@ pub fn moment(figures: &LiveFigures, second: &Second, names: &Names) -> Result<S
         p99_ns: figures.p99_ns,
         max_ns: figures.max_ns,
         queue_depth: figures.queue_depth,
-        waiting: figures.waiting.map_or(0, |waiting| waiting.requests),
+        waiting: figures.waiting.map(|waiting| waiting.requests),
         oldest_ns: figures.waiting.map(|waiting| waiting.oldest_ns),
         lost_packets: figures.lost_packets,
         interface_down: figures.interface_down,

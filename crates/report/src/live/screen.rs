@@ -69,10 +69,23 @@ fn whole(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
 
 fn head(live: &LiveScreen, columns: usize) -> String {
     let left = format!("plimsoll  {}", live.input);
-    let right = format!("{}  {}", Zone::shown().second(live.now.from_ns), live.state);
+    let state = live.down_since_ns.map_or_else(|| live.state.clone(), |since_ns| down(live, since_ns));
+    let right = format!("{}  {state}", Zone::shown().second(live.now.from_ns));
     let room = columns.saturating_sub(width_of(&right) + 2);
     let left = fit(&left, room);
     format!("{left}{:1$}{right}", "", columns.saturating_sub(width_of(&left) + width_of(&right)))
+}
+
+/// The state of a watch whose interface is down, in place of LIVE. The time has a date if that was another day.
+fn down(live: &LiveScreen, since_ns: i64) -> String {
+    let (zone, paused) = (Zone::shown(), live.state.starts_with("PAUSED"));
+    let since = if zone.day(since_ns) == zone.day(live.now.from_ns) {
+        zone.time_of_day(since_ns)[..8].to_owned()
+    } else {
+        zone.second(since_ns)
+    };
+    let paused = if paused { format!("{}  ", live.state) } else { String::new() };
+    format!("{paused}INTERFACE DOWN since {since}")
 }
 
 /// What stands below the table.
@@ -92,7 +105,10 @@ fn waiting(live: &LiveScreen) -> String {
     let whose = if live.within.is_empty() { "" } else { " (of all clients)" };
     match live.now.waiting {
         Some(waiting) => format!("Requests without a response{whose}: {}", waiting.said()),
-        None => format!("Requests without a response{whose}: 0"),
+        None if live.now.interface_down => {
+            format!("Requests without a response{whose}: unknown (the interface was down)")
+        }
+        None => format!("Requests without a response{whose}: unknown"),
     }
 }
 

@@ -12,6 +12,7 @@ fn live() -> LiveScreen {
             p50_ns: Some(200_000),
             p99_ns: Some(4_000_000),
             queue_depth: Some(1.5),
+            waiting: Some(LiveWait::default()),
             lost_packets: u64::from(second == 98) * 7,
             ..LiveFigures::default()
         })
@@ -81,6 +82,26 @@ fn requests_that_wait_are_on_every_screen() {
     }
     let line = line(&live.now);
     assert!(line.ends_with("MB/s  waiting: 8, oldest 12.0 s"), "{line}");
+    live.now.waiting = None;
+    let text = screen(&live, 80, 24).join("\n");
+    assert!(text.contains("Requests without a response: unknown\n"), "nobody knows: {text}");
+}
+
+#[test]
+fn an_interface_that_is_down_is_in_the_head() {
+    let mut live = live();
+    let since_ns = live.now.from_ns - 10_000_000_000;
+    (live.now.waiting, live.now.interface_down, live.down_since_ns) = (None, true, Some(since_ns));
+    for (columns, rows) in [(80, 24), (200, 50)] {
+        let lines = screen(&live, columns, rows);
+        assert!(lines[0].ends_with("2023-11-14 22:14:59 UTC  INTERFACE DOWN since 22:14:49"), "{}", lines[0]);
+        assert!(lines[0].starts_with("plimsoll  interface eth0") && !lines[0].contains("LIVE"), "{}", lines[0]);
+        assert!(lines.join("\n").contains("all clients): unknown (the interface was down)"), "{lines:#?}");
+    }
+    live.state = "PAUSED 2 s back".to_owned();
+    live.down_since_ns = Some(since_ns - 86_400_000_000_000);
+    let head = &screen(&live, 132, 43)[0];
+    assert!(head.ends_with("PAUSED 2 s back  INTERFACE DOWN since 2023-11-13 22:14:49 UTC"), "{head}");
 }
 
 #[test]

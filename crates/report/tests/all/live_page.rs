@@ -149,3 +149,25 @@ fn the_page_shows_numbers_and_time_of_one_second() {
     assert_eq!(page.text("moment"), instant(1_002));
     assert_eq!(page.0.complaints(), Vec::<String>::new());
 }
+
+#[test]
+fn an_interface_that_is_down_is_in_the_head_and_nobody_knows_who_waits() {
+    let Some(mut page) = Page::open("live-down") else { return };
+    let second = |number: i64, waiting: Value, down: bool| {
+        let mut second: Value = serde_json::from_str(&seconds(number..number + 1, 1).remove(0)).unwrap();
+        (second["waiting"], second["interface_down"]) = (waiting, down.into());
+        second.to_string()
+    };
+    page.send("second", &second(60, json!(0), false));
+    page.send("state", "{\"losses\": {}, \"down_since_s\": null}");
+    let waiting = |page: &mut Page| (page.text("waiting"), page.text("oldest"), page.text("state"));
+    let texts = |waiting: &str, oldest: &str, state: &str| (waiting.to_owned(), oldest.to_owned(), state.to_owned());
+    assert_eq!(waiting(&mut page), texts("0", "requests", "LIVE"));
+    page.send("second", &second(61, Value::Null, true));
+    page.send("state", "{\"losses\": {}, \"down_since_s\": 61}");
+    let down = "INTERFACE DOWN since 1970-01-01 00:01:01 UTC";
+    assert_eq!(waiting(&mut page), texts("–", "unknown: interface down", down));
+    page.click("#pause");
+    assert_eq!(page.text("state"), format!("PAUSED, {down}"));
+    assert_eq!(page.0.complaints(), Vec::<String>::new());
+}

@@ -28,7 +28,7 @@ use plimsoll_model::{Names, Sink, Transaction};
 pub use cells::{Cells, Place};
 pub use exemplars::{Exemplar, Exemplars};
 pub use key_sums::{KeySums, SumsByKey};
-pub use losses::LiveLosses;
+pub use losses::{InterfaceState, LiveLosses};
 pub use part::{KEPT_SECONDS, LivePart};
 pub use second::Second;
 pub use selection::{LIVE_DIMENSIONS, LiveRow, LiveTable, Selected, live_dimension};

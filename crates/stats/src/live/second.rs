@@ -63,6 +63,11 @@ impl Second {
         self.outstanding_ns.saturating_add(self.waiting_ns) as f64 / SECOND_NS as f64
     }
 
+    /// Whether [`Second::waited`] is known: the second is over, and the interface was not down.
+    pub fn knows_waiting(&self) -> bool {
+        self.is_noted && !self.interface_down
+    }
+
     /// The requests without a response that waited at its end.
     pub fn waited(&self) -> Option<Wait> {
         self.waited

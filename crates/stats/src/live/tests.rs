@@ -100,6 +100,8 @@ fn nobody_is_known_to_wait_while_the_interface_is_down() {
     let depths: Vec<f64> = recent.seconds().skip(1).take(3).map(Second::queue_depth).collect();
     let waited: Vec<bool> = recent.seconds().skip(1).map(|second| second.waited().is_some()).collect();
     assert_eq!((depths, waited), (vec![0.5, 0.0, 0.0], vec![true, false, false, false]), "unknown is no wait");
+    let known: Vec<bool> = recent.seconds().map(Second::knows_waiting).collect();
+    assert_eq!(known, [true, true, false, false, false], "the interface was down in two, and the last is not over");
 }
 
 #[test]

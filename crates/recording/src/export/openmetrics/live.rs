@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 
 use plimsoll_model::{Endpoint, Names};
-use plimsoll_stats::live::{LiveLosses, MAX_TOTAL_KEYS, Totals, Wait, WaitingNow};
+use plimsoll_stats::live::{InterfaceState, LiveLosses, MAX_TOTAL_KEYS, Totals, Wait, WaitingNow};
 use plimsoll_stats::{Dimension, Key, KeyStats};
 
 use super::format::{Distribution, Labelled, counter, family, histogram, label};
@@ -150,7 +150,7 @@ fn gauge(
 }
 
 fn write_losses(out: &mut impl Write, losses: LiveLosses) -> io::Result<()> {
-    let LiveLosses { kernel, freezes, interface, downs } = losses;
+    let LiveLosses { kernel, freezes, interface, downs, state } = losses;
     let row = |by: &str, of: u64| Labelled { labels: format!("by=\"{by}\""), time: String::new(), of };
     let lost = [row("kernel", kernel), row("interface", interface)];
     counter(out, "capture_lost_packets", "Packets that the capture lost.", &lost, |&lost| Some(lost))?;
@@ -160,6 +160,10 @@ fn write_losses(out: &mut impl Write, losses: LiveLosses) -> io::Result<()> {
     ] {
         family(out, name, "counter", help)?;
         writeln!(out, "plimsoll_{name}_total {number}")?;
+    }
+    if state != InterfaceState::NoInterface {
+        family(out, "capture_interface_up", "gauge", "1 while the interface is up, 0 while it is down.")?;
+        writeln!(out, "plimsoll_capture_interface_up {}", u8::from(state == InterfaceState::Up))?;
     }
     Ok(())
 }
@@ -210,7 +214,11 @@ mod tests {
     }
 
     fn text_of(totals: &Totals, names: &Names, waiting: &WaitingNow) -> String {
-        let losses = Some(LiveLosses { kernel: 7, freezes: 2, interface: 1, downs: 0 });
+        text_with(totals, names, waiting, InterfaceState::Up)
+    }
+
+    fn text_with(totals: &Totals, names: &Names, waiting: &WaitingNow, state: InterfaceState) -> String {
+        let losses = Some(LiveLosses { kernel: 7, freezes: 2, interface: 1, downs: 0, state });
         let mut out = Vec::new();
         let metrics = LiveMetrics {
             tool: "plimsoll",
@@ -255,6 +263,16 @@ mod tests {
             assert!(text.lines().any(|other| other == line), "{line}\n{text}");
         }
         assert!(text.ends_with("# EOF\n") && text.matches("\n# EOF\n").count() == 1);
+    }
+
+    #[test]
+    fn whether_the_interface_is_up_is_said_of_interfaces() {
+        let up = |state| {
+            let text = text_with(&Totals::default(), &Names::default(), &WaitingNow::default(), state);
+            text.lines().find_map(|line| line.strip_prefix("plimsoll_capture_interface_up ").map(str::to_owned))
+        };
+        let states = [InterfaceState::NoInterface, InterfaceState::Up, InterfaceState::DownSince(1)];
+        assert_eq!(states.map(up), [None, Some("1".to_owned()), Some("0".to_owned())]);
     }
 
     #[test]
