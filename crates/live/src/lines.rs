@@ -5,6 +5,7 @@ use plimsoll_stats::live::{LiveLosses, LiveSum, Recent, Second, Wait};
 use plimsoll_stats::{IntervalRow, Key};
 
 use super::beside::Beside;
+use super::notices::Mentioned;
 use plimsoll_console::shell;
 
 pub(super) const SECOND_NS: i64 = 1_000_000_000;
@@ -19,12 +20,14 @@ pub struct Lines {
     next_ns: Option<i64>,
     /// The failures of the interface that were already printed.
     outage: Outage,
+    mentioned: Mentioned,
 }
 
 impl Lines {
     /// Lines that cover this number of seconds each.
     pub fn new(seconds: u64, quiet: bool) -> Self {
-        Self { seconds: i64::try_from(seconds).unwrap_or(1), quiet, next_ns: None, outage: Outage::default() }
+        let (outage, mentioned) = (Outage::default(), Mentioned::default());
+        Self { seconds: i64::try_from(seconds).unwrap_or(1), quiet, next_ns: None, outage, mentioned }
     }
 
     /// Prints a message, even with --quiet.
@@ -43,6 +46,9 @@ impl Lines {
     pub(super) fn look(&mut self, recent: &Recent, now_ns: i64, beside: &Beside<'_>) {
         let said = beside.losses.map_or([None; 2], |losses| self.outage.look(losses));
         said.into_iter().flatten().for_each(|text| self.say(text));
+        for (is_error, text) in self.mentioned.look(beside) {
+            if is_error { self.say(&text) } else { self.log(&text) }
+        }
         self.show(recent, now_ns);
         if beside.ended {
             self.show_rest(recent, latest_ns(now_ns));

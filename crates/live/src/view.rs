@@ -9,6 +9,7 @@ use super::beside::Beside;
 use super::held::Held;
 use super::key_name::{name, within};
 use super::lines::{SECOND_NS, figures, figures_within, latest_ns};
+use super::notices::notices;
 use super::terminal::Key as Typed;
 
 /// Number of seconds that the table covers.
@@ -147,7 +148,7 @@ impl View {
         self.selected = self.selected.min(self.keys.len().saturating_sub(1));
         LiveScreen {
             input: self.input.clone(),
-            state: self.state(end_ns, beside.ended),
+            state: self.state(end_ns, beside),
             down_since_ns: beside.losses.and_then(|losses| losses.down_since_ns()),
             now: self.figures(seconds.iter().copied(), (end_ns - SECOND_NS, end_ns)),
             lately: self.figures(seconds.iter().copied(), (end_ns - lately * SECOND_NS, end_ns)),
@@ -164,6 +165,7 @@ impl View {
             diagnosis: beside.diagnosis.map(str::to_owned),
             run: beside.run.cloned(),
             losses: beside.losses,
+            notices: notices(beside),
             message: self.message.clone(),
         }
     }
@@ -190,11 +192,12 @@ impl View {
         }
     }
 
-    fn state(&self, end_ns: i64, ended: bool) -> String {
-        match (self.held_ns, ended) {
-            (Some(_), _) => format!("PAUSED {} s back", (self.latest_ns - end_ns) / SECOND_NS),
-            (None, true) => "END".to_owned(),
-            (None, false) => "LIVE".to_owned(),
+    fn state(&self, end_ns: i64, beside: &Beside<'_>) -> String {
+        match (self.held_ns, beside.silence, beside.ended) {
+            (_, Some(_), _) => "NO PACKETS YET".to_owned(),
+            (Some(_), ..) => format!("PAUSED {} s back", (self.latest_ns - end_ns) / SECOND_NS),
+            (None, _, true) => "END".to_owned(),
+            (None, _, false) => "LIVE".to_owned(),
         }
     }
 }
@@ -303,5 +306,22 @@ mod tests {
         assert!(later(&mut view).contains("PAUSED 298 s back"));
         view.typed(Typed::Character('l'));
         assert!(later(&mut view).contains("LIVE"));
+    }
+
+    #[test]
+    fn a_screen_without_packets_says_so_and_has_keys() {
+        let (recent, names) = (Recent::new(), Names::default());
+        let mut view = View::new("interface eth1".to_owned());
+        let text = "No packets of a file server on eth1 for 12 s (ports 445, 139, 2049, 111): check --port".to_owned();
+        let silence = crate::Silence { text, seconds: 12 };
+        let losses = Some(plimsoll_stats::live::LiveLosses::default());
+        let beside = Beside { losses, silence: Some(&silence), ..Beside::default() };
+        for key in [Typed::Character(' '), Typed::Left, Typed::Enter, Typed::Down, Typed::Character('l')] {
+            let lines = view.lines(&recent, &names, &beside, (1_700_000_000 * SECOND_NS, (100, 30)));
+            assert!(lines[0].contains("2023-11-14 22:13:") && lines[0].ends_with("NO PACKETS YET"), "{}", lines[0]);
+            assert!(lines.contains(&silence.text) && lines[29].starts_with("q quit"), "{lines:#?}");
+            assert_eq!(view.typed(key), Asked::Nothing);
+        }
+        assert_eq!(view.typed(Typed::Character('q')), Asked::Quit);
     }
 }

@@ -77,6 +77,16 @@
     say('losses', 'INCOMPLETE: ' + said.join(', ') + '. Seconds with losses are hatched; percentiles with * cover only a part of the operations.');
     at('tile-lost').hidden = state.losses === null;
   }
+  function notices() {
+    const shown = [...at('notices').children].map((line) => line.textContent), now = state.notices || [];
+    if (shown.join('\n') === now.join('\n')) return;
+    at('notices').replaceChildren(...now.map((text) => {
+      const line = document.createElement('p');
+      line.className = 'notice';
+      line.textContent = text;
+      return line;
+    }));
+  }
   // What goes on in a run, and the levels that are over.
   function run() {
     at('run').hidden = !state.run;
@@ -141,9 +151,10 @@
     const away = !connected && !state.ended;
     const down = state.down_since_s == null ? '' : 'INTERFACE DOWN since ' + instant(state.down_since_s);
     at('state').className = 'stamp ' + (away || down ? 'away' : end === null && !state.ended ? 'live' : '');
-    const now = end !== null ? 'PAUSED' : state.ended ? 'END' : down ? '' : 'LIVE';
+    const now = end !== null ? 'PAUSED' : state.ended ? 'END' : state.silent ? 'NO PACKETS YET' : down ? '' : 'LIVE';
     say('state', away ? 'DISCONNECTED' : [now, down].filter((part) => part).join(', '));
     say('pause', end === null ? 'Pause' : 'Live');
+    notices();
     losses();
     run();
     say('times', state.times || 'Response times');

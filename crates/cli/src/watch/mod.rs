@@ -2,11 +2,12 @@
 
 mod arguments;
 mod input;
+mod silence;
 
 use std::sync::Arc;
 
 use plimsoll_analysis::{Checkpoints, DiagnosisSoFar, Running};
-use plimsoll_observe::capture::interface::{Hole, InterfaceCounts};
+use plimsoll_observe::capture::interface::{Hole, Interface, InterfaceCounts};
 use plimsoll_observe::capture::{CaptureAnomalies, Captures, Next, StopReading};
 use plimsoll_report::findings::Source;
 use plimsoll_report::{Zone, duration};
@@ -20,6 +21,7 @@ use crate::shell;
 pub(crate) use arguments::Arguments;
 use input::Opened;
 use plimsoll_live::{Beside, Lines, LiveView, Metrics, Pace, Screen, latest_ns};
+use silence::FirstPacket;
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
@@ -34,7 +36,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         move || stop.ask()
     })?;
     let mut analysis = Analysis::open(flags, &sources, &ChainFlags::default())?;
-    if let Opened::Interface(interface) = &opened {
+    let first_packet = FirstPacket::new(opened.interface().map(Interface::name), &sources, &capture);
+    if let Some(interface) = opened.interface() {
         analysis.job.source.inputs = vec![Source::interface(interface.name())];
         if !quiet {
             shell::note(&format!(
@@ -78,6 +81,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         anomalies,
         steps,
         unsaved: None,
+        first_packet,
     };
     watching.follow(&mut captures)?;
     let Watching { running, checkpoints, view, unsaved, .. } = watching;
@@ -128,6 +132,7 @@ struct Watching {
     steps: u64,
     /// Why packets are no longer saved.
     unsaved: Option<String>,
+    first_packet: FirstPacket,
 }
 
 impl Watching {
@@ -162,8 +167,9 @@ impl Watching {
         self.pace.end();
         self.ended = true;
         let mut is_over = self.look(captures.anomalies());
-        // A screen stays open after the end of a file.
-        while self.view.stays() && !is_over && !self.stop.asked() {
+        // A screen stays open after the end of a file that had packets.
+        let stays = self.view.stays() && self.running.frames() > 0;
+        while stays && !is_over && !self.stop.asked() {
             std::thread::sleep(plimsoll_live::LOOK);
             is_over = self.look(captures.anomalies());
         }
@@ -234,7 +240,7 @@ impl Watching {
             self.find_waiting(now_ns);
         }
         self.publish(drops);
-        let Some(now_ns) = now_ns else { return false };
+        let Some(now_ns) = now_ns else { return self.look_without_packets(drops) };
         let seen_ns = self.seen_until(now_ns);
         let more = drops - std::mem::replace(&mut self.drops, drops);
         // A pipe or a file does not state the time of a loss.
@@ -269,5 +275,13 @@ impl Watching {
         let beside = Beside { losses: Some(losses), diagnosis, ended: self.ended, ..Beside::default() };
         let (live, names) = self.running.live();
         live.is_some_and(|(recent, _)| self.view.look(recent, names, now_ns, &beside))
+    }
+
+    /// Updates the views before the first packet: they say that there is none. Returns whether the user ended the watch.
+    fn look_without_packets(&mut self, drops: u64) -> bool {
+        let (losses, silence) = (self.losses(drops), self.first_packet.silence());
+        let beside = Beside { losses: Some(losses), silence: Some(&silence), ended: self.ended, ..Beside::default() };
+        let (live, names) = self.running.live();
+        live.is_some_and(|(recent, _)| self.view.look(recent, names, silence::now_ns(), &beside))
     }
 }

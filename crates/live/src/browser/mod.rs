@@ -13,6 +13,7 @@ use serde_json::json;
 use super::beside::Beside;
 use super::http::{self, Answer, Client, Request, Response, Site, Status};
 use super::lines::{SECOND_NS, SETTLED_NS, figures, second_of};
+use super::notices::notices;
 use stream::SharedStream;
 
 /// Number of random bytes in the token of an address.
@@ -56,9 +57,9 @@ impl Browser {
             next = Some(next_ns + SECOND_NS);
         }
         self.next_ns = next;
-        // Before the first second, the state of a run may change.
+        // Before the first second, the state may change.
         let said = state(beside);
-        if self.next_ns.is_none() && beside.run.is_some() && self.said != said {
+        if self.next_ns.is_none() && self.said != said {
             self.stream.push(&said);
             self.said = said;
         }
@@ -98,7 +99,9 @@ fn state(beside: &Beside<'_>) -> String {
         json!({ "lines": run.lines(), "levels": levels })
     });
     let (diagnosis, times, ended) = (beside.diagnosis, beside.times.label(), beside.ended);
+    let (notices, silent) = (notices(beside), beside.silence.is_some());
     let state = json!({
+        "notices": notices, "silent": silent,
         "losses": losses, "down_since_s": down_since_s, "diagnosis": diagnosis, "times": times, "run": run, "ended": ended,
     });
     event("state", &state.to_string())

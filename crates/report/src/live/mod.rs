@@ -146,6 +146,8 @@ pub struct LiveScreen {
     pub losses: Option<LiveLosses>,
     /// The run that is shown, where it is one.
     pub run: Option<LiveRun>,
+    /// Facts about the watch, most important first.
+    pub notices: Vec<String>,
     /// In place of the keys.
     pub message: Option<String>,
 }

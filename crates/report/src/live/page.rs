@@ -85,6 +85,7 @@ fn page() -> String {
                         span #marks {}
                     }
                     p { span #within {} span #unknown {} }
+                    div #notices {}
                     p.notice #losses hidden {}
                     div #run hidden { ul #going {} (levels()) }
                     dl.tiles { @for (id, name, unit) in TILES { div id={ "tile-" (id) } { dt { (name) } dd { strong id=(id) { "–" } small id=[(id == "waiting").then_some("oldest")] { (unit) } } } } }

@@ -27,7 +27,7 @@ pub fn screen(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
 }
 
 fn whole(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
-    let below = below(live);
+    let below = below(live, rows.saturating_sub(FIXED_LINES));
     let free = rows.saturating_sub(FIXED_LINES + below.len());
     let (map_rows, table_rows) = (free / 2, free - free / 2);
     let mut lines = vec![
@@ -88,8 +88,8 @@ fn down(live: &LiveScreen, since_ns: i64) -> String {
     format!("{paused}INTERFACE DOWN since {since}")
 }
 
-/// What stands below the table.
-fn below(live: &LiveScreen) -> Vec<String> {
+/// What stands below the table: as many notices as fit into `rows` lines, and the usual lines.
+fn below(live: &LiveScreen, rows: usize) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(run) = &live.run {
         lines.extend(run.lines().into_iter().chain(run.finished()).take(RUN_LINES));
@@ -97,7 +97,8 @@ fn below(live: &LiveScreen) -> Vec<String> {
     if let Some(losses) = live.losses {
         lines.extend([waiting(live), live.diagnosis.clone().unwrap_or_default(), said(losses)]);
     }
-    lines
+    let room = rows.saturating_sub(lines.len());
+    live.notices.iter().take(room).cloned().chain(lines).collect()
 }
 
 /// The requests that waited at the end of the shown second.

@@ -81,7 +81,10 @@ mod tests {
         let least = LiveScreenRow { at_least: true, ..row(Some("a"), 3) };
         let lines = lines(&live(vec![least, row(Some("b"), 1)]), 80, 5);
         let numbers = |line: &str| line.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>();
-        assert_eq!(numbers(&lines[2])[1..], ["\u{2265}1.50", "\u{2265}75.0%", "2.00", "ms*", "2.00", "ms*", "\u{2265}0"]);
+        assert_eq!(
+            numbers(&lines[2])[1..],
+            ["\u{2265}1.50", "\u{2265}75.0%", "2.00", "ms*", "2.00", "ms*", "\u{2265}0"]
+        );
         assert_eq!(numbers(&lines[3]), ["0.500", "25.0%", "2.00", "ms", "2.00", "ms", "0"]);
     }
 }

@@ -105,6 +105,19 @@ fn an_interface_that_is_down_is_in_the_head() {
 }
 
 #[test]
+fn notices_are_above_the_losses_as_far_as_there_is_room() {
+    let notices = ["first notice", "second notice", "third notice"].map(str::to_owned).to_vec();
+    let live = LiveScreen { notices, ..live() };
+    for (size, shown) in [((80, 24), 3), ((40, 16), 2)] {
+        let lines = screen(&live, size.0, size.1);
+        let found = lines.iter().filter(|line| line.ends_with(" notice")).count();
+        assert_eq!(found, shown, "{lines:#?}");
+        assert!(lines.last().unwrap().starts_with("q quit"), "{lines:#?}");
+        assert!(lines[lines.len() - 2].starts_with("The capture has lost"), "{lines:#?}");
+    }
+}
+
+#[test]
 fn names_do_not_act() {
     let text = screen(&live(), 200, 50).join("\n");
     assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']) && text.contains("u{202e}"), "{text}");

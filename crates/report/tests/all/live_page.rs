@@ -171,3 +171,17 @@ fn an_interface_that_is_down_is_in_the_head_and_nobody_knows_who_waits() {
     assert_eq!(page.text("state"), format!("PAUSED, {down}"));
     assert_eq!(page.0.complaints(), Vec::<String>::new());
 }
+
+#[test]
+fn a_page_without_packets_says_so_and_goes_on_with_the_first_second() {
+    let Some(mut page) = Page::open("live-silent") else { return };
+    let text = "No packets of a file server on eth1 for 12 s (ports 445, 139, 2049, 111): check --port";
+    page.send("state", &json!({ "losses": {}, "silent": true, "notices": [text] }).to_string());
+    assert_eq!((page.text("state").as_str(), page.text("notices").as_str()), ("NO PACKETS YET", text));
+    page.click("#pause");
+    assert_eq!((page.text("rate").as_str(), page.text("moment").as_str()), ("–", ""));
+    page.send("second", &seconds(60..61, 1)[0]);
+    page.send("state", &json!({ "losses": {}, "silent": false, "notices": [] }).to_string());
+    assert_eq!((page.text("state").as_str(), page.text("notices").as_str()), ("LIVE", ""));
+    assert_eq!(page.0.complaints(), Vec::<String>::new());
+}
