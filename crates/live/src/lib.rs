@@ -115,7 +115,7 @@ impl LiveView {
         match &mut self.shown {
             Shown::Screen(screen) => screen.look(recent, names, now_ns, beside),
             Shown::Lines(lines) => {
-                lines.look(recent, now_ns, beside);
+                lines.look(recent, names, now_ns, beside);
                 false
             }
         }

@@ -1,5 +1,6 @@
 //! One line per interval on standard error, if the terminal shows no screen.
 
+use plimsoll_model::Names;
 use plimsoll_report::live::{LiveFigures, LiveWait, line};
 use plimsoll_stats::live::{LiveLosses, LiveSum, Recent, Second, Wait};
 use plimsoll_stats::{IntervalRow, Key};
@@ -43,10 +44,10 @@ impl Lines {
     }
 
     /// Prints the lines of all new intervals.
-    pub(super) fn look(&mut self, recent: &Recent, now_ns: i64, beside: &Beside<'_>) {
+    pub(super) fn look(&mut self, recent: &Recent, names: &Names, now_ns: i64, beside: &Beside<'_>) {
         let said = beside.losses.map_or([None; 2], |losses| self.outage.look(losses));
         said.into_iter().flatten().for_each(|text| self.say(text));
-        for (is_error, text) in self.mentioned.look(beside) {
+        for (is_error, text) in self.mentioned.look(beside, names) {
             if is_error { self.say(&text) } else { self.log(&text) }
         }
         self.show(recent, now_ns);

@@ -165,7 +165,7 @@ impl View {
             diagnosis: beside.diagnosis.map(str::to_owned),
             run: beside.run.cloned(),
             losses: beside.losses,
-            notices: notices(beside),
+            notices: notices(beside, names),
             message: self.message.clone(),
         }
     }

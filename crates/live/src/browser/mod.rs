@@ -51,20 +51,20 @@ impl Browser {
                 let figures = figures(std::iter::once(second), next_ns, next_ns + SECOND_NS);
                 // If a second cannot be formatted, the page shows a gap.
                 if let Ok(text) = moment(&figures, second, names) {
-                    self.stream.push(&(event("second", &text) + &state(beside)));
+                    self.stream.push(&(event("second", &text) + &state(beside, names)));
                 }
             }
             next = Some(next_ns + SECOND_NS);
         }
         self.next_ns = next;
         // Before the first second, the state may change.
-        let said = state(beside);
+        let said = state(beside, names);
         if self.next_ns.is_none() && self.said != said {
             self.stream.push(&said);
             self.said = said;
         }
         if beside.ended && !std::mem::replace(&mut self.ended, true) {
-            self.stream.push(&state(beside));
+            self.stream.push(&state(beside, names));
         }
     }
 
@@ -89,7 +89,7 @@ fn event(name: &str, data: &str) -> String {
     format!("event: {name}\ndata: {data}\n\n")
 }
 
-fn state(beside: &Beside<'_>) -> String {
+fn state(beside: &Beside<'_>, names: &Names) -> String {
     let down_since_s = beside.losses.and_then(|losses| losses.down_since_ns()).map(|ns| ns.div_euclid(SECOND_NS));
     let losses = beside.losses.map(|LiveLosses { kernel, freezes, interface, downs, .. }| {
         json!({ "kernel": kernel, "freezes": freezes, "interface": interface, "downs": downs })
@@ -99,7 +99,7 @@ fn state(beside: &Beside<'_>) -> String {
         json!({ "lines": run.lines(), "levels": levels })
     });
     let (diagnosis, times, ended) = (beside.diagnosis, beside.times.label(), beside.ended);
-    let (notices, silent) = (notices(beside), beside.silence.is_some());
+    let (notices, silent) = (notices(beside, names), beside.silence.is_some());
     let state = json!({
         "notices": notices, "silent": silent,
         "losses": losses, "down_since_s": down_since_s, "diagnosis": diagnosis, "times": times, "run": run, "ended": ended,
