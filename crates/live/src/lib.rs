@@ -25,7 +25,7 @@ pub use beside::Beside;
 pub use browser::Browser;
 pub use lines::{Lines, latest_ns};
 pub use metrics::Metrics;
-pub use notices::Silence;
+pub use notices::{OutputState, Silence};
 pub use pace::{LOOK, Pace};
 pub use progress_file::ProgressFile;
 pub use publish::{Listening, Publish};

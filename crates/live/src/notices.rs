@@ -16,9 +16,37 @@ pub struct Silence {
 /// Time without a packet after which a line says so, s: often, the first packet comes soon.
 const SILENT_S: u64 = 5;
 
+/// An output that grows during the watch.
+#[derive(Clone, Debug)]
+pub struct OutputState {
+    /// Its name: `save` or `record`.
+    pub name: &'static str,
+    /// Why it is no longer written.
+    pub failure: Option<String>,
+}
+
+impl OutputState {
+    /// Those that were asked for.
+    pub fn wanted<const N: usize>(outputs: [(&'static str, bool); N]) -> Vec<Self> {
+        let wanted = outputs.into_iter().filter(|(_, wanted)| *wanted);
+        wanted.map(|(name, _)| Self { name, failure: None }).collect()
+    }
+
+    /// Notes why an output is no longer written.
+    pub fn fail(outputs: &mut [Self], name: &str, failure: String) {
+        let of_name = outputs.iter_mut().filter(|output| output.name == name);
+        of_name.for_each(|output| output.failure = Some(failure.clone()));
+    }
+}
+
 /// The facts, most important first.
 pub(super) fn notices(beside: &Beside<'_>, names: &Names) -> Vec<String> {
-    beside.silence.iter().map(|silence| silence.text.clone()).chain(full(names)).collect()
+    let silence = beside.silence.iter().map(|silence| silence.text.clone());
+    failures(beside).map(str::to_owned).chain(silence).chain(full(names)).collect()
+}
+
+fn failures<'a>(beside: &Beside<'a>) -> impl Iterator<Item = &'a str> {
+    beside.outputs.iter().filter_map(|output| output.failure.as_deref())
 }
 
 /// Without this, the row of all newer files looks like one of requests whose file the capture does not contain.
@@ -33,6 +61,7 @@ fn full(names: &Names) -> Option<String> {
 pub(super) struct Mentioned {
     silence: bool,
     full: bool,
+    failures: Vec<String>,
 }
 
 impl Mentioned {
@@ -42,7 +71,11 @@ impl Mentioned {
         self.silence |= silence.is_some();
         let full = full(names).filter(|_| !self.full);
         self.full |= full.is_some();
-        silence.iter().map(|silence| silence.text.clone()).chain(full).map(|text| (false, text)).collect()
+        let is_new = |failure: &&str| !self.failures.iter().any(|before| before == failure);
+        let failures: Vec<String> = failures(beside).filter(is_new).map(str::to_owned).collect();
+        self.failures.extend_from_slice(&failures);
+        let others = silence.iter().map(|silence| silence.text.clone()).chain(full);
+        failures.into_iter().map(|text| (true, text)).chain(others.map(|text| (false, text))).collect()
     }
 }
 
@@ -74,5 +107,23 @@ mod tests {
         names.intern("c");
         assert!(notices(&beside, &names)[0].contains("(2 refused)"));
         assert_eq!(mentioned.look(&beside, &names), []);
+    }
+
+    #[test]
+    fn an_output_that_fails_stays_in_all_views_and_is_an_error_of_lines() {
+        let mut outputs = OutputState::wanted([("save", true), ("record", false)]);
+        assert_eq!(outputs.len(), 1);
+        let (names, mut mentioned) = (Names::default(), Mentioned::default());
+        fn beside(outputs: &[OutputState]) -> Beside<'_> {
+            Beside { outputs, ..Beside::default() }
+        }
+        assert_eq!(mentioned.look(&beside(&outputs), &names), []);
+        OutputState::fail(&mut outputs, "record", "not asked for".to_owned());
+        OutputState::fail(&mut outputs, "save", "--save: cannot write".to_owned());
+        assert_eq!(mentioned.look(&beside(&outputs), &names), [(true, "--save: cannot write".to_owned())]);
+        for _ in 0..3 {
+            assert_eq!(mentioned.look(&beside(&outputs), &names), [], "once");
+            assert_eq!(notices(&beside(&outputs), &names), ["--save: cannot write"], "until the end");
+        }
     }
 }

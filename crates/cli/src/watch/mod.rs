@@ -20,13 +20,14 @@ use crate::interrupt;
 use crate::shell;
 pub(crate) use arguments::Arguments;
 use input::Opened;
-use plimsoll_live::{Beside, Lines, LiveView, Metrics, Pace, Screen, latest_ns};
+use plimsoll_live::{Beside, Lines, LiveView, Metrics, OutputState, Pace, Screen, latest_ns};
 use silence::FirstPacket;
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let Arguments { sources, duration, lines, interval, publish, capture, analysis: flags } = arguments;
     let (stop, quiet) = (StopReading::default(), flags.output.quiet);
+    let outputs = OutputState::wanted([("save", capture.save.is_some()), ("record", flags.record.folder().is_some())]);
     // No thread answers yet.
     let mut listening = publish.wanted().listen()?;
     // Before any thread, because opening an interface drops capabilities, and threads that already run would keep them.
@@ -81,6 +82,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         anomalies,
         steps,
         unsaved: None,
+        outputs,
         first_packet,
     };
     watching.follow(&mut captures)?;
@@ -132,6 +134,7 @@ struct Watching {
     steps: u64,
     /// Why packets are no longer saved.
     unsaved: Option<String>,
+    outputs: Vec<OutputState>,
     first_packet: FirstPacket,
 }
 
@@ -216,7 +219,7 @@ impl Watching {
         let waiting = seen_ns.map(|seen_ns| (&self.waiting.0, seen_ns));
         let (live, names) = self.running.live();
         if let (Some(metrics), Some((_, Some(totals)))) = (&self.metrics, live) {
-            metrics.look(totals, names, Some(losses), waiting);
+            metrics.look(totals, names, Some(losses), waiting, &self.outputs);
         }
     }
 
@@ -258,10 +261,12 @@ impl Watching {
         }
         let checkpoint = self.checkpoints.as_mut().map_or(Ok(()), |it| it.look(&mut self.running, anomalies));
         if let Err(error) = checkpoint {
-            self.view.say(format!("--record: cannot write the numbers so far: {error:#}"));
+            let failure = format!("--record: cannot write the numbers so far: {error:#}");
+            OutputState::fail(&mut self.outputs, "record", failure);
         }
         if let Some(error) = self.counts.as_ref().and_then(|counts| counts.take_save_error()) {
-            self.view.say(format!("--save: cannot write: {error}; packets are no longer saved"));
+            let failure = format!("--save: cannot write: {error}; packets are no longer saved");
+            OutputState::fail(&mut self.outputs, "save", failure);
             self.unsaved = Some(format!("--save: the folder lacks the last packets: {error}; free some space"));
         }
         if let Some(learned) = self.counts.as_ref().and_then(|counts| counts.take_learned()) {
@@ -272,7 +277,8 @@ impl Watching {
             diagnosis.look(&mut self.running, (seen_ns, anomalies), self.ended);
         }
         let diagnosis = self.diagnosis.as_ref().and_then(|diagnosis| diagnosis.text.as_deref());
-        let beside = Beside { losses: Some(losses), diagnosis, ended: self.ended, ..Beside::default() };
+        let (losses, outputs, ended) = (Some(losses), &self.outputs[..], self.ended);
+        let beside = Beside { losses, diagnosis, outputs, ended, ..Beside::default() };
         let (live, names) = self.running.live();
         live.is_some_and(|(recent, _)| self.view.look(recent, names, now_ns, &beside))
     }

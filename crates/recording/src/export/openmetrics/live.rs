@@ -31,6 +31,8 @@ pub struct LiveMetrics<'a> {
     pub losses: Option<LiveLosses>,
     /// The requests without a response at an instant, ns since the Unix epoch; `None` if unknown.
     pub waiting: Option<(&'a WaitingNow, i64)>,
+    /// Outputs that grow during the watch, and whether they failed.
+    pub outputs: &'a [(&'a str, bool)],
 }
 
 impl LiveMetrics<'_> {
@@ -47,6 +49,13 @@ impl LiveMetrics<'_> {
         writeln!(out, "plimsoll_watch_info{{{labels}}} 1")?;
         if let Some(losses) = self.losses {
             write_losses(out, losses)?;
+        }
+        if !self.outputs.is_empty() {
+            let help = "1 if an output of the watch can no longer be written, so that it is incomplete.";
+            family(out, "watch_output_failed", "gauge", help)?;
+        }
+        for (name, failed) in self.outputs {
+            writeln!(out, "plimsoll_watch_output_failed{{output=\"{name}\"}} {}", u8::from(*failed))?;
         }
         if let Some((waiting, now_ns)) = self.waiting {
             self.write_waiting(out, waiting, now_ns)?;
@@ -228,6 +237,7 @@ mod tests {
             names,
             losses,
             waiting: Some((waiting, 20_000_000_000)),
+            outputs: &[("save", true), ("record", false)],
         };
         metrics.write(&mut out).unwrap();
         String::from_utf8(out).unwrap()
@@ -252,6 +262,8 @@ mod tests {
             "plimsoll_watch_info{tool=\"plimsoll\",input=\"interface eth0\",filters=\"--client 10.0.0.3\"} 1",
             "plimsoll_capture_lost_packets_total{by=\"kernel\"} 7",
             "plimsoll_capture_freezes_total 2",
+            "plimsoll_watch_output_failed{output=\"save\"} 1",
+            "plimsoll_watch_output_failed{output=\"record\"} 0",
             "plimsoll_share_requests_total{share=\"\\\\\\\\server\\\\data\"} 2",
             "plimsoll_share_requests_total{share=\"unknown\"} 1",
             "plimsoll_share_requests_total{share=\"x\\\"} 1\\n# EOF\\n\"} 1",
