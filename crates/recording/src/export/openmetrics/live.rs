@@ -7,7 +7,7 @@ use plimsoll_model::{Endpoint, Names};
 use plimsoll_stats::live::{InterfaceState, LiveLosses, MAX_TOTAL_KEYS, Totals, Wait, WaitingNow};
 use plimsoll_stats::{Dimension, Key, KeyStats};
 
-use super::format::{Distribution, Labelled, counter, family, histogram, label};
+use super::format::{Buckets, Distribution, Labelled, counter, family, histogram, label};
 
 /// The label of all keys without separate sums.
 const OTHER: &str = "other";
@@ -114,21 +114,21 @@ impl LiveMetrics<'_> {
         let waited = "Time that clients waited for responses; a message with several requests counts once.";
         counter(out, &name("waited_seconds"), waited, rows, |row| Some(row.waiting.ns() as f64 / 1e9))?;
         let response = "From the first byte of the request to the last byte of the response.";
+        let distribution = |row: &Labelled<KeyStats>| distribution(buckets(dimension), row);
         let mut times: Vec<Labelled<Distribution>> = rows.iter().map(distribution).collect();
         if dimension == Dimension::Operation {
             for (operation, exemplars) in self.totals.exemplars().iter() {
                 let its = labels(dimension, operation.label());
-                times =
-                    times
-                        .into_iter()
-                        .map(|row| {
-                            if row.labels == its {
-                                Labelled { of: row.of.with_exemplars(exemplars), ..row }
-                            } else {
-                                row
-                            }
-                        })
-                        .collect();
+                times = times
+                    .into_iter()
+                    .map(|row| {
+                        if row.labels == its {
+                            Labelled { of: row.of.with_exemplars(exemplars.iter().flatten()), ..row }
+                        } else {
+                            row
+                        }
+                    })
+                    .collect();
             }
         }
         histogram(out, &name("response_time_seconds"), response, &times, |times| Some(times))
@@ -207,8 +207,16 @@ fn rows<'a>(
     rows
 }
 
-fn distribution(row: &Labelled<KeyStats>) -> Labelled<Distribution> {
-    let of = Distribution::new(row.of.histogram.iter(), &row.of.response);
+/// A monitoring program stores each bucket as a time series. There are few servers and operations, but often many clients and shares.
+fn buckets(dimension: Dimension) -> Buckets {
+    match dimension {
+        Dimension::Server | Dimension::Operation => Buckets::FOUR,
+        _ => Buckets::TWO,
+    }
+}
+
+fn distribution(buckets: Buckets, row: &Labelled<KeyStats>) -> Labelled<Distribution> {
+    let of = Distribution::new(buckets, row.of.histogram.iter(), &row.of.response);
     Labelled { labels: row.labels.clone(), time: row.time.clone(), of }
 }
 
@@ -300,7 +308,9 @@ mod tests {
         for line in [
             "bucket{operation=\"read\",le=\"1.023e-06\"} 1 # {frame=\"8\"} 0.0000005 1.500000000",
             "bucket{operation=\"read\",le=\"2.047e-06\"} 1",
-            "bucket{operation=\"read\",le=\"0.004194303\"} 4 # {frame=\"9\"} 0.0031 1.500000000",
+            "bucket{operation=\"read\",le=\"0.003145727\"} 3 # {frame=\"9\"} 0.0031 1.500000000",
+            "bucket{operation=\"read\",le=\"0.003670015\"} 4",
+            "bucket{operation=\"read\",le=\"0.004194303\"} 4",
             "bucket{operation=\"read\",le=\"+Inf\"} 5 # {frame=\"10\"} 2000 1.500000000",
         ] {
             let line = format!("plimsoll_operation_response_time_seconds_{line}");
@@ -339,6 +349,24 @@ mod tests {
         }
         let idle = text_of(&totals, &names, &WaitingNow::default());
         assert!(idle.contains(&format!("plimsoll_server_waiting_requests{{server=\"{known}\"}} 0\n")), "{idle}");
+    }
+
+    /// The largest text that there can be, but for operations and longer names.
+    #[test]
+    fn a_scrape_of_the_most_keys_stays_small() {
+        let (mut names, mut totals) = (Names::default(), Totals::default());
+        for number in 0..u16::try_from(2 * MAX_TOTAL_KEYS).unwrap() {
+            let mut t = transaction(Procedure::of(Protocol::Smb2, 8 + number % 2), 1, 3_000_000);
+            (t.server.port, t.client.ip) = (number, std::net::Ipv4Addr::from(0x0a00_0000 + u32::from(number)).into());
+            t.share = names.intern(&format!("\\\\fileserver.example\\departments-{number}"));
+            totals.transaction(&t, &names);
+        }
+        let text = text(&totals, &names);
+        let series = text.lines().filter(|line| !line.starts_with('#')).count();
+        assert!(text.len() < 4_000_000 && series < 40_000, "{} bytes, {series} series", text.len());
+        let buckets =
+            |of: &str| text.lines().filter(|line| line.contains("_seconds_bucket{") && line.contains(of)).count();
+        assert_eq!([buckets("{operation=\"read\","), buckets("{client=\"10.0.0.7\",")], [122, 62]);
     }
 
     /// Names that give the same label, reserved names, and too many names.
