@@ -93,7 +93,7 @@ impl View {
 
     /// Limits the view to the selected row, and groups by the next key.
     fn drill_down(&mut self) {
-        // The row `others` has no key.
+        // The row of requests that were summed has no key.
         let Some(Some(key)) = self.keys.get(self.selected) else { return };
         self.within.retain(|other| std::mem::discriminant(other) != std::mem::discriminant(key));
         self.within.push(*key);

@@ -156,7 +156,12 @@ const sums = (() => {
       max: part.timed ? part.longest : null, heat: [...part.rows], service: null, lost, incomplete, down, waiting: null, oldest: null,
       exact: false, atLeast };
   }
-  return { DIMENSIONS, KEPT, add, backTo, between, figures, tables, percentile,
+  function together(rows) {
+    const all = nothing();
+    rows.forEach(([, sum]) => merge(all, sum));
+    return all;
+  }
+  return { DIMENSIONS, KEPT, add, backTo, between, figures, tables, together, percentile,
     setEdges: (ns) => { edges = ns; }, edges: () => edges, hold: (end) => { held = end; },
     all: () => seconds.filter(isRecent), hosts: () => Object.assign({}, ...seconds.map((second) => second.hosts)) };
 })();

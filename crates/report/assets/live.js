@@ -1,6 +1,7 @@
 // The live view: what is chosen, and the page that shows it. Every name becomes text, never markup.
 (() => {
-  const ROWS = 12, HEAT_STEPS = 10;
+  // FURTHER is the key of the sum of all rows that are not shown: no key of a row is equal to it.
+  const ROWS = 12, HEAT_STEPS = 10, FURTHER = 'further';
   const at = (id) => document.getElementById(id);
   const root = document.documentElement;
   const css = (name) => getComputedStyle(root).getPropertyValue('--' + name).trim();
@@ -17,7 +18,7 @@
   const instant = (s) => new Date(s * 1000).toISOString().slice(0, 19).replace('T', ' ') + ' UTC';
   const say = (id, text) => { if (at(id).textContent !== text) at(id).textContent = text; };
   function name(place, key) {
-    if (key === null) return 'all others';
+    if (key === null) return 'not told apart';
     const value = JSON.parse(key);
     if (place === 3) return (value[0] === null ? '' : value[0] + ' ') + (value[1] === null ? '(unknown)' : value[1]);
     if (value === null) return '(unknown)';
@@ -107,14 +108,14 @@
     if (rows[place].has(key)) return rows[place].get(key);
     const line = document.createElement('tr'), head = document.createElement('th');
     head.scope = 'row';
-    head.append(key === null ? 'all others' : button('', () => enter(place, key)));
+    head.append(key === null || key === FURTHER ? '' : button('', () => enter(place, key)));
     line.append(head, ...Array.from({ length: 5 }, () => document.createElement('td')));
     rows[place].set(key, line);
     return line;
   }
-  function fill(line, place, [key, sum, atLeast], found) {
-    const head = line.firstChild, text = name(place, key);
-    if (key !== null && head.title !== text) head.title = head.firstChild.textContent = text;
+  function fill(line, place, [key, sum, atLeast, text], found) {
+    const head = line.firstChild, label = head.firstChild;
+    if (head.title !== text) head.title = label.textContent = text;
     const waited = found.total.waited > 0 ? ((100 * sum.waited) / found.total.waited).toFixed(1) + ' %' : '–';
     const mean = sum.timed ? sum.response / sum.timed : null, least = atLeast ? '≥ ' : '', part = atLeast ? ' *' : '';
     const cells = [least + waited, least + digits(sum.count / found.seconds), time(mean) + part, time(sums.percentile(sum, 99)) + part, least + sum.errors];
@@ -132,11 +133,20 @@
     [...rows[place].keys()].filter((key) => !keys.has(key)).forEach((key) => rows[place].delete(key));
     if (focused !== document.activeElement && body.contains(focused)) focused.focus();
   }
+  // Tables with all rows.
+  const whole = sums.DIMENSIONS.map(() => false);
+  const plural = (place, count) => sums.DIMENSIONS[place] + (count === 1 ? '' : 's');
   function tables(until) {
     const found = sums.tables(until, within);
     found.by.forEach((all, place) => {
-      const named = all.filter(([key]) => key !== null), others = all.filter(([key]) => key === null);
-      table(place, named.slice(0, ROWS).concat(others), found);
+      const texts = all.map((row) => [...row, name(place, row[0])]);
+      const named = texts.filter(([key]) => key !== null), nameless = texts.filter(([key]) => key === null);
+      const first = named.slice(0, whole[place] ? named.length : ROWS), rest = named.slice(first.length);
+      const further = rest.length ? [[FURTHER, sums.together(rest), rest.some((row) => row[2]), rest.length + ' further ' + plural(place, rest.length)]] : [];
+      table(place, first.concat(further, nameless), found);
+      const more = at('more-' + sums.DIMENSIONS[place]);
+      more.hidden = named.length <= ROWS;
+      say(more.id, whole[place] ? 'Show the first ' + ROWS : 'Show all ' + named.length);
     });
     const more = within.length && found.unknown ? 'Up to ' + found.unknown + ' more requests may belong to this selection: the page has only their sum.' : '';
     say('unknown', more);
@@ -241,6 +251,10 @@
   }));
 
   // ---- what people press
+  sums.DIMENSIONS.forEach((dimension, place) => at('more-' + dimension).addEventListener('click', () => {
+    whole[place] = !whole[place];
+    draw();
+  }));
   at('pause').addEventListener('click', () => show(end === null && latest() !== null ? latest() - 1 : null));
   at('back').addEventListener('input', () => {
     const back = Number(at('back').value);

@@ -130,7 +130,7 @@ pub struct LiveScreen {
     pub by: String,
     /// The filters of the table, outermost first.
     pub within: Vec<String>,
-    /// Its rows.
+    /// Its rows; the one without a known key is last.
     pub rows: Vec<LiveScreenRow>,
     /// How many seconds it covers.
     pub table_s: f64,

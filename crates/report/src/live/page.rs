@@ -134,6 +134,7 @@ fn table(id: &str, name: &str) -> maud::Markup {
                 } }
                 tbody {}
             }
+            button.more id={ "more-" (id) } type="button" hidden {}
         }
     }
 }

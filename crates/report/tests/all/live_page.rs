@@ -185,3 +185,27 @@ fn a_page_without_packets_says_so_and_goes_on_with_the_first_second() {
     assert_eq!((page.text("state").as_str(), page.text("notices").as_str()), ("LIVE", ""));
     assert_eq!(page.0.complaints(), Vec::<String>::new());
 }
+
+#[test]
+fn rows_that_are_not_shown_are_summed_and_can_be_shown() {
+    let Some(mut page) = Page::open("live-rows") else { return };
+    page.send("second", &seconds(60..61, 40)[0]);
+    let clients = page.table("client");
+    assert_eq!((clients.len(), clients[12][0].as_str()), (13, "28 further clients"), "{clients:?}");
+    // 28 of 40 clients, each with 12 requests; those with the longest waits come first.
+    assert_eq!((clients[12][2].as_str(), clients[0][0].as_str()), ("336", "10.0.0.39"));
+    assert_eq!(page.text("more-client"), "Show all 40");
+    page.click("#more-client");
+    assert_eq!((page.table("client").len(), page.text("more-client").as_str()), (40, "Show the first 12"));
+    page.click("#more-client");
+    assert_eq!(page.table("client").len(), 13);
+    assert_eq!(page.0.value("document.getElementById('more-operation').hidden"), true);
+    // More clients than a second has sums of.
+    page.send("second", &seconds(61..62, 200)[0]);
+    let clients = page.table("client");
+    let names: Vec<&str> = clients.iter().map(|row| row[0].as_str()).collect();
+    assert_eq!(names[12..], ["156 further clients", "not told apart"]);
+    let sum: f64 = clients.iter().map(|row| row[2].trim_start_matches("≥ ").parse::<f64>().unwrap()).sum();
+    assert!((sum / ((40.0 + 200.0) * 12.0 / 2.0) - 1.0).abs() < 0.01, "nothing is missing: {clients:?}");
+    assert_eq!(page.0.complaints(), Vec::<String>::new());
+}
