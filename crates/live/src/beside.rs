@@ -3,6 +3,8 @@
 use plimsoll_report::live::{LiveRun, LiveTimes};
 use plimsoll_stats::live::LiveLosses;
 
+use super::notices::{OutputState, Silence};
+
 /// Facts beside the numbers of the seconds.
 #[derive(Clone, Copy, Default)]
 pub struct Beside<'a> {
@@ -14,6 +16,10 @@ pub struct Beside<'a> {
     pub run: Option<&'a LiveRun>,
     /// The headline response times.
     pub times: LiveTimes,
+    /// Outputs that grow during the watch.
+    pub outputs: &'a [OutputState],
+    /// No packet has come so far.
+    pub silence: Option<&'a Silence>,
     /// The input has ended.
     pub ended: bool,
 }

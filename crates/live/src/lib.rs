@@ -2,9 +2,12 @@
 
 mod beside;
 mod browser;
+mod held;
 mod http;
+mod key_name;
 mod lines;
 mod metrics;
+mod notices;
 mod pace;
 mod progress_file;
 mod publish;
@@ -22,6 +25,7 @@ pub use beside::Beside;
 pub use browser::Browser;
 pub use lines::{Lines, latest_ns};
 pub use metrics::Metrics;
+pub use notices::{OutputState, Silence};
 pub use pace::{LOOK, Pace};
 pub use progress_file::ProgressFile;
 pub use publish::{Listening, Publish};
@@ -111,7 +115,7 @@ impl LiveView {
         match &mut self.shown {
             Shown::Screen(screen) => screen.look(recent, names, now_ns, beside),
             Shown::Lines(lines) => {
-                lines.look(recent, now_ns, beside);
+                lines.look(recent, names, now_ns, beside);
                 false
             }
         }

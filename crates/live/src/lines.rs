@@ -1,10 +1,12 @@
 //! One line per interval on standard error, if the terminal shows no screen.
 
+use plimsoll_model::Names;
 use plimsoll_report::live::{LiveFigures, LiveWait, line};
-use plimsoll_stats::live::{LiveSum, Recent, Second};
+use plimsoll_stats::live::{LiveLosses, LiveSum, Recent, Second, Wait};
 use plimsoll_stats::{IntervalRow, Key};
 
 use super::beside::Beside;
+use super::notices::Mentioned;
 use plimsoll_console::shell;
 
 pub(super) const SECOND_NS: i64 = 1_000_000_000;
@@ -17,14 +19,16 @@ pub struct Lines {
     quiet: bool,
     /// Start of the next line.
     next_ns: Option<i64>,
-    /// Number of interface failures that were already printed.
-    downs: u64,
+    /// The failures of the interface that were already printed.
+    outage: Outage,
+    mentioned: Mentioned,
 }
 
 impl Lines {
     /// Lines that cover this number of seconds each.
     pub fn new(seconds: u64, quiet: bool) -> Self {
-        Self { seconds: i64::try_from(seconds).unwrap_or(1), quiet, next_ns: None, downs: 0 }
+        let (outage, mentioned) = (Outage::default(), Mentioned::default());
+        Self { seconds: i64::try_from(seconds).unwrap_or(1), quiet, next_ns: None, outage, mentioned }
     }
 
     /// Prints a message, even with --quiet.
@@ -40,10 +44,11 @@ impl Lines {
     }
 
     /// Prints the lines of all new intervals.
-    pub(super) fn look(&mut self, recent: &Recent, now_ns: i64, beside: &Beside<'_>) {
-        let downs = beside.losses.map_or(0, |losses| losses.downs);
-        if downs > std::mem::replace(&mut self.downs, downs) {
-            self.say("the interface went down; the watch continues when the interface is up again");
+    pub(super) fn look(&mut self, recent: &Recent, names: &Names, now_ns: i64, beside: &Beside<'_>) {
+        let said = beside.losses.map_or([None; 2], |losses| self.outage.look(losses));
+        said.into_iter().flatten().for_each(|text| self.say(text));
+        for (is_error, text) in self.mentioned.look(beside, names) {
+            if is_error { self.say(&text) } else { self.log(&text) }
         }
         self.show(recent, now_ns);
         if beside.ended {
@@ -79,6 +84,25 @@ impl Lines {
             next_ns += width_ns;
         }
         self.next_ns = Some(next_ns);
+    }
+}
+
+/// Failures of the interface, as far as they were mentioned.
+#[derive(Default)]
+struct Outage {
+    downs: u64,
+    is_down: bool,
+}
+
+impl Outage {
+    /// What is new. An interface may have been down for a moment only.
+    fn look(&mut self, losses: LiveLosses) -> [Option<&'static str>; 2] {
+        let went_down = losses.downs > std::mem::replace(&mut self.downs, losses.downs);
+        let was_down = std::mem::replace(&mut self.is_down, losses.down_since_ns().is_some());
+        [
+            went_down.then_some("the interface went down; the watch continues when the interface is up again"),
+            ((went_down || was_down) && !self.is_down).then_some("the interface is up again"),
+        ]
     }
 }
 
@@ -118,6 +142,7 @@ pub(super) fn figures<'a>(seconds: impl Iterator<Item = &'a Second>, from_ns: i6
         waiting,
         lost_packets,
         interface_down,
+        at_least: false,
     }
 }
 
@@ -128,9 +153,11 @@ pub(super) fn figures_within<'a>(
     within: &[Key],
 ) -> LiveFigures {
     let (mut sum, mut lost_packets, mut waiting) = (LiveSum::default(), 0, None);
-    let mut interface_down = false;
+    let (mut interface_down, mut at_least) = (false, false);
     for second in seconds.filter(|second| (from_ns..to_ns).contains(&second.start_ns())) {
-        sum.merge(&second.part(within));
+        let part = second.part(within);
+        sum.merge(&part.sum);
+        at_least |= part.at_least;
         lost_packets += second.lost_packets();
         waiting = waiting_at_end(second);
         interface_down |= second.interface_down();
@@ -148,10 +175,46 @@ pub(super) fn figures_within<'a>(
         waiting,
         lost_packets,
         interface_down,
+        at_least,
     }
 }
 
 fn waiting_at_end(second: &Second) -> Option<LiveWait> {
     let end_ns = second.start_ns().saturating_add(SECOND_NS);
-    second.waited().map(|wait| LiveWait { requests: wait.requests, oldest_ns: end_ns.abs_diff(wait.since_ns) })
+    let wait = |wait: Wait| LiveWait { requests: wait.requests, oldest_ns: end_ns.abs_diff(wait.since_ns) };
+    second.knows_waiting().then(|| second.waited().map_or_else(LiveWait::default, wait))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_stats::live::{InterfaceState, WaitingNow};
+
+    #[test]
+    fn an_interface_that_fails_is_mentioned_and_also_when_it_is_up_again() {
+        let mut outage = Outage::default();
+        let mut look = |downs, state| {
+            let said = outage.look(LiveLosses { downs, state, ..LiveLosses::default() });
+            said.map(|text| text.map(|text| text.split(';').next().unwrap_or_default()))
+        };
+        let (down, up) = (Some("the interface went down"), Some("the interface is up again"));
+        let down_now = InterfaceState::DownSince(1);
+        assert_eq!(look(0, InterfaceState::Up), [None, None]);
+        assert_eq!(look(1, down_now), [down, None]);
+        assert_eq!(look(1, down_now), [None, None]);
+        assert_eq!(look(1, InterfaceState::Up), [None, up]);
+        assert_eq!(look(2, InterfaceState::Up), [down, up], "between two looks");
+        assert_eq!(look(2, InterfaceState::Up), [None, None]);
+    }
+
+    #[test]
+    fn nobody_waits_is_not_unknown() {
+        let mut recent = Recent::new();
+        recent.advance(0);
+        recent.advance(3 * SECOND_NS);
+        recent.miss((SECOND_NS, SECOND_NS));
+        recent.wait(&WaitingNow::default(), 2 * SECOND_NS);
+        let waiting = |at: i64| figures(recent.seconds(), at * SECOND_NS, (at + 1) * SECOND_NS).waiting;
+        assert_eq!([0, 1, 2].map(waiting), [Some(LiveWait::default()), None, None], "down, and not over yet");
+    }
 }

@@ -9,6 +9,7 @@ use plimsoll_recording::LiveMetrics;
 use plimsoll_stats::live::{LiveLosses, Totals, WaitingNow};
 
 use super::http::{self, Answer, Request, Response, Site, Status};
+use super::notices::OutputState;
 
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// Minimum age of a text before another one is made, for any number of readers.
@@ -43,15 +44,18 @@ impl Metrics {
         names: &Names,
         losses: Option<LiveLosses>,
         waiting: Option<(&WaitingNow, i64)>,
+        outputs: &[OutputState],
     ) {
         if !self.text.is_wanted() {
             return;
         }
         let tool = concat!("plimsoll ", env!("CARGO_PKG_VERSION"));
         let mut text = Vec::new();
+        let (input, filters) = (self.input.as_str(), self.filters.as_str());
+        let outputs: Vec<_> = outputs.iter().map(|output| (output.name, output.failure.is_some())).collect();
         // Writing to memory cannot fail.
-        let _ = LiveMetrics { tool, input: &self.input, filters: &self.filters, totals, names, losses, waiting }
-            .write(&mut text);
+        let _ =
+            LiveMetrics { tool, input, filters, totals, names, losses, waiting, outputs: &outputs }.write(&mut text);
         self.text.put(text.into());
     }
 }

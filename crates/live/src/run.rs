@@ -204,7 +204,7 @@ impl Follower {
         let unnamed = Names::default();
         let names = names.as_deref().unwrap_or(&unnamed);
         if let Some((metrics, totals)) = self.metrics.as_ref().zip(self.totals.as_ref()) {
-            metrics.look(totals, names, None, None);
+            metrics.look(totals, names, None, None, &[]);
         }
         self.describe(now_ns);
         let times = match self.shared.feed.headline() {

@@ -2,12 +2,14 @@
 
 use plimsoll_model::Names;
 use plimsoll_report::live::{LiveFigures, LiveScreen, LiveScreenRow, LiveTimes, screen};
-use plimsoll_report::safe::for_terminal;
-use plimsoll_stats::live::{LiveTable, Recent, Second};
+use plimsoll_stats::live::{LiveRow, LiveTable, Recent, Second, live_dimension};
 use plimsoll_stats::{Dimension, HEAT_ROWS, Key};
 
 use super::beside::Beside;
+use super::held::Held;
+use super::key_name::{name, within};
 use super::lines::{SECOND_NS, figures, figures_within, latest_ns};
+use super::notices::notices;
 use super::terminal::Key as Typed;
 
 /// Number of seconds that the table covers.
@@ -25,6 +27,8 @@ pub(super) struct View {
     keys: Vec<Option<Key>>,
     /// End of the second that is shown; `None` for the latest second.
     held_ns: Option<i64>,
+    /// The second itself.
+    held: Option<Held>,
     /// The end of the latest second.
     latest_ns: i64,
     pub(super) message: Option<String>,
@@ -48,6 +52,7 @@ impl View {
             service: false,
             keys: Vec::new(),
             held_ns: None,
+            held: None,
             latest_ns: 0,
             message: None,
         }
@@ -88,12 +93,12 @@ impl View {
 
     /// Limits the view to the selected row, and groups by the next key.
     fn drill_down(&mut self) {
-        // The row `others` has no key.
+        // The row of requests that were summed has no key.
         let Some(Some(key)) = self.keys.get(self.selected) else { return };
         self.within.retain(|other| std::mem::discriminant(other) != std::mem::discriminant(key));
         self.within.push(*key);
         let next = [Dimension::Client, Dimension::Share, Dimension::Operation, Dimension::Path];
-        let is_free = |by: &Dimension| !self.within.iter().any(|key| dimension(key) == Some(*by));
+        let is_free = |by: &Dimension| !self.within.iter().any(|key| live_dimension(key) == Some(*by));
         self.by = next.into_iter().find(is_free).unwrap_or(self.by);
         self.selected = 0;
     }
@@ -107,47 +112,60 @@ impl View {
         (now_ns, (columns, rows)): (i64, (usize, usize)),
     ) -> Vec<String> {
         self.latest_ns = latest_ns(now_ns);
-        if let (Some(first), Some(held)) = (recent.seconds().next(), &mut self.held_ns) {
-            // Older seconds are no longer stored.
-            *held = (*held).max(first.start_ns() + SECOND_NS);
-            // The clock of the capture may have been set back.
-            *held = (*held).min(self.latest_ns);
-        }
-        let end_ns = self.held_ns.unwrap_or(self.latest_ns);
-        screen(&self.live(recent, names, beside, (end_ns, columns)), columns, rows)
+        let held = self.held_second(recent);
+        let live = match &held {
+            Some(held) => self.live(held.seconds(recent), names, beside, (held.end_ns(), columns)),
+            None => self.live(recent.seconds().collect(), names, beside, (self.latest_ns, columns)),
+        };
+        self.held = held;
+        screen(&live, columns, rows)
+    }
+
+    /// The second that is held. It is copied when a key chooses it, so that it stays as it was.
+    fn held_second(&mut self, recent: &Recent) -> Option<Held> {
+        let end_ns = self.held_ns?;
+        let before = self.held.take().filter(|held| held.end_ns() == end_ns && end_ns <= self.latest_ns);
+        let held = before.unwrap_or_else(|| Held::new(recent, end_ns, self.latest_ns, TABLE_SECONDS));
+        self.held_ns = Some(held.end_ns());
+        Some(held)
     }
 
     fn live(
         &mut self,
-        recent: &Recent,
+        mut seconds: Vec<&Second>,
         names: &Names,
         beside: &Beside<'_>,
         (end_ns, columns): (i64, usize),
     ) -> LiveScreen {
         let from_ns = end_ns - TABLE_SECONDS * SECOND_NS;
-        let table = recent.table((from_ns, end_ns), &self.within, self.by);
+        seconds.retain(|second| second.start_ns() < end_ns);
+        let in_table = seconds.iter().copied().filter(|second| second.start_ns() >= from_ns);
+        let table = LiveTable::of(in_table, &self.within, self.by);
         // The screen has one column per second.
-        let before = recent.seconds().rev().filter(|second| second.start_ns() < end_ns);
-        let seconds: Vec<_> = before.take(columns.max(TABLE_SECONDS as usize)).collect();
+        seconds.drain(..seconds.len().saturating_sub(columns.max(TABLE_SECONDS as usize)));
         let lately = seconds.len().clamp(1, TABLE_SECONDS as usize) as i64;
         self.keys = table.rows.iter().map(|row| row.key).collect();
         self.selected = self.selected.min(self.keys.len().saturating_sub(1));
         LiveScreen {
             input: self.input.clone(),
-            state: self.state(end_ns, beside.ended),
-            now: self.figures(recent.seconds(), (end_ns - SECOND_NS, end_ns)),
-            lately: self.figures(recent.seconds(), (end_ns - lately * SECOND_NS, end_ns)),
-            history: seconds.iter().rev().map(|second| self.figures_of(second)).collect(),
+            state: self.state(end_ns, beside),
+            down_since_ns: beside.losses.and_then(|losses| losses.down_since_ns()),
+            now: self.figures(seconds.iter().copied(), (end_ns - SECOND_NS, end_ns)),
+            lately: self.figures(seconds.iter().copied(), (end_ns - lately * SECOND_NS, end_ns)),
+            history: seconds.iter().map(|second| self.figures_of(second)).collect(),
             heat_of: if self.service { LiveTimes::Service } else { beside.times },
-            heat: seconds.iter().rev().map(|second| self.heat(second)).collect(),
+            heat: seconds.iter().map(|second| self.heat(second)).collect(),
             by: self.by.label().to_owned(),
             within: self.within.iter().map(|key| within(key, names)).collect(),
-            rows: rows(&table, names, lately as f64),
+            rows: rows(&table, names),
+            table_s: lately as f64,
+            waited_ns: table.total.waited_ns,
             selected: self.selected,
-            unknown_share: share(table.unknown.count, table.total.count),
+            unknown_share: share(table.unknown, table.total.count),
             diagnosis: beside.diagnosis.map(str::to_owned),
             run: beside.run.cloned(),
             losses: beside.losses,
+            notices: notices(beside, names),
             message: self.message.clone(),
         }
     }
@@ -170,15 +188,16 @@ impl View {
             (true, []) => *second.service_heat(),
             (true, _) => [0; HEAT_ROWS],
             (false, []) => second.heat(),
-            (false, within) => second.part(within).heat(),
+            (false, within) => second.part(within).sum.heat(),
         }
     }
 
-    fn state(&self, end_ns: i64, ended: bool) -> String {
-        match (self.held_ns, ended) {
-            (Some(_), _) => format!("PAUSED {} s back", (self.latest_ns - end_ns) / SECOND_NS),
-            (None, true) => "END".to_owned(),
-            (None, false) => "LIVE".to_owned(),
+    fn state(&self, end_ns: i64, beside: &Beside<'_>) -> String {
+        match (self.held_ns, beside.silence, beside.ended) {
+            (_, Some(_), _) => "NO PACKETS YET".to_owned(),
+            (Some(_), ..) => format!("PAUSED {} s back", (self.latest_ns - end_ns) / SECOND_NS),
+            (None, _, true) => "END".to_owned(),
+            (None, _, false) => "LIVE".to_owned(),
         }
     }
 }
@@ -187,49 +206,13 @@ fn share(part: u64, whole: u64) -> f64 {
     if whole > 0 { part as f64 / whole as f64 } else { 0.0 }
 }
 
-fn rows(table: &LiveTable, names: &Names, seconds: f64) -> Vec<LiveScreenRow> {
-    let row = |row: &plimsoll_stats::live::LiveRow| LiveScreenRow {
-        name: row.key.as_ref().map_or_else(|| "all others".to_owned(), |key| name(key, names)),
-        operations_per_s: row.sum.count as f64 / seconds,
-        waited_share: share(row.sum.waited_ns, table.total.waited_ns),
-        mean_ns: row.sum.mean_ns(),
-        p99_ns: row.sum.percentile_ns(99.0),
-        errors: row.sum.errors,
+fn rows(table: &LiveTable, names: &Names) -> Vec<LiveScreenRow> {
+    let row = |row: &LiveRow| LiveScreenRow {
+        name: row.key.as_ref().map(|key| name(key, names)),
+        sum: row.sum.clone(),
+        at_least: row.at_least,
     };
     table.rows.iter().map(row).collect()
-}
-
-/// A key as it appears in the traffic.
-fn name(key: &Key, names: &Names) -> String {
-    let unknown = || "(unknown)".to_owned();
-    match *key {
-        Key::Client(ip) => match names.hosts.name(ip) {
-            Some(host) => format!("{ip} ({host})"),
-            None => ip.to_string(),
-        },
-        Key::Operation(operation) => operation.label().to_owned(),
-        // The same path exists in several shares.
-        Key::Path(share, path) => {
-            let share = names.text(share).map_or_else(String::new, |share| format!("{share} "));
-            share + names.text(path).unwrap_or("(unknown)")
-        }
-        _ => key.name(names).map_or_else(unknown, str::to_owned),
-    }
-}
-
-fn within(key: &Key, names: &Names) -> String {
-    let by = dimension(key).map_or("", Dimension::label);
-    format!("{by} {}", for_terminal(&name(key, names)))
-}
-
-fn dimension(key: &Key) -> Option<Dimension> {
-    match key {
-        Key::Client(_) => Some(Dimension::Client),
-        Key::Share(_) => Some(Dimension::Share),
-        Key::Operation(_) => Some(Dimension::Operation),
-        Key::Path(..) => Some(Dimension::Path),
-        _ => None,
-    }
 }
 
 #[cfg(test)]
@@ -296,5 +279,49 @@ mod tests {
         view.typed(Typed::Character('l'));
         assert!(text(&mut view, &recent, &names).contains("LIVE"));
         assert_eq!((view.typed(Typed::Character('q')), view.typed(Typed::Character('w'))), (Asked::Quit, Asked::Save));
+    }
+
+    #[test]
+    fn a_paused_second_stays_although_it_is_no_longer_stored() {
+        let names = Names::default();
+        let mut recent = recent(&names);
+        let mut view = View::new("interface eth0".to_owned());
+        text(&mut view, &recent, &names);
+        view.typed(Typed::Character(' '));
+        let paused = text(&mut view, &recent, &names);
+        (12..=2_000).for_each(|second| recent.advance(second * SECOND_NS));
+        let later = |view: &mut View| {
+            let now_ns = 2_000 * SECOND_NS + crate::lines::SETTLED_NS;
+            view.lines(&recent, &names, &Beside::default(), (now_ns, (100, 30))).join("\n")
+        };
+        let stayed = later(&mut view);
+        assert!(paused.contains("PAUSED 0 s back") && stayed.contains("PAUSED 1990 s back"), "{stayed}");
+        assert_eq!(
+            paused.lines().skip(1).collect::<Vec<_>>(),
+            stayed.lines().skip(1).collect::<Vec<_>>(),
+            "the numbers of that second"
+        );
+        // From there, a key leads to the oldest second that is stored.
+        view.typed(Typed::Left);
+        assert!(later(&mut view).contains("PAUSED 298 s back"));
+        view.typed(Typed::Character('l'));
+        assert!(later(&mut view).contains("LIVE"));
+    }
+
+    #[test]
+    fn a_screen_without_packets_says_so_and_has_keys() {
+        let (recent, names) = (Recent::new(), Names::default());
+        let mut view = View::new("interface eth1".to_owned());
+        let text = "No packets of a file server on eth1 for 12 s (ports 445, 139, 2049, 111): check --port".to_owned();
+        let silence = crate::Silence { text, seconds: 12 };
+        let losses = Some(plimsoll_stats::live::LiveLosses::default());
+        let beside = Beside { losses, silence: Some(&silence), ..Beside::default() };
+        for key in [Typed::Character(' '), Typed::Left, Typed::Enter, Typed::Down, Typed::Character('l')] {
+            let lines = view.lines(&recent, &names, &beside, (1_700_000_000 * SECOND_NS, (100, 30)));
+            assert!(lines[0].contains("2023-11-14 22:13:") && lines[0].ends_with("NO PACKETS YET"), "{}", lines[0]);
+            assert!(lines.contains(&silence.text) && lines[29].starts_with("q quit"), "{lines:#?}");
+            assert_eq!(view.typed(key), Asked::Nothing);
+        }
+        assert_eq!(view.typed(Typed::Character('q')), Asked::Quit);
     }
 }

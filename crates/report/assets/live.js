@@ -1,6 +1,7 @@
 // The live view: what is chosen, and the page that shows it. Every name becomes text, never markup.
 (() => {
-  const ROWS = 12, HEAT_STEPS = 10;
+  // FURTHER is the key of the sum of all rows that are not shown: no key of a row is equal to it.
+  const ROWS = 12, HEAT_STEPS = 10, FURTHER = 'further';
   const at = (id) => document.getElementById(id);
   const root = document.documentElement;
   const css = (name) => getComputedStyle(root).getPropertyValue('--' + name).trim();
@@ -17,7 +18,7 @@
   const instant = (s) => new Date(s * 1000).toISOString().slice(0, 19).replace('T', ' ') + ' UTC';
   const say = (id, text) => { if (at(id).textContent !== text) at(id).textContent = text; };
   function name(place, key) {
-    if (key === null) return 'all others';
+    if (key === null) return 'not told apart';
     const value = JSON.parse(key);
     if (place === 3) return (value[0] === null ? '' : value[0] + ' ') + (value[1] === null ? '(unknown)' : value[1]);
     if (value === null) return '(unknown)';
@@ -40,25 +41,33 @@
     within = within.filter(([other]) => other !== place);
     context();
   }
+  // What is not stored cannot be shown: the nearest second that is.
   function show(second) {
-    end = second === null ? null : second + 1;
+    const all = sums.all();
+    end = second === null || all.length === 0 ? null : Math.min(Math.max(second, all[0].start_s), latest() - 1) + 1;
+    sums.hold(end);
     draw();
   }
   const latest = () => { const all = sums.all(); return all.length ? all[all.length - 1].start_s + 1 : null; };
 
   // ---- the page
   function tiles(now) {
-    const about = now.exact ? '' : ' ~', partial = now.incomplete ? ' *' : '';
-    say('rate', digits(now.count));
+    const about = now.exact ? '' : ' ~', partial = now.incomplete || now.atLeast ? ' *' : '', least = now.atLeast ? '≥ ' : '';
+    say('rate', least + digits(now.count));
     say('p50', time(now.p50) + about + partial);
     say('p99', time(now.p99) + about + partial);
     say('max', time(now.max) + partial);
-    say('errors', digits(now.errors));
+    say('errors', least + digits(now.errors));
     say('depth', now.depth === null ? '–' : digits(now.depth));
     say('waiting', now.waiting === null ? '–' : digits(now.waiting));
-    say('oldest', now.waiting ? 'the oldest for ' + time(now.oldest) : 'requests');
+    say('oldest', now.waiting ? 'the oldest for ' + time(now.oldest) : now.waiting === null && now.down ? 'unknown: interface down' : 'requests');
     say('data', now.bytes === null ? '–' : digits(now.bytes / 1e6) + ' MB');
     say('lost', digits(now.lost));
+  }
+  // A second that did not arrive.
+  function noTiles() {
+    ['rate', 'p50', 'p99', 'max', 'errors', 'depth', 'waiting', 'data', 'lost'].forEach((id) => say(id, '–'));
+    say('oldest', 'requests');
   }
   function losses() {
     const lost = state.losses || {};
@@ -68,6 +77,16 @@
     at('losses').hidden = said.length === 0;
     say('losses', 'INCOMPLETE: ' + said.join(', ') + '. Seconds with losses are hatched; percentiles with * cover only a part of the operations.');
     at('tile-lost').hidden = state.losses === null;
+  }
+  function notices() {
+    const shown = [...at('notices').children].map((line) => line.textContent), now = state.notices || [];
+    if (shown.join('\n') === now.join('\n')) return;
+    at('notices').replaceChildren(...now.map((text) => {
+      const line = document.createElement('p');
+      line.className = 'notice';
+      line.textContent = text;
+      return line;
+    }));
   }
   // What goes on in a run, and the levels that are over.
   function run() {
@@ -89,24 +108,24 @@
     if (rows[place].has(key)) return rows[place].get(key);
     const line = document.createElement('tr'), head = document.createElement('th');
     head.scope = 'row';
-    head.append(key === null ? 'all others' : button('', () => enter(place, key)));
+    head.append(key === null || key === FURTHER ? '' : button('', () => enter(place, key)));
     line.append(head, ...Array.from({ length: 5 }, () => document.createElement('td')));
     rows[place].set(key, line);
     return line;
   }
-  function fill(line, place, key, sum, found) {
-    const head = line.firstChild, text = name(place, key);
-    if (key !== null && head.title !== text) head.title = head.firstChild.textContent = text;
+  function fill(line, place, [key, sum, atLeast, text], found) {
+    const head = line.firstChild, label = head.firstChild;
+    if (head.title !== text) head.title = label.textContent = text;
     const waited = found.total.waited > 0 ? ((100 * sum.waited) / found.total.waited).toFixed(1) + ' %' : '–';
-    const mean = sum.timed ? sum.response / sum.timed : null;
-    const cells = [waited, digits(sum.count / found.seconds), time(mean), time(sums.percentile(sum, 99)), String(sum.errors)];
+    const mean = sum.timed ? sum.response / sum.timed : null, least = atLeast ? '≥ ' : '', part = atLeast ? ' *' : '';
+    const cells = [least + waited, least + digits(sum.count / found.seconds), time(mean) + part, time(sums.percentile(sum, 99)) + part, least + sum.errors];
     cells.forEach((cell, i) => { if (line.children[i + 1].textContent !== cell) line.children[i + 1].textContent = cell; });
   }
   function table(place, shown, found) {
     const body = document.querySelector('#table-' + sums.DIMENSIONS[place] + ' tbody'), focused = document.activeElement;
-    shown.forEach(([key, sum], i) => {
-      const line = rowOf(place, key);
-      fill(line, place, key, sum, found);
+    shown.forEach((row, i) => {
+      const line = rowOf(place, row[0]);
+      fill(line, place, row, found);
       if (body.children[i] !== line) body.insertBefore(line, body.children[i] || null);
     });
     while (body.children.length > shown.length) body.lastChild.remove();
@@ -114,13 +133,22 @@
     [...rows[place].keys()].filter((key) => !keys.has(key)).forEach((key) => rows[place].delete(key));
     if (focused !== document.activeElement && body.contains(focused)) focused.focus();
   }
+  // Tables with all rows.
+  const whole = sums.DIMENSIONS.map(() => false);
+  const plural = (place, count) => sums.DIMENSIONS[place] + (count === 1 ? '' : 's');
   function tables(until) {
     const found = sums.tables(until, within);
     found.by.forEach((all, place) => {
-      const named = all.filter(([key]) => key !== null), others = all.filter(([key]) => key === null);
-      table(place, named.slice(0, ROWS).concat(others), found);
+      const texts = all.map((row) => [...row, name(place, row[0])]);
+      const named = texts.filter(([key]) => key !== null), nameless = texts.filter(([key]) => key === null);
+      const first = named.slice(0, whole[place] ? named.length : ROWS), rest = named.slice(first.length);
+      const further = rest.length ? [[FURTHER, sums.together(rest), rest.some((row) => row[2]), rest.length + ' further ' + plural(place, rest.length)]] : [];
+      table(place, first.concat(further, nameless), found);
+      const more = at('more-' + sums.DIMENSIONS[place]);
+      more.hidden = named.length <= ROWS;
+      say(more.id, whole[place] ? 'Show the first ' + ROWS : 'Show all ' + named.length);
     });
-    const more = within.length && found.unknown.count ? 'Up to ' + found.unknown.count + ' more requests may belong to this selection: the page has only their sum.' : '';
+    const more = within.length && found.unknown ? 'Up to ' + found.unknown + ' more requests may belong to this selection: the page has only their sum.' : '';
     say('unknown', more);
   }
   function context() {
@@ -131,9 +159,12 @@
     drawn = false;
     const until = end === null ? latest() : end;
     const away = !connected && !state.ended;
-    at('state').className = 'stamp ' + (away ? 'away' : end === null && !state.ended ? 'live' : '');
-    say('state', away ? 'DISCONNECTED' : end !== null ? 'PAUSED' : state.ended ? 'END' : 'LIVE');
+    const down = state.down_since_s == null ? '' : 'INTERFACE DOWN since ' + instant(state.down_since_s);
+    at('state').className = 'stamp ' + (away || down ? 'away' : end === null && !state.ended ? 'live' : '');
+    const now = end !== null ? 'PAUSED' : state.ended ? 'END' : state.silent ? 'NO PACKETS YET' : down ? '' : 'LIVE';
+    say('state', away ? 'DISCONNECTED' : [now, down].filter((part) => part).join(', '));
     say('pause', end === null ? 'Pause' : 'Live');
+    notices();
     losses();
     run();
     say('times', state.times || 'Response times');
@@ -143,6 +174,12 @@
     say('moment', instant(until - 1));
     at('back').value = until - latest();
     if (shown) tiles(sums.figures(shown, within));
+    else noTiles();
+    const stored = new Set(sums.all().map((second) => second.start_s));
+    [...at('marks').children].forEach((mark, i) => {
+      mark.disabled = !stored.has(marks[i]);
+      mark.title = mark.disabled ? 'This second is no longer stored' : '';
+    });
     tables(until);
     charts(until);
   }
@@ -214,6 +251,10 @@
   }));
 
   // ---- what people press
+  sums.DIMENSIONS.forEach((dimension, place) => at('more-' + dimension).addEventListener('click', () => {
+    whole[place] = !whole[place];
+    draw();
+  }));
   at('pause').addEventListener('click', () => show(end === null && latest() !== null ? latest() - 1 : null));
   at('back').addEventListener('input', () => {
     const back = Number(at('back').value);
@@ -258,13 +299,12 @@
   });
   on('second', (second) => {
     sums.add(second);
-    hosts = Object.assign({}, ...sums.all().map((other) => other.hosts));
-    // What is no longer there cannot be shown.
-    if (end !== null) end = Math.max(end, sums.all()[0].start_s + 1);
+    hosts = sums.hosts();
   });
   on('back', ({ start_s }) => {
     sums.backTo(start_s);
     end = null;
+    sums.hold(null);
   });
   on('state', (now) => { state = now; });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawSoon);

@@ -50,12 +50,17 @@ impl Opened {
         Ok(Self::Interface(Box::new(Interface::open(options)?)))
     }
 
-    /// Counters of the packets that the interface loses.
-    pub(super) fn counts(&self) -> Option<Arc<InterfaceCounts>> {
+    /// The interface, if the input is one.
+    pub(super) fn interface(&self) -> Option<&Interface> {
         match self {
-            Self::Interface(interface) => Some(interface.counts()),
+            Self::Interface(interface) => Some(interface),
             Self::Captures => None,
         }
+    }
+
+    /// Counters of the packets that the interface loses.
+    pub(super) fn counts(&self) -> Option<Arc<InterfaceCounts>> {
+        self.interface().map(Interface::counts)
     }
 
     /// The packets of this input.

@@ -2,16 +2,17 @@
 
 mod arguments;
 mod input;
+mod silence;
 mod whole;
 
 use std::sync::Arc;
 
 use plimsoll_analysis::{Checkpoints, DiagnosisSoFar, Running};
-use plimsoll_observe::capture::interface::InterfaceCounts;
+use plimsoll_observe::capture::interface::{Interface, InterfaceCounts};
 use plimsoll_observe::capture::{CaptureAnomalies, Captures, DISORDER_MAX_NS, Downtimes, Hole, Next, StopReading};
 use plimsoll_report::findings::Source;
 use plimsoll_report::{Zone, duration};
-use plimsoll_stats::live::{LiveLosses, Recent, Totals, WaitingNow};
+use plimsoll_stats::live::{InterfaceState, LiveLosses, Recent, Totals, WaitingNow};
 
 use crate::exit::Done;
 use crate::flags::analysis::{Analysis, end};
@@ -20,13 +21,15 @@ use crate::interrupt;
 use crate::shell;
 pub(crate) use arguments::Arguments;
 use input::Opened;
-use plimsoll_live::{Beside, Lines, LiveView, Metrics, Pace, Screen, latest_ns};
+use plimsoll_live::{Beside, Lines, LiveView, Metrics, OutputState, Pace, Screen, latest_ns};
+use silence::FirstPacket;
 use whole::WholeSince;
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let Arguments { sources, duration, lines, interval, publish, capture, analysis: flags } = arguments;
     let (stop, quiet) = (StopReading::default(), flags.output.quiet);
+    let outputs = OutputState::wanted([("save", capture.save.is_some()), ("record", flags.record.folder().is_some())]);
     // No thread answers yet.
     let mut listening = publish.wanted().listen()?;
     // Before any thread, because opening an interface drops capabilities, and threads that already run would keep them.
@@ -36,7 +39,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         move || stop.ask()
     })?;
     let mut analysis = Analysis::open(flags, &sources, &ChainFlags::default())?;
-    if let Opened::Interface(interface) = &opened {
+    let first_packet = FirstPacket::new(opened.interface().map(Interface::name), &sources, &capture);
+    if let Some(interface) = opened.interface() {
         analysis.job.source.inputs = vec![Source::interface(interface.name())];
         if !quiet {
             shell::note(&format!(
@@ -83,6 +87,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         anomalies,
         steps,
         unsaved: None,
+        outputs,
+        first_packet,
     };
     watching.follow(&mut captures)?;
     let Watching { running, checkpoints, view, unsaved, .. } = watching;
@@ -136,6 +142,8 @@ struct Watching {
     steps: u64,
     /// Why packets are no longer saved.
     unsaved: Option<String>,
+    outputs: Vec<OutputState>,
+    first_packet: FirstPacket,
 }
 
 impl Watching {
@@ -167,8 +175,9 @@ impl Watching {
         self.pace.end();
         self.ended = true;
         let mut is_over = self.look(captures.anomalies());
-        // A screen stays open after the end of a file.
-        while self.view.stays() && !is_over && !self.stop.asked() {
+        // A screen stays open after the end of a file that had packets.
+        let stays = self.view.stays() && self.running.frames() > 0;
+        while stays && !is_over && !self.stop.asked() {
             std::thread::sleep(plimsoll_live::LOOK);
             is_over = self.look(captures.anomalies());
         }
@@ -223,7 +232,7 @@ impl Watching {
         let waiting = seen_ns.map(|seen_ns| (&self.waiting.0, seen_ns));
         let (live, names) = self.running.live();
         if let (Some(metrics), Some((_, Some(totals)))) = (&self.metrics, live) {
-            metrics.look(totals, names, Some(losses), waiting);
+            metrics.look(totals, names, Some(losses), waiting, &self.outputs);
         }
     }
 
@@ -252,6 +261,7 @@ impl Watching {
             freezes: counts.freezes(),
             interface: counts.interface_drops(),
             downs: counts.downs(),
+            state: counts.down_since().map_or(InterfaceState::Up, InterfaceState::DownSince),
         })
     }
 
@@ -266,7 +276,7 @@ impl Watching {
             self.find_waiting(now_ns);
         }
         self.publish(drops);
-        let Some(now_ns) = now_ns else { return false };
+        let Some(now_ns) = now_ns else { return self.look_without_packets(drops) };
         let seen_ns = self.seen_until(now_ns);
         if let (Some((recent, _)), _) = self.running.live() {
             recent.advance(now_ns);
@@ -282,10 +292,12 @@ impl Watching {
         let going_on = (self.counts.is_some().then_some(seen_ns), self.waiting.0.before(i64::MAX).is_some());
         let checkpoint = self.checkpoints.as_mut().map_or(Ok(()), |it| it.look(&mut self.running, anomalies, going_on));
         if let Err(error) = checkpoint {
-            self.view.say(format!("--record: cannot write the numbers so far: {error:#}"));
+            let failure = format!("--record: cannot write the numbers so far: {error:#}");
+            OutputState::fail(&mut self.outputs, "record", failure);
         }
         if let Some(error) = self.counts.as_ref().and_then(|counts| counts.take_save_error()) {
-            self.view.say(format!("--save: cannot write: {error}; packets are no longer saved"));
+            let failure = format!("--save: cannot write: {error}; packets are no longer saved");
+            OutputState::fail(&mut self.outputs, "save", failure);
             self.unsaved = Some(format!("--save: the folder lacks the last packets: {error}; free some space"));
         }
         if let Some(learned) = self.counts.as_ref().and_then(|counts| counts.take_learned()) {
@@ -296,8 +308,17 @@ impl Watching {
             diagnosis.look(&mut self.running, (seen_ns, anomalies), self.ended);
         }
         let diagnosis = self.diagnosis.as_ref().and_then(|diagnosis| diagnosis.text.as_deref());
-        let beside = Beside { losses: Some(losses), diagnosis, ended: self.ended, ..Beside::default() };
+        let (losses, outputs, ended) = (Some(losses), &self.outputs[..], self.ended);
+        let beside = Beside { losses, diagnosis, outputs, ended, ..Beside::default() };
         let (live, names) = self.running.live();
         live.is_some_and(|(recent, _)| self.view.look(recent, names, now_ns, &beside))
+    }
+
+    /// Updates the views before the first packet: they say that there is none. Returns whether the user ended the watch.
+    fn look_without_packets(&mut self, drops: u64) -> bool {
+        let (losses, silence) = (self.losses(drops), self.first_packet.silence());
+        let beside = Beside { losses: Some(losses), silence: Some(&silence), ended: self.ended, ..Beside::default() };
+        let (live, names) = self.running.live();
+        live.is_some_and(|(recent, _)| self.view.look(recent, names, silence::now_ns(), &beside))
     }
 }

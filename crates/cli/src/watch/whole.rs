@@ -1,7 +1,7 @@
 //! Since when a live capture has all packets.
 
 use plimsoll_model::Downtime;
-use plimsoll_observe::capture::interface::Hole;
+use plimsoll_observe::capture::Hole;
 
 /// The end of the last time of which packets are missing. A request from before may have its response in this time.
 #[derive(Debug)]

@@ -188,6 +188,23 @@ fn queries() -> Vec<String> {
 }
 
 #[test]
+fn panels_state_the_error_of_percentiles_and_show_a_downtime() {
+    let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let asks = |panel: &Value, text: &str| panel["targets"].to_string().contains(text);
+    for panel in panels.iter().filter(|panel| asks(panel, "histogram_quantile")) {
+        // By how many buckets a power of two has: crates/recording/src/export/openmetrics/live.rs
+        let coarse = asks(panel, "plimsoll_client_") || asks(panel, "plimsoll_share_");
+        let error = if coarse { "off by less than 50 %" } else { "off by less than 25 %" };
+        assert!(panel["description"].as_str().is_some_and(|text| text.contains(error)), "{panel:#}");
+    }
+    let losses =
+        panels.iter().find(|panel| asks(panel, "plimsoll_capture_lost_packets_total") && panel["type"] == "stat");
+    let losses = losses.unwrap();
+    assert!(asks(losses, "plimsoll_capture_interface_downs_total") && asks(losses, "plimsoll_capture_interface_up"));
+}
+
+#[test]
 fn prometheus_collects_a_watched_run_and_answers_every_query_of_the_dashboard() {
     if !crate::watch::may_capture() {
         return;

@@ -94,6 +94,33 @@ fn the_screen_shows_what_a_report_of_that_second_says_and_follows_keys() {
     assert!(saved.contains("PAUSED 2 s back"), "{saved}");
 }
 
+/// In a network namespace of its own, so that no packet comes.
+#[test]
+fn a_screen_without_packets_says_so_and_its_keys_work() {
+    if !crate::watch::may_capture() {
+        return;
+    }
+    let script = "ip link set lo up || exit 99; exec \"$0\" watch lo";
+    let mut command = Command::new("unshare");
+    command.args(["--net", "sh", "-c", script, env!("CARGO_BIN_EXE_plimsoll")]).env("TERM", "xterm-256color");
+    let size = SIZES[1];
+    let mut watching = start(command.env("LC_ALL", "C.UTF-8"), size);
+    watching.wait_until(|bytes| {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        text.contains("NO PACKETS YET") || text.contains("unshare: ") || text.contains("ip: not found")
+    });
+    if !String::from_utf8_lossy(&watching.bytes()).contains("NO PACKETS YET") {
+        crate::skip("needs ip, and the right to make namespaces");
+        return;
+    }
+    wait_for(&watching, size, "No packets of a file server on lo for ");
+    wait_for(&watching, size, " s (ports 445, 139, 2049, 111): check --port");
+    watching.type_keys("q");
+    assert_eq!(watching.end().code(), Some(3));
+    let said = String::from_utf8_lossy(&watching.bytes()).into_owned();
+    assert!(said.contains("no packets of a file server: check the input"), "{said}");
+}
+
 #[test]
 fn signals_leave_the_terminal_as_it_was() {
     let scratch = Scratch::new("watch-signals");

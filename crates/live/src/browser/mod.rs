@@ -13,6 +13,7 @@ use serde_json::json;
 use super::beside::Beside;
 use super::http::{self, Answer, Client, Request, Response, Site, Status};
 use super::lines::{SECOND_NS, SETTLED_NS, figures, second_of};
+use super::notices::notices;
 use stream::SharedStream;
 
 /// Number of random bytes in the token of an address.
@@ -50,20 +51,20 @@ impl Browser {
                 let figures = figures(std::iter::once(second), next_ns, next_ns + SECOND_NS);
                 // If a second cannot be formatted, the page shows a gap.
                 if let Ok(text) = moment(&figures, second, names) {
-                    self.stream.push(&(event("second", &text) + &state(beside)));
+                    self.stream.push(&(event("second", &text) + &state(beside, names)));
                 }
             }
             next = Some(next_ns + SECOND_NS);
         }
         self.next_ns = next;
-        // Before the first second, the state of a run may change.
-        let said = state(beside);
-        if self.next_ns.is_none() && beside.run.is_some() && self.said != said {
+        // Before the first second, the state may change.
+        let said = state(beside, names);
+        if self.next_ns.is_none() && self.said != said {
             self.stream.push(&said);
             self.said = said;
         }
         if beside.ended && !std::mem::replace(&mut self.ended, true) {
-            self.stream.push(&state(beside));
+            self.stream.push(&state(beside, names));
         }
     }
 
@@ -88,8 +89,9 @@ fn event(name: &str, data: &str) -> String {
     format!("event: {name}\ndata: {data}\n\n")
 }
 
-fn state(beside: &Beside<'_>) -> String {
-    let losses = beside.losses.map(|LiveLosses { kernel, freezes, interface, downs }| {
+fn state(beside: &Beside<'_>, names: &Names) -> String {
+    let down_since_s = beside.losses.and_then(|losses| losses.down_since_ns()).map(|ns| ns.div_euclid(SECOND_NS));
+    let losses = beside.losses.map(|LiveLosses { kernel, freezes, interface, downs, .. }| {
         json!({ "kernel": kernel, "freezes": freezes, "interface": interface, "downs": downs })
     });
     let run = beside.run.map(|run| {
@@ -97,7 +99,11 @@ fn state(beside: &Beside<'_>) -> String {
         json!({ "lines": run.lines(), "levels": levels })
     });
     let (diagnosis, times, ended) = (beside.diagnosis, beside.times.label(), beside.ended);
-    let state = json!({ "losses": losses, "diagnosis": diagnosis, "times": times, "run": run, "ended": ended });
+    let (notices, silent) = (notices(beside, names), beside.silence.is_some());
+    let state = json!({
+        "notices": notices, "silent": silent,
+        "losses": losses, "down_since_s": down_since_s, "diagnosis": diagnosis, "times": times, "run": run, "ended": ended,
+    });
     event("state", &state.to_string())
 }
 

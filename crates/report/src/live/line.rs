@@ -16,8 +16,10 @@ pub fn line(figures: &LiveFigures) -> String {
         figures.queue_depth.map_or_else(|| "-".to_owned(), significant),
         figures.bytes.map_or_else(|| "-".to_owned(), |bytes| significant(figures.per_second(bytes) / 1e6)),
     );
-    if let Some(waiting) = figures.waiting {
-        line += &format!("  waiting: {}", waiting.said());
+    match figures.waiting {
+        Some(waiting) if waiting.requests > 0 => line += &format!("  waiting: {}", waiting.said()),
+        None if figures.interface_down => line += "  waiting: unknown",
+        _ => {}
     }
     let lost = (figures.lost_packets > 0).then(|| format!("the capture lost {} packets", figures.lost_packets));
     let causes: Vec<String> =
@@ -31,6 +33,7 @@ pub fn line(figures: &LiveFigures) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::live::LiveWait;
 
     #[test]
     fn a_line_has_rates_times_and_what_was_lost() {
@@ -53,7 +56,9 @@ mod tests {
         let lossy = line(&LiveFigures { lost_packets: 7, ..LiveFigures::default() });
         assert!(lossy.contains("0 ops/s  p50 -  p99 -") && lossy.ends_with("the capture lost 7 packets"), "{lossy}");
         let down = LiveFigures { interface_down: true, ..LiveFigures::default() };
-        assert!(line(&down).ends_with("  INCOMPLETE: the interface was down"));
+        assert!(line(&down).ends_with("  waiting: unknown  INCOMPLETE: the interface was down"));
+        let nobody = LiveFigures { waiting: Some(LiveWait::default()), ..down.clone() };
+        assert!(line(&nobody).ends_with("MB/s  INCOMPLETE: the interface was down"), "it was up again at the end");
         let both = line(&LiveFigures { lost_packets: 7, ..down });
         assert!(both.ends_with("INCOMPLETE: the interface was down; the capture lost 7 packets"), "{both}");
     }

@@ -18,7 +18,7 @@ pub use run::{LiveLevel, LiveRun};
 pub use screen::screen;
 
 use plimsoll_stats::HEAT_ROWS;
-use plimsoll_stats::live::LiveLosses;
+use plimsoll_stats::live::{LiveLosses, LiveSum};
 
 use crate::duration;
 
@@ -43,27 +43,32 @@ pub struct LiveFigures {
     pub max_ns: Option<u64>,
     /// Requests outstanding, mean. `None` if unknown.
     pub queue_depth: Option<f64>,
-    /// The requests without a response at the end of these seconds; `None` without any, or if unknown.
+    /// The requests without a response at the end of these seconds; `None` if unknown.
     pub waiting: Option<LiveWait>,
     /// Number of packets that the capture lost: the other numbers are then incomplete.
     pub lost_packets: u64,
     /// Whether the captured interface was down: the other numbers are then incomplete.
     pub interface_down: bool,
+    /// Whether more operations may belong to a selection: the numbers are then of a part of it.
+    pub at_least: bool,
 }
 
 /// Requests that wait for a response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LiveWait {
-    /// Requests.
+    /// Requests; 0 if nobody waits.
     pub requests: u64,
-    /// How long the oldest has waited, ns.
+    /// How long the oldest has waited, ns; 0 without any.
     pub oldest_ns: u64,
 }
 
 impl LiveWait {
     /// In words.
     fn said(self) -> String {
-        format!("{}, oldest {}", self.requests, duration(self.oldest_ns as f64 / 1e9))
+        match self.requests {
+            0 => "0".to_owned(),
+            requests => format!("{requests}, oldest {}", duration(self.oldest_ns as f64 / 1e9)),
+        }
     }
 }
 
@@ -109,6 +114,8 @@ pub struct LiveScreen {
     pub input: String,
     /// Live, paused, or ended.
     pub state: String,
+    /// Since when the captured interface is down, ns since the Unix epoch; `None` while it is up, or without an interface.
+    pub down_since_ns: Option<i64>,
     /// The shown second, and the minute up to it.
     pub now: LiveFigures,
     /// The minute.
@@ -123,8 +130,12 @@ pub struct LiveScreen {
     pub by: String,
     /// The filters of the table, outermost first.
     pub within: Vec<String>,
-    /// Its rows.
+    /// Its rows; the one without a known key is last.
     pub rows: Vec<LiveScreenRow>,
+    /// How many seconds it covers.
+    pub table_s: f64,
+    /// What clients waited for in all rows, ns.
+    pub waited_ns: u64,
     /// The row that Enter takes.
     pub selected: usize,
     /// Requests that may belong there too, as a share of those that do.
@@ -135,6 +146,8 @@ pub struct LiveScreen {
     pub losses: Option<LiveLosses>,
     /// The run that is shown, where it is one.
     pub run: Option<LiveRun>,
+    /// Facts about the watch, most important first.
+    pub notices: Vec<String>,
     /// In place of the keys.
     pub message: Option<String>,
 }
@@ -142,16 +155,10 @@ pub struct LiveScreen {
 /// A row of the table.
 #[derive(Clone, Debug, Default)]
 pub struct LiveScreenRow {
-    /// The key, unsafe as it was in the traffic.
-    pub name: String,
-    /// Operations per second.
-    pub operations_per_s: f64,
-    /// Of all that clients waited for, 0 to 1.
-    pub waited_share: f64,
-    /// Mean response time, ns.
-    pub mean_ns: Option<f64>,
-    /// About.
-    pub p99_ns: Option<u64>,
-    /// Refused or failed.
-    pub errors: u64,
+    /// The key, unsafe as it was in the traffic; `None` for requests without a known key.
+    pub name: Option<String>,
+    /// Its requests.
+    pub sum: LiveSum,
+    /// Whether more requests may belong to the key.
+    pub at_least: bool,
 }

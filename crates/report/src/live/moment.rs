@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use plimsoll_model::{Names, Symbol};
-use plimsoll_stats::live::{LIVE_DIMENSIONS, LiveSum, Place, Second};
+use plimsoll_stats::live::{LIVE_DIMENSIONS, LiveSum, Place, Second, SumsByKey};
 use plimsoll_stats::{HEAT_EDGES_NS, HEAT_ROWS, Key};
 use serde::Serialize;
 
@@ -24,8 +24,8 @@ struct Moment {
     p99_ns: Option<u64>,
     max_ns: Option<u64>,
     queue_depth: Option<f64>,
-    /// Requests without a response, and how long the oldest has waited, ns.
-    waiting: u64,
+    /// Requests without a response, null if unknown; and how long the oldest has waited, ns.
+    waiting: Option<u64>,
     oldest_ns: Option<u64>,
     lost_packets: u64,
     interface_down: bool,
@@ -38,12 +38,23 @@ struct Moment {
     /// Names of clients.
     hosts: BTreeMap<String, String>,
     cells: Vec<Cell>,
+    /// Sums by client, by share and by operation, if a cell stands for others; otherwise the cells give the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sums: Option<Vec<Vec<Cell<Option<usize>>>>>,
 }
 
-/// Names of client, share, operation and path (`None` for others); then requests, errors, waiting time, response times, their sum, the
-/// longest one, and row and count of each of their rows. All in one flat list: pairs would take a third more.
+/// Names of client, share, operation and path, or of one of these (`None` for others); then requests, errors, waiting time, response
+/// times, their sum, the longest one, and row and count of each of their rows. All in one flat list: pairs would take a third more.
 #[derive(Serialize)]
-struct Cell([Option<usize>; 4], u64, u64, u64, u64, u64, u64, Vec<u32>);
+struct Cell<K = [Option<usize>; 4]>(K, u64, u64, u64, u64, u64, u64, Vec<u32>);
+
+impl<K> Cell<K> {
+    fn new(keys: K, sum: &LiveSum) -> Self {
+        let LiveSum { count, errors, waited_ns, .. } = *sum;
+        let rows = sum.rows().iter().flat_map(|&(row, count)| [row.into(), count]).collect();
+        Cell(keys, count, errors, waited_ns, sum.timed(), sum.response_ns(), sum.longest_ns(), rows)
+    }
+}
 
 /// Data that a page needs before the first second: the input, and the edges of the heat maps' rows.
 ///
@@ -59,7 +70,9 @@ pub fn about(input: &str) -> Result<String, serde_json::Error> {
 /// The same.
 pub fn moment(figures: &LiveFigures, second: &Second, names: &Names) -> Result<String, serde_json::Error> {
     let mut table = NameTable { names, places: HashMap::new(), texts: Vec::new(), hosts: BTreeMap::new() };
-    let cells = second.cells().folded().iter().map(|(place, sum)| table.cell(place, sum)).collect();
+    let (cells, sums) = second.cells().folded();
+    let cells = cells.iter().map(|(place, sum)| table.cell(place, sum)).collect();
+    let sums = sums.map(|sums| sums.iter().map(|by| table.sums(by)).collect());
     let rows = |heat: [u64; HEAT_ROWS]| heat.into_iter().enumerate().filter(|&(_, count)| count > 0).collect();
     serde_json::to_string(&Moment {
         start_s: second.start_ns().div_euclid(1_000_000_000),
@@ -70,7 +83,7 @@ pub fn moment(figures: &LiveFigures, second: &Second, names: &Names) -> Result<S
         p99_ns: figures.p99_ns,
         max_ns: figures.max_ns,
         queue_depth: figures.queue_depth,
-        waiting: figures.waiting.map_or(0, |waiting| waiting.requests),
+        waiting: figures.waiting.map(|waiting| waiting.requests),
         oldest_ns: figures.waiting.map(|waiting| waiting.oldest_ns),
         lost_packets: figures.lost_packets,
         interface_down: figures.interface_down,
@@ -79,6 +92,7 @@ pub fn moment(figures: &LiveFigures, second: &Second, names: &Names) -> Result<S
         names: table.texts,
         hosts: table.hosts,
         cells,
+        sums,
     })
 }
 
@@ -92,9 +106,13 @@ struct NameTable<'a> {
 impl NameTable<'_> {
     fn cell(&mut self, place: &Place, sum: &LiveSum) -> Cell {
         let keys = LIVE_DIMENSIONS.map(|dimension| place.key(dimension).map(|key| self.place(key)));
-        let LiveSum { count, errors, waited_ns, .. } = *sum;
-        let rows = sum.rows().iter().flat_map(|&(row, count)| [row.into(), count]).collect();
-        Cell(keys, count, errors, waited_ns, sum.timed(), sum.response_ns(), sum.longest_ns(), rows)
+        Cell::new(keys, sum)
+    }
+
+    fn sums(&mut self, by: &SumsByKey) -> Vec<Cell<Option<usize>>> {
+        let mut sums: Vec<_> = by.iter().map(|(key, sum)| Cell::new(Some(self.place(*key)), sum)).collect();
+        sums.extend((by.others().count > 0).then(|| Cell::new(None, by.others())));
+        sums
     }
 
     fn place(&mut self, key: Key) -> usize {
@@ -169,5 +187,44 @@ mod tests {
         assert_eq!(cells.iter().map(|cell| cell[1].as_u64().unwrap()).sum::<u64>(), 5);
         let first = json!([[0, 1, 2, 3], 2, 0, 4_000_000, 2, 4_000_000, 2_000_000, [34, 2]]);
         assert_eq!(cells[0], first);
+    }
+
+    /// A second with as many clients, which do six operations on each of these shares, with response times of 200 µs to 200 ms.
+    fn busy(clients: u16, shares: u32) -> (String, Value) {
+        let (mut names, mut recent) = (Names::default(), Recent::new());
+        let mut number = 0_u32;
+        for client in 0..clients {
+            for share in 0..shares {
+                for command in [5, 6, 8, 9, 14, 16].repeat(4) {
+                    number += 1;
+                    let response_ns = 200_000 << (number % 11);
+                    let mut t = transaction(Procedure::of(Protocol::Smb2, command), i64::from(number), response_ns);
+                    t.client.ip = std::net::Ipv4Addr::from(0x0a00_0000 + u32::from(client)).into();
+                    t.share = names.intern(&format!("\\\\fileserver.example\\departments-{share}"));
+                    t.path = names.intern(&format!("projects\\2026\\report-{}.docx", number % 1_000));
+                    recent.transaction(&t, &names);
+                }
+            }
+        }
+        recent.advance(3_000_000_000);
+        let text = moment(&LiveFigures::default(), recent.second(0).unwrap(), &names).unwrap();
+        let value = serde_json::from_str(&text).unwrap();
+        (text, value)
+    }
+
+    #[test]
+    fn a_second_of_too_many_combinations_has_exact_sums_and_stays_small() {
+        let (text, second) = busy(60, 1);
+        assert!(text.len() < 30_000, "{} bytes", text.len());
+        let counts = |place: usize| -> Vec<u64> {
+            let sums = second["sums"][place].as_array().unwrap().iter();
+            sums.map(|sum| sum[1].as_u64().unwrap()).collect()
+        };
+        assert_eq!((counts(0), counts(1), counts(2)), (vec![24; 60], vec![1_440], vec![240; 6]));
+        assert!(second["cells"].as_array().unwrap().len() < 200);
+        assert!(busy(2, 1).1.get("sums").is_none(), "the cells give the same");
+        // Five minutes of these are in the server's memory.
+        let (text, _) = busy(400, 50);
+        assert!(text.len() < (16 << 20) / 300, "{} bytes", text.len());
     }
 }

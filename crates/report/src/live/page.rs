@@ -85,6 +85,7 @@ fn page() -> String {
                         span #marks {}
                     }
                     p { span #within {} span #unknown {} }
+                    div #notices {}
                     p.notice #losses hidden {}
                     div #run hidden { ul #going {} (levels()) }
                     dl.tiles { @for (id, name, unit) in TILES { div id={ "tile-" (id) } { dt { (name) } dd { strong id=(id) { "–" } small id=[(id == "waiting").then_some("oldest")] { (unit) } } } } }
@@ -98,7 +99,8 @@ fn page() -> String {
                 }
                 footer { p {
                     "Times are UTC. Each table covers 60 seconds and ends with the shown second. Values with ~ are read from the rows of the \
-                    heat map, so their error is up to 13 %."
+                    heat map, so their error is up to 13 %. Values with * cover only a part of the operations; further operations may \
+                    belong to values with ≥."
                 } }
                 noscript { p.notice {
                     "This page needs JavaScript: enable it in the browser, or use plimsoll watch --lines, which prints lines of text."
@@ -132,6 +134,7 @@ fn table(id: &str, name: &str) -> maud::Markup {
                 } }
                 tbody {}
             }
+            button.more id={ "more-" (id) } type="button" hidden {}
         }
     }
 }

@@ -27,7 +27,7 @@ pub fn screen(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
 }
 
 fn whole(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
-    let below = below(live);
+    let below = below(live, rows.saturating_sub(FIXED_LINES));
     let free = rows.saturating_sub(FIXED_LINES + below.len());
     let (map_rows, table_rows) = (free / 2, free - free / 2);
     let mut lines = vec![
@@ -50,6 +50,7 @@ fn whole(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
     let selected = match (live.within.is_empty(), live.heat_of) {
         (true, _) => "",
         (false, LiveTimes::Service) => ": Backspace leaves the selection and shows them",
+        (false, _) if live.history.iter().any(|second| second.at_least) => " of the selection, some are missing",
         (false, _) => " of the selection",
     };
     lines.push(format!("{}{selected}, 1 column = 1 s (darker: more operations{lossy})", live.heat_of.label()));
@@ -68,14 +69,27 @@ fn whole(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
 
 fn head(live: &LiveScreen, columns: usize) -> String {
     let left = format!("plimsoll  {}", live.input);
-    let right = format!("{}  {}", Zone::shown().second(live.now.from_ns), live.state);
+    let state = live.down_since_ns.map_or_else(|| live.state.clone(), |since_ns| down(live, since_ns));
+    let right = format!("{}  {state}", Zone::shown().second(live.now.from_ns));
     let room = columns.saturating_sub(width_of(&right) + 2);
     let left = fit(&left, room);
     format!("{left}{:1$}{right}", "", columns.saturating_sub(width_of(&left) + width_of(&right)))
 }
 
-/// What stands below the table.
-fn below(live: &LiveScreen) -> Vec<String> {
+/// The state of a watch whose interface is down, in place of LIVE. The time has a date if that was another day.
+fn down(live: &LiveScreen, since_ns: i64) -> String {
+    let (zone, paused) = (Zone::shown(), live.state.starts_with("PAUSED"));
+    let since = if zone.day(since_ns) == zone.day(live.now.from_ns) {
+        zone.time_of_day(since_ns)[..8].to_owned()
+    } else {
+        zone.second(since_ns)
+    };
+    let paused = if paused { format!("{}  ", live.state) } else { String::new() };
+    format!("{paused}INTERFACE DOWN since {since}")
+}
+
+/// What stands below the table: as many notices as fit into `rows` lines, and the usual lines.
+fn below(live: &LiveScreen, rows: usize) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(run) = &live.run {
         lines.extend(run.lines().into_iter().chain(run.finished()).take(RUN_LINES));
@@ -83,7 +97,8 @@ fn below(live: &LiveScreen) -> Vec<String> {
     if let Some(losses) = live.losses {
         lines.extend([waiting(live), live.diagnosis.clone().unwrap_or_default(), said(losses)]);
     }
-    lines
+    let room = rows.saturating_sub(lines.len());
+    live.notices.iter().take(room).cloned().chain(lines).collect()
 }
 
 /// The requests that waited at the end of the shown second.
@@ -91,7 +106,10 @@ fn waiting(live: &LiveScreen) -> String {
     let whose = if live.within.is_empty() { "" } else { " (of all clients)" };
     match live.now.waiting {
         Some(waiting) => format!("Requests without a response{whose}: {}", waiting.said()),
-        None => format!("Requests without a response{whose}: 0"),
+        None if live.now.interface_down => {
+            format!("Requests without a response{whose}: unknown (the interface was down)")
+        }
+        None => format!("Requests without a response{whose}: unknown"),
     }
 }
 
@@ -103,15 +121,16 @@ fn numbers_head(live: &LiveScreen) -> String {
 fn numbers(label: &str, figures: &LiveFigures, live: &LiveScreen) -> String {
     let time = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), |ns| duration(ns as f64 / 1e9));
     // Of a part of the operations only.
-    let mark = if figures.is_incomplete() { "*" } else { "" };
+    let mark = if figures.is_incomplete() || figures.at_least { "*" } else { "" };
+    let least = if figures.at_least { "\u{2265}" } else { "" };
     // Read from the rows of the heat map.
     let mark = if live.within.is_empty() { mark.to_owned() } else { format!("~{mark}") };
     format!(
         "{label:8}{:>9}{:>10}{:>10}{:>10}{:>9}{:>9}{:>10}",
-        significant(figures.per_second(figures.operations)),
+        format!("{least}{}", significant(figures.per_second(figures.operations))),
         format!("{}{mark}", time(figures.p50_ns)),
         format!("{}{mark}", time(figures.p99_ns)),
-        significant(figures.per_second(figures.errors)),
+        format!("{least}{}", significant(figures.per_second(figures.errors))),
         figures.queue_depth.map_or_else(|| "-".to_owned(), significant),
         figures.bytes.map_or_else(|| "-".to_owned(), |bytes| significant(figures.per_second(bytes) / 1e6)),
         live.losses.map_or_else(String::new, |_| figures.lost_packets.to_string()),

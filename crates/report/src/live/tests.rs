@@ -12,13 +12,14 @@ fn live() -> LiveScreen {
             p50_ns: Some(200_000),
             p99_ns: Some(4_000_000),
             queue_depth: Some(1.5),
+            waiting: Some(LiveWait::default()),
             lost_packets: u64::from(second == 98) * 7,
             ..LiveFigures::default()
         })
         .collect();
     let mut heat = vec![[0; HEAT_ROWS]; 100];
     heat.iter_mut().for_each(|column| column[24] = 90);
-    let row = |name: &str| LiveScreenRow { name: name.to_owned(), waited_share: 0.5, ..LiveScreenRow::default() };
+    let row = |name: &str| LiveScreenRow { name: Some(name.to_owned()), ..LiveScreenRow::default() };
     LiveScreen {
         input: "interface eth0".to_owned(),
         state: "LIVE".to_owned(),
@@ -58,6 +59,18 @@ fn everything_is_on_the_smallest_usual_screen() {
 }
 
 #[test]
+fn numbers_of_a_selection_that_may_lack_operations_are_marked() {
+    let mut live = live();
+    assert!(!screen(&live, 80, 24).join("\n").contains('\u{2265}'));
+    (live.now.at_least, live.history[99].at_least) = (true, true);
+    let text = screen(&live, 80, 24).join("\n");
+    assert!(text.contains("Response times of the selection, some are missing"), "{text}");
+    let now = text.lines().find(|line| line.starts_with("now")).unwrap();
+    let now: Vec<&str> = now.split_whitespace().collect();
+    assert_eq!(now[1..7], ["\u{2265}199", "200", "\u{b5}s~*", "4.00", "ms~*", "\u{2265}0"]);
+}
+
+#[test]
 fn requests_that_wait_are_on_every_screen() {
     let mut live = live();
     assert!(screen(&live, 80, 24).join("\n").contains("Requests without a response (of all clients): 0"));
@@ -69,6 +82,39 @@ fn requests_that_wait_are_on_every_screen() {
     }
     let line = line(&live.now);
     assert!(line.ends_with("MB/s  waiting: 8, oldest 12.0 s"), "{line}");
+    live.now.waiting = None;
+    let text = screen(&live, 80, 24).join("\n");
+    assert!(text.contains("Requests without a response: unknown\n"), "nobody knows: {text}");
+}
+
+#[test]
+fn an_interface_that_is_down_is_in_the_head() {
+    let mut live = live();
+    let since_ns = live.now.from_ns - 10_000_000_000;
+    (live.now.waiting, live.now.interface_down, live.down_since_ns) = (None, true, Some(since_ns));
+    for (columns, rows) in [(80, 24), (200, 50)] {
+        let lines = screen(&live, columns, rows);
+        assert!(lines[0].ends_with("2023-11-14 22:14:59 UTC  INTERFACE DOWN since 22:14:49"), "{}", lines[0]);
+        assert!(lines[0].starts_with("plimsoll  interface eth0") && !lines[0].contains("LIVE"), "{}", lines[0]);
+        assert!(lines.join("\n").contains("all clients): unknown (the interface was down)"), "{lines:#?}");
+    }
+    live.state = "PAUSED 2 s back".to_owned();
+    live.down_since_ns = Some(since_ns - 86_400_000_000_000);
+    let head = &screen(&live, 132, 43)[0];
+    assert!(head.ends_with("PAUSED 2 s back  INTERFACE DOWN since 2023-11-13 22:14:49 UTC"), "{head}");
+}
+
+#[test]
+fn notices_are_above_the_losses_as_far_as_there_is_room() {
+    let notices = ["first notice", "second notice", "third notice"].map(str::to_owned).to_vec();
+    let live = LiveScreen { notices, ..live() };
+    for (size, shown) in [((80, 24), 3), ((40, 16), 2)] {
+        let lines = screen(&live, size.0, size.1);
+        let found = lines.iter().filter(|line| line.ends_with(" notice")).count();
+        assert_eq!(found, shown, "{lines:#?}");
+        assert!(lines.last().unwrap().starts_with("q quit"), "{lines:#?}");
+        assert!(lines[lines.len() - 2].starts_with("The capture has lost"), "{lines:#?}");
+    }
 }
 
 #[test]

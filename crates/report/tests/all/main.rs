@@ -10,6 +10,7 @@ mod html;
 mod html_browser;
 mod html_synthetic;
 mod json;
+mod live_page;
 mod text;
 mod vocabulary;
 

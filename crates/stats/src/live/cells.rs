@@ -5,10 +5,11 @@ use std::net::IpAddr;
 
 use plimsoll_model::{Operation, Symbol, Transaction};
 
+use super::key_sums::KeySums;
 use super::sum::LiveSum;
 use crate::{Dimension, Key};
 
-/// Cells of a second that is over: 5 minutes of them take some 13 MiB.
+/// Cells of a second that is over: 5 minutes of them take some 13 MiB. A second with more has half as many, and [`KeySums`].
 const MAX_CELLS: usize = 256;
 /// Maximum number of cells of the current second with separate paths; beyond twice as many, all other dimensions are summed too.
 const MAX_OPEN_CELLS: usize = 4_096;
@@ -45,7 +46,8 @@ impl Place {
             Key::Client(client) => self.client.map(|mine| mine == client),
             Key::Share(share) => self.share.map(|mine| mine == share),
             Key::Operation(operation) => self.operation.map(|mine| mine == operation),
-            Key::Path(share, path) => self.share.zip(self.path).map(|mine| mine == (share, path)),
+            Key::Path(share, _) if self.share.is_some_and(|mine| mine != share) => Some(false),
+            Key::Path(_, path) => self.share.and(self.path).map(|mine| mine == path),
             _ => Some(false),
         }
     }
@@ -57,6 +59,8 @@ pub struct Cells {
     /// Those of a second that is over, in the order of their places: a list takes half the memory of a table.
     closed: Vec<(Place, LiveSum)>,
     open: HashMap<Place, LiveSum, Seeded>,
+    /// The same by one dimension at a time, as soon as a cell stands for others: it does not say whose its requests are.
+    key_sums: Option<Box<KeySums>>,
 }
 
 impl Cells {
@@ -67,21 +71,38 @@ impl Cells {
             operation: Some(t.procedure.row().operation),
             path: Some(t.path),
         };
-        self.at(place).record(t, response_ns);
+        let counted_at = self.place_for(place);
+        if counted_at == Place::OTHERS {
+            self.begin_key_sums();
+        }
+        if let Some(key_sums) = &mut self.key_sums {
+            key_sums.record(&place, t, response_ns);
+        }
+        self.at(counted_at).record(t, response_ns);
     }
 
-    /// The cell of a place, or that of others if there are too many.
-    fn at(&mut self, place: Place) -> &mut LiveSum {
+    /// The place of the cell that counts what belongs at a place: that of others if there are too many.
+    fn place_for(&self, place: Place) -> Place {
         let cells = self.len();
         let is_there = |place: &Place| self.open.contains_key(place) || self.closed_at(place).is_ok();
-        let place = match cells {
+        match cells {
             _ if cells < MAX_OPEN_CELLS || is_there(&place) => place,
             _ if cells < 2 * MAX_OPEN_CELLS => Place { path: None, ..place },
             _ => Place::OTHERS,
-        };
+        }
+    }
+
+    fn at(&mut self, place: Place) -> &mut LiveSum {
         match self.closed_at(&place) {
             Ok(at) => &mut self.closed[at].1,
             Err(_) => self.open.entry(place).or_default(),
+        }
+    }
+
+    /// From now on there are sums by one dimension. No cell stands for others so far.
+    fn begin_key_sums(&mut self) {
+        if self.key_sums.is_none() {
+            self.key_sums = Some(Box::new(KeySums::of(self.iter())));
         }
     }
 
@@ -90,12 +111,19 @@ impl Cells {
     }
 
     /// Adds the cells of another part of the same second.
-    pub(super) fn merge(&mut self, part: Cells) {
+    pub(super) fn merge(&mut self, mut part: Cells) {
         if self.is_empty() {
             *self = part;
             return;
         }
+        let may_be_too_many = self.len() + part.len() > 2 * MAX_OPEN_CELLS;
+        if may_be_too_many || self.key_sums.is_some() || part.key_sums.is_some() {
+            self.begin_key_sums();
+            part.begin_key_sums();
+            self.key_sums.iter_mut().zip(&part.key_sums).for_each(|(all, part)| all.merge(part));
+        }
         for (place, sum) in part.closed.into_iter().chain(part.open) {
+            let place = self.place_for(place);
             self.at(place).merge(&sum);
         }
     }
@@ -107,17 +135,16 @@ impl Cells {
         }
         let mut cells = std::mem::take(&mut self.closed);
         cells.extend(std::mem::take(&mut self.open));
-        for without in [|place: Place| Place { path: None, ..place }, |_| Place::OTHERS] {
-            if cells.len() <= MAX_CELLS {
-                break;
-            }
-            sort(&mut cells);
-            let rest = cells.split_off(MAX_CELLS / 2);
-            let mut folded: HashMap<Place, LiveSum, Seeded> = cells.into_iter().collect();
-            for (place, sum) in rest {
-                folded.entry(without(place)).or_default().merge(&sum);
-            }
-            cells = folded.into_iter().collect();
+        if cells.len() > MAX_CELLS {
+            cells = joined(cells, |place| Place { path: None, ..place });
+        }
+        if cells.len() > MAX_CELLS {
+            let all = || Box::new(KeySums::of(cells.iter().map(|(place, sum)| (place, sum))));
+            self.key_sums.get_or_insert_with(all);
+            cells = joined(cells, |_| Place::OTHERS);
+        }
+        if let Some(key_sums) = &mut self.key_sums {
+            key_sums.fold();
         }
         cells.sort_unstable_by_key(|(place, _)| *place);
         // As a new list: the old one had room for all.
@@ -128,12 +155,17 @@ impl Cells {
         self.closed.iter().map(|(place, sum)| (place, sum)).chain(&self.open)
     }
 
-    /// The combinations that stay at the end of the second, longest waits first, and the sum of the others.
-    pub fn folded(&self) -> Vec<(Place, LiveSum)> {
+    /// The combinations that stay at the end of the second, longest waits first, and the sum of the others; then [`Cells::key_sums`].
+    pub fn folded(&self) -> (Vec<(Place, LiveSum)>, Option<Box<KeySums>>) {
         let mut cells = self.clone();
         cells.fold();
         sort(&mut cells.closed);
-        cells.closed
+        (cells.closed, cells.key_sums)
+    }
+
+    /// The sums by client, by share and by operation, if a combination stands for others; otherwise the combinations give the same.
+    pub fn key_sums(&self) -> Option<&KeySums> {
+        self.key_sums.as_deref()
     }
 
     /// How many there are.
@@ -145,6 +177,17 @@ impl Cells {
     pub fn is_empty(&self) -> bool {
         self.closed.is_empty() && self.open.is_empty()
     }
+}
+
+/// The half of [`MAX_CELLS`] that clients waited longest for, and all others at the places that `without` gives.
+fn joined(mut cells: Vec<(Place, LiveSum)>, without: impl Fn(Place) -> Place) -> Vec<(Place, LiveSum)> {
+    sort(&mut cells);
+    let rest = cells.split_off(MAX_CELLS / 2);
+    let mut joined: HashMap<Place, LiveSum, Seeded> = cells.into_iter().collect();
+    for (place, sum) in rest {
+        joined.entry(without(place)).or_default().merge(&sum);
+    }
+    joined.into_iter().collect()
 }
 
 /// Those that clients waited longest for first; equal ones in an order that does not depend on a hash table.

@@ -11,4 +11,28 @@ pub struct LiveLosses {
     pub interface: u64,
     /// How often the interface went down.
     pub downs: u64,
+    /// Whether it is up now.
+    pub state: InterfaceState,
+}
+
+impl LiveLosses {
+    /// Since when the interface is down, ns since the Unix epoch.
+    pub fn down_since_ns(&self) -> Option<i64> {
+        match self.state {
+            InterfaceState::DownSince(ns) => Some(ns),
+            InterfaceState::NoInterface | InterfaceState::Up => None,
+        }
+    }
+}
+
+/// State of the interface of a capture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InterfaceState {
+    /// The input is a pipe or files.
+    #[default]
+    NoInterface,
+    /// Packets are captured.
+    Up,
+    /// No packets are captured since this time, ns since the Unix epoch: the interface is down or was removed.
+    DownSince(i64),
 }

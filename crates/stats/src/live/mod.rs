@@ -12,6 +12,7 @@
 
 mod cells;
 mod exemplars;
+mod key_sums;
 mod losses;
 mod part;
 mod second;
@@ -26,10 +27,11 @@ use plimsoll_model::{Names, Sink, Transaction};
 
 pub use cells::{Cells, Place};
 pub use exemplars::{Exemplar, Exemplars};
-pub use losses::LiveLosses;
+pub use key_sums::{KeySums, SumsByKey};
+pub use losses::{InterfaceState, LiveLosses};
 pub use part::{KEPT_SECONDS, LivePart};
 pub use second::Second;
-pub use selection::{LIVE_DIMENSIONS, LiveRow, LiveTable};
+pub use selection::{LIVE_DIMENSIONS, LiveRow, LiveTable, Selected, live_dimension};
 pub use sum::LiveSum;
 pub use totals::{MAX_TOTAL_KEYS, TOTAL_DIMENSIONS, Totals};
 pub use waiting::{Wait, WaitingNow};
@@ -153,7 +155,7 @@ impl Recent {
     /// [`LIVE_DIMENSIONS`].
     pub fn table(&self, (from_ns, to_ns): (i64, i64), within: &[Key], by: crate::Dimension) -> LiveTable {
         let seconds = self.seconds.iter().filter(|second| (from_ns..to_ns).contains(&second.start_ns()));
-        selection::table(seconds, within, by)
+        LiveTable::of(seconds, within, by)
     }
 }
 

@@ -1,8 +1,7 @@
 //! One second.
 
 use super::cells::Cells;
-use super::selection;
-use super::sum::LiveSum;
+use super::selection::{self, Selected};
 use super::waiting::Wait;
 use crate::{HEAT_ROWS, Interval, IntervalRow, IntervalWidth, Key, heat};
 
@@ -64,6 +63,11 @@ impl Second {
         self.outstanding_ns.saturating_add(self.waiting_ns) as f64 / SECOND_NS as f64
     }
 
+    /// Whether [`Second::waited`] is known: the second is over, and the interface was not down.
+    pub fn knows_waiting(&self) -> bool {
+        self.is_noted && !self.interface_down
+    }
+
     /// The requests without a response that waited at its end.
     pub fn waited(&self) -> Option<Wait> {
         self.waited
@@ -85,7 +89,7 @@ impl Second {
     }
 
     /// The requests where all of `within` holds.
-    pub fn part(&self, within: &[Key]) -> LiveSum {
+    pub fn part(&self, within: &[Key]) -> Selected {
         selection::part(self, within)
     }
 

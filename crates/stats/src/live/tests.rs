@@ -100,6 +100,8 @@ fn nobody_is_known_to_wait_while_the_interface_is_down() {
     let depths: Vec<f64> = recent.seconds().skip(1).take(3).map(Second::queue_depth).collect();
     let waited: Vec<bool> = recent.seconds().skip(1).map(|second| second.waited().is_some()).collect();
     assert_eq!((depths, waited), (vec![0.5, 0.0, 0.0], vec![true, false, false, false]), "unknown is no wait");
+    let known: Vec<bool> = recent.seconds().map(Second::knows_waiting).collect();
+    assert_eq!(known, [true, true, false, false, false], "the interface was down in two, and the last is not over");
 }
 
 #[test]
@@ -136,7 +138,7 @@ fn a_part_of_a_part_is_what_fits_all_of_it_and_others_are_said() {
     let keys: Vec<_> = all.rows.iter().map(|row| (row.key, row.sum.count, row.sum.waited_ns)).collect();
     assert_eq!(keys, [(Some(Key::Client(client(1))), 2, 6_000_000), (Some(Key::Client(client(2))), 1, 3_000_000)]);
     let part = recent.table((0, SECOND), &[Key::Client(client(1)), Key::Operation(Operation::Read)], Dimension::Path);
-    assert_eq!((part.total.count, part.unknown.count), (2, 0));
+    assert_eq!((part.total.count, part.unknown), (2, 0));
     assert_eq!(part.rows[0].key, Some(Key::Path(Symbol::NONE, Symbol::NONE)));
     assert_eq!(recent.table((0, SECOND), &[Key::Operation(Operation::Write)], Dimension::Path).total.count, 0);
     assert_eq!(recent.table((SECOND, 2 * SECOND), &[], Dimension::Client).total.count, 0);
@@ -156,10 +158,82 @@ fn cells_are_bounded_and_what_is_folded_is_counted() {
     assert!(recent.second(0).unwrap().cells().len() <= 256);
     let table = recent.table((0, SECOND), &[], Dimension::Client);
     assert_eq!(table.total.count, 20_000);
-    assert!(table.rows.last().unwrap().key.is_none() && table.rows.last().unwrap().sum.count > 10_000);
+    let (others, named) = table.rows.split_last().unwrap();
+    assert!(others.key.is_none() && others.sum.count > 10_000 && named.len() == 128);
+    assert!(named.iter().all(|row| row.at_least), "some of the others may be theirs");
     // How many of these belong to a certain client is unknown.
-    let part = recent.table((0, SECOND), &[Key::Client(client(1))], Dimension::Path);
-    assert_eq!(part.unknown.count, table.rows.last().unwrap().sum.count);
+    let within = [Key::Client(client(1))];
+    let part = recent.table((0, SECOND), &within, Dimension::Path);
+    assert!(part.unknown > 10_000 && recent.second(0).unwrap().part(&within).at_least, "{part:?}");
+}
+
+/// A second with this number of clients that each do the six most frequent operations on one share, on two files.
+fn many_combinations(clients: u8, recent: &mut Recent, names: &mut Names) -> Statistics {
+    let mut statistics = Statistics::new(Options { by: Some(Dimension::Client.into()), ..Options::default() });
+    for number in 0..u32::from(clients) * 12 {
+        let command = [5, 6, 8, 9, 14, 16][(number % 6) as usize];
+        let mut t = transaction(Procedure::of(Protocol::Smb2, command), 1_000, 1_000 + i64::from(number) * 1_000);
+        t.client.ip = client((number / 12) as u8);
+        t.share = names.intern("share");
+        t.path = names.intern(&format!("file-{}", number % 2));
+        recent.part.record(&t);
+        statistics.record(&t);
+    }
+    recent.advance(10 * SECOND);
+    statistics
+}
+
+#[test]
+fn rows_of_clients_shares_and_operations_are_exact_however_many_combinations_there_are() {
+    let (mut recent, mut names) = (Recent::new(), Names::default());
+    let statistics = many_combinations(60, &mut recent, &mut names);
+    assert!(recent.second(0).unwrap().cells().len() < 200, "most of 360 combinations are folded");
+    for (by, rows, each) in [(Dimension::Client, 60, 12), (Dimension::Share, 1, 720), (Dimension::Operation, 6, 120)] {
+        let table = recent.table((0, SECOND), &[], by);
+        let found: Vec<_> = table.rows.iter().map(|row| (row.sum.count, row.at_least, row.key.is_some())).collect();
+        assert_eq!(found, vec![(each, false, true); rows], "{by:?}");
+        assert_eq!((table.total.count, table.unknown), (720, 0));
+    }
+    let table = recent.table((0, SECOND), &[], Dimension::Client);
+    for (key, stats) in statistics.breakdown().unwrap().rows() {
+        let key = key.parts()[0].unwrap();
+        let row = table.rows.iter().find(|row| row.key == Some(key)).unwrap();
+        assert_eq!(row.sum.mean_ns().map(f64::round), stats.response.mean_ns().map(f64::round), "{key:?}");
+    }
+}
+
+#[test]
+fn a_part_of_many_combinations_says_what_may_be_missing() {
+    let (mut recent, mut names) = (Recent::new(), Names::default());
+    many_combinations(60, &mut recent, &mut names);
+    // All combinations of a client are folded, some are, and none is.
+    for (number, rows, missing) in [(0, 0, 12), (38, 2, 8), (59, 6, 0)] {
+        let within = [Key::Client(client(number))];
+        let part = recent.second(0).unwrap().part(&within);
+        assert_eq!((part.sum.count, part.at_least), (12, false), "the sum of a client is exact");
+        let table = recent.table((0, SECOND), &within, Dimension::Operation);
+        assert_eq!((table.rows.len(), table.unknown, table.total.count), (rows, missing, 12 - missing));
+        assert!(table.rows.iter().all(|row| row.at_least == (missing > 0)), "{table:?}");
+        let both = [within[0], Key::Operation(Operation::Read)];
+        assert!(recent.second(0).unwrap().part(&both).at_least, "nothing has the exact sum of both");
+    }
+}
+
+#[test]
+fn a_file_may_have_more_requests_if_files_of_its_share_are_folded() {
+    let (mut recent, mut names) = (Recent::new(), Names::default());
+    for number in 0..300_i64 {
+        let mut t = transaction(read(), 1_000, if number < 2 { 1_000_000_000 } else { number });
+        t.share = names.intern(if number == 0 { "a" } else { "b" });
+        t.path = names.intern(&format!("file-{number}"));
+        recent.part.record(&t);
+    }
+    recent.advance(10 * SECOND);
+    let table = recent.table((0, SECOND), &[], Dimension::Path);
+    let [first, second] = [0, 1].map(|at| (table.rows[at].sum.count, table.rows[at].at_least));
+    assert_eq!((first, second, table.total.count), ((1, false), (1, true), 300));
+    let Some(key @ Key::Path(..)) = table.rows[0].key else { panic!("{:?}", table.rows[0]) };
+    assert_eq!(recent.table((0, SECOND), &[key], Dimension::Client).unknown, 0, "files of another share are not it");
 }
 
 #[test]
@@ -249,5 +323,29 @@ fn parts_of_a_second_are_the_whole() {
         assert_eq!((found.total(), found.queue_depth()), (second.total(), second.queue_depth()));
         assert_eq!((found.heat(), found.service_heat()), (second.heat(), second.service_heat()));
         assert_eq!(found.cells().folded(), second.cells().folded());
+    }
+}
+
+/// Also if a second has too many combinations, and only some of its parts have.
+#[test]
+fn parts_with_many_combinations_have_the_exact_sums_of_the_whole() {
+    let mut names = Names::default();
+    let (mut parts, mut whole) = ([0, 1].map(|_| LivePart::new(Headline::Response)), Cells::default());
+    for number in 0..20_000_u32 {
+        let mut t = transaction(read(), i64::from(number), 1_000 + i64::from(number));
+        t.client.ip = client((number % 50) as u8);
+        t.share = names.intern(&format!("share-{}", number / 50 % 100));
+        t.procedure = Procedure::of(Protocol::Smb2, [5, 8][(number / 5_000 % 2) as usize]);
+        parts[usize::from(number > 15_000)].record(&t);
+        whole.record(&t, t.timeline.response_time().and_then(|ns| u64::try_from(ns).ok()));
+    }
+    let mut merged = Cells::default();
+    parts.iter_mut().flat_map(|part| part.take_before(i64::MAX)).for_each(|second| merged.merge(second.cells));
+    let (merged, whole) = (merged.folded().1.unwrap(), whole.folded().1.unwrap());
+    assert_eq!(merged, whole);
+    for (by, keys) in [(Dimension::Client, 50), (Dimension::Share, 100), (Dimension::Operation, 2)] {
+        let sums = whole.by(by).unwrap();
+        let counts: Vec<u64> = sums.iter().map(|(_, sum)| sum.count).collect();
+        assert_eq!((counts, sums.others().count), (vec![20_000 / keys; keys as usize], 0), "{by:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
 /// Files that the ring has at most: when it is full, a 16th of it goes at a time.
@@ -73,18 +73,33 @@ impl Folder {
         (self.options.bytes / FILES).max(SMALLEST_FILE)
     }
 
-    /// Writes blocks of the present file, or of a new one that begins with a packet of this time.
+    /// Writes blocks of the present file, or of a new one that begins with a packet of this time. If the disk is full, the oldest
+    /// packets make room, as they do if the ring is: the newest ones explain what is wrong now.
     pub(super) fn write(&mut self, blocks: &[u8], time_ns: u64) -> io::Result<()> {
         if blocks.is_empty() {
             return Ok(());
         }
+        loop {
+            match self.try_write(blocks, time_ns) {
+                Err(error) if is_full(&error) => {
+                    let Some(oldest) = self.complete.pop_front() else { return Err(error) };
+                    fs::remove_file(&oldest.path)?;
+                }
+                written => return written,
+            }
+        }
+    }
+
+    /// Writes all blocks, or leaves everything as it was.
+    fn try_write(&mut self, blocks: &[u8], time_ns: u64) -> io::Result<()> {
         let open = match &mut self.open {
             Some(open) => open,
             none => none.insert(begin(&self.options, &self.head, &mut self.numbered, time_ns)?),
         };
         if let Err(error) = open.file.write_all(blocks) {
-            // A file that ends in the middle of a packet would be read as a damaged one.
+            // A file that ends in the middle of a packet would be read as a damaged one; and the next blocks belong where these began.
             let _ = open.file.set_len(open.bytes);
+            let _ = open.file.seek(SeekFrom::Start(open.bytes));
             return Err(error);
         }
         open.bytes += blocks.len() as u64;
@@ -110,11 +125,20 @@ impl Folder {
     }
 }
 
+/// Whether there is no room for more: on the disk, or of what this user may have on it.
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
 fn begin(options: &SaveOptions, head: &[u8], numbered: &mut u64, first_ns: u64) -> io::Result<Open> {
-    *numbered += 1;
-    let path = options.folder.join(format!("capture-{numbered:06}.pcapng"));
+    let number = *numbered + 1;
+    let path = options.folder.join(format!("capture-{number:06}.pcapng"));
     let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
-    file.write_all(head)?;
+    if let Err(error) = file.write_all(head) {
+        let _ = fs::remove_file(&path);
+        return Err(error);
+    }
+    *numbered = number;
     Ok(Open { path, file, bytes: head.len() as u64, first_ns })
 }
 
@@ -160,5 +184,51 @@ mod tests {
         let again =
             Folder::new(SaveOptions { folder: inside("time"), bytes: 1 << 30, kept_ns: None }, Vec::new()).unwrap_err();
         assert!(again.to_string().contains("not empty"));
+    }
+
+    /// The disk is smaller than the ring may be.
+    #[test]
+    fn a_full_disk_costs_the_oldest_packets_and_no_others() {
+        let mut scratch = Scratch::new("ring-full");
+        let Some(disk) = scratch.small_file_system("disk", 8 * SMALLEST_FILE) else {
+            println!("SKIPPED: needs the right to mount a tmpfs");
+            return;
+        };
+        let folder = disk.join("ring");
+        let options = SaveOptions { folder: folder.clone(), bytes: 16 * SMALLEST_FILE, kept_ns: None };
+        let head = vec![0xaa; 100];
+        let mut ring = Folder::new(options, head.clone()).unwrap();
+        // In pieces of which none fills a file, so that the disk is full in the middle of one.
+        let piece = |number: u64| vec![number as u8; 10_000];
+        for number in 1..=200 {
+            if ring.is_full(number, 10_000) {
+                ring.end_file(number).unwrap();
+            }
+            ring.write(&piece(number), number).unwrap();
+        }
+        let files = names(&folder);
+        assert!((4..=9).contains(&files.len()) && files.is_sorted(), "{files:?}");
+        let mut saved = Vec::new();
+        for file in &files {
+            let bytes = fs::read(folder.join(file)).unwrap();
+            let (first, packets) = bytes.split_at(head.len());
+            assert!(first == head && packets.len().is_multiple_of(10_000), "{file}: whole packets");
+            saved.extend(packets.chunks(10_000).map(|packet| {
+                assert!(packet.iter().all(|byte| *byte == packet[0]), "{file}");
+                u64::from(packet[0])
+            }));
+        }
+        assert_eq!(saved.last(), Some(&200));
+        assert!(saved.windows(2).all(|two| two[1] == two[0] + 1), "none is missing in between: {saved:?}");
+        // Another program takes all room: with no file left to delete, saving fails.
+        fs::write(disk.join("other"), vec![0; 8 * SMALLEST_FILE as usize]).unwrap_err();
+        let failed = (201..600).find_map(|number| {
+            if ring.is_full(number, 10_000) {
+                ring.end_file(number).unwrap();
+            }
+            let _ = fs::OpenOptions::new().append(true).open(disk.join("other")).unwrap().write_all(&[0; 64 << 10]);
+            ring.write(&piece(number), number).err()
+        });
+        assert_eq!(failed.map(|error| error.kind()), Some(io::ErrorKind::StorageFull));
     }
 }

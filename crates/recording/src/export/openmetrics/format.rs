@@ -8,13 +8,37 @@ use std::io::{self, Write};
 use plimsoll_stats::Moments;
 use plimsoll_stats::live::Exemplar;
 
-/// Buckets end at one below these powers of two, ns: there all cells of our histograms end, so that their counts are exact. From
-/// 1 µs to 18 minutes.
+/// Powers of two with buckets, ns: from 1 µs to 18 minutes.
 const OCTAVES: std::ops::RangeInclusive<u32> = 10..=40;
 
-/// Times by octave, and together.
+/// The buckets of a histogram. They end at one below the powers of two, and below values between these: there all cells of our histograms
+/// end, so that the counts are exact.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Buckets {
+    /// How many of equal width there are between two powers of two. A quantile that a program interpolates is off by less than the reciprocal.
+    per_octave: u64,
+}
+
+impl Buckets {
+    pub(super) const ONE: Buckets = Buckets { per_octave: 1 };
+    pub(super) const TWO: Buckets = Buckets { per_octave: 2 };
+    pub(super) const FOUR: Buckets = Buckets { per_octave: 4 };
+
+    /// The first value beyond each bucket, ns; rising.
+    fn ends(self) -> impl Iterator<Item = u64> {
+        let (first, last) = (*OCTAVES.start(), *OCTAVES.end());
+        let within = move |octave: u32| {
+            let part = move |part: u64| (1 << octave) + (part << octave) / self.per_octave;
+            (1..=self.per_octave).map(part)
+        };
+        std::iter::once(1 << first).chain((first..last).flat_map(within))
+    }
+}
+
+/// Times by bucket, and together.
 pub(super) struct Distribution {
-    /// Cumulative counts, octave by octave.
+    buckets: Buckets,
+    /// Cumulative counts, bucket by bucket.
     so_far: Vec<u64>,
     count: u64,
     sum_s: f64,
@@ -24,27 +48,27 @@ pub(super) struct Distribution {
 
 impl Distribution {
     /// From the cells of a histogram, rising: the longest time that counts in a cell, and how many do.
-    pub(super) fn new(cells: impl Iterator<Item = (u64, u64)>, moments: &Moments) -> Self {
+    pub(super) fn new(buckets: Buckets, cells: impl Iterator<Item = (u64, u64)>, moments: &Moments) -> Self {
         let mut cells = cells.peekable();
         let mut so_far = 0;
-        let mut up_to = |octave: u32| {
-            while let Some((_, count)) = cells.next_if(|&(to_ns, _)| to_ns < 1 << octave) {
+        let below = |end: u64| {
+            while let Some((_, count)) = cells.next_if(|&(to_ns, _)| to_ns < end) {
                 so_far += count;
             }
             so_far
         };
-        let (so_far, sum_s) = (OCTAVES.map(&mut up_to).collect(), moments.sum_ns() as f64 / 1e9);
-        Self { so_far, count: moments.count(), sum_s, exemplars: Vec::new() }
+        let (so_far, sum_s) = (buckets.ends().map(below).collect(), moments.sum_ns() as f64 / 1e9);
+        Self { buckets, so_far, count: moments.count(), sum_s, exemplars: Vec::new() }
     }
 
-    /// The same with exemplars: that at place n has less than 2^n ns, and not less than half of that.
-    pub(super) fn with_exemplars(self, places: &[Option<Exemplar>]) -> Self {
-        let latest =
-            |from: usize, to: usize| places.get(from..=to).and_then(|places| places.iter().rev().find_map(|it| *it));
-        let (shortest, longest) = (*OCTAVES.start() as usize, *OCTAVES.end() as usize);
-        let bucket = |octave: usize| latest(if octave == shortest { 0 } else { octave }, octave);
-        let beyond = latest(longest + 1, places.len().saturating_sub(1));
-        Self { exemplars: (shortest..=longest).map(bucket).chain([beyond]).collect(), ..self }
+    /// The same with exemplars, which have rising response times.
+    pub(super) fn with_exemplars<'a>(self, exemplars: impl Iterator<Item = &'a Exemplar>) -> Self {
+        let ends: Vec<u64> = self.buckets.ends().collect();
+        let mut by_bucket = vec![None; ends.len() + 1];
+        for exemplar in exemplars {
+            by_bucket[ends.partition_point(|&end| end <= exemplar.response_ns)] = Some(*exemplar);
+        }
+        Self { exemplars: by_bucket, ..self }
     }
 }
 
@@ -91,8 +115,8 @@ pub(super) fn histogram<T>(
         let Labelled { labels, time, of: whose } = row;
         let Some(found) = of(whose) else { continue };
         let mut exemplars = found.exemplars.iter().map(|exemplar| exemplar.as_ref().map_or_else(String::new, shown));
-        for (octave, so_far) in OCTAVES.zip(&found.so_far) {
-            let (at_most, exemplar) = (seconds((1 << octave) - 1), exemplars.next().unwrap_or_default());
+        for (end, so_far) in found.buckets.ends().zip(&found.so_far) {
+            let (at_most, exemplar) = (seconds(end - 1), exemplars.next().unwrap_or_default());
             writeln!(out, "plimsoll_{name}_bucket{{{labels},le=\"{at_most}\"}} {so_far}{time}{exemplar}")?;
         }
         let exemplar = exemplars.next().unwrap_or_default();
@@ -170,12 +194,24 @@ mod tests {
     /// Every cell ends at a bucket's end, or within the bucket.
     #[test]
     fn no_cell_lies_in_two_buckets() {
-        for octave in OCTAVES {
+        for end in Buckets::FOUR.ends() {
             let mut cells = FineHistogram::default();
-            cells.record((1 << octave) - 1);
-            cells.record(1 << octave);
+            cells.record(end - 1);
+            cells.record(end);
             let ends: Vec<(u64, u64)> = cells.iter().map(|cell| (cell.from_ns, cell.to_ns)).collect();
-            assert!(ends[0].1 == (1 << octave) - 1 && ends[1].0 == 1 << octave, "{octave}: {ends:?}");
+            assert!(ends[0].1 == end - 1 && ends[1].0 == end, "{end}: {ends:?}");
+        }
+    }
+
+    /// A program that interpolates is wrong by the width of a bucket at most.
+    #[test]
+    fn buckets_are_as_narrow_as_documented() {
+        for (buckets, count, widest) in [(Buckets::ONE, 31, 1.0), (Buckets::TWO, 61, 0.5), (Buckets::FOUR, 121, 0.25)] {
+            let ends: Vec<u64> = buckets.ends().collect();
+            assert_eq!((ends.len(), ends[0], ends[count - 1]), (count, 1 << 10, 1 << 40), "{buckets:?}");
+            let width = |pair: &[u64]| (pair[1] - pair[0]) as f64 / pair[0] as f64;
+            let widths: Vec<f64> = ends.windows(2).map(width).collect();
+            assert!(widths.iter().all(|&width| width > 0.0 && width <= widest), "{buckets:?}: {widths:?}");
         }
     }
 }

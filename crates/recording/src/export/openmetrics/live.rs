@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 
 use plimsoll_model::{Endpoint, Names};
-use plimsoll_stats::live::{LiveLosses, MAX_TOTAL_KEYS, Totals, Wait, WaitingNow};
+use plimsoll_stats::live::{InterfaceState, LiveLosses, MAX_TOTAL_KEYS, Totals, Wait, WaitingNow};
 use plimsoll_stats::{Dimension, Key, KeyStats};
 
-use super::format::{Distribution, Labelled, counter, family, histogram, label};
+use super::format::{Buckets, Distribution, Labelled, counter, family, histogram, label};
 
 /// The label of all keys without separate sums.
 const OTHER: &str = "other";
@@ -31,6 +31,8 @@ pub struct LiveMetrics<'a> {
     pub losses: Option<LiveLosses>,
     /// The requests without a response at an instant, ns since the Unix epoch; `None` if unknown.
     pub waiting: Option<(&'a WaitingNow, i64)>,
+    /// Outputs that grow during the watch, and whether they failed.
+    pub outputs: &'a [(&'a str, bool)],
 }
 
 impl LiveMetrics<'_> {
@@ -47,6 +49,13 @@ impl LiveMetrics<'_> {
         writeln!(out, "plimsoll_watch_info{{{labels}}} 1")?;
         if let Some(losses) = self.losses {
             write_losses(out, losses)?;
+        }
+        if !self.outputs.is_empty() {
+            let help = "1 if an output of the watch can no longer be written, so that it is incomplete.";
+            family(out, "watch_output_failed", "gauge", help)?;
+        }
+        for (name, failed) in self.outputs {
+            writeln!(out, "plimsoll_watch_output_failed{{output=\"{name}\"}} {}", u8::from(*failed))?;
         }
         if let Some((waiting, now_ns)) = self.waiting {
             self.write_waiting(out, waiting, now_ns)?;
@@ -105,21 +114,21 @@ impl LiveMetrics<'_> {
         let waited = "Time that clients waited for responses; a message with several requests counts once.";
         counter(out, &name("waited_seconds"), waited, rows, |row| Some(row.waiting.ns() as f64 / 1e9))?;
         let response = "From the first byte of the request to the last byte of the response.";
+        let distribution = |row: &Labelled<KeyStats>| distribution(buckets(dimension), row);
         let mut times: Vec<Labelled<Distribution>> = rows.iter().map(distribution).collect();
         if dimension == Dimension::Operation {
             for (operation, exemplars) in self.totals.exemplars().iter() {
                 let its = labels(dimension, operation.label());
-                times =
-                    times
-                        .into_iter()
-                        .map(|row| {
-                            if row.labels == its {
-                                Labelled { of: row.of.with_exemplars(exemplars), ..row }
-                            } else {
-                                row
-                            }
-                        })
-                        .collect();
+                times = times
+                    .into_iter()
+                    .map(|row| {
+                        if row.labels == its {
+                            Labelled { of: row.of.with_exemplars(exemplars.iter().flatten()), ..row }
+                        } else {
+                            row
+                        }
+                    })
+                    .collect();
             }
         }
         histogram(out, &name("response_time_seconds"), response, &times, |times| Some(times))
@@ -150,7 +159,7 @@ fn gauge(
 }
 
 fn write_losses(out: &mut impl Write, losses: LiveLosses) -> io::Result<()> {
-    let LiveLosses { kernel, freezes, interface, downs } = losses;
+    let LiveLosses { kernel, freezes, interface, downs, state } = losses;
     let row = |by: &str, of: u64| Labelled { labels: format!("by=\"{by}\""), time: String::new(), of };
     let lost = [row("kernel", kernel), row("interface", interface)];
     counter(out, "capture_lost_packets", "Packets that the capture lost.", &lost, |&lost| Some(lost))?;
@@ -160,6 +169,10 @@ fn write_losses(out: &mut impl Write, losses: LiveLosses) -> io::Result<()> {
     ] {
         family(out, name, "counter", help)?;
         writeln!(out, "plimsoll_{name}_total {number}")?;
+    }
+    if state != InterfaceState::NoInterface {
+        family(out, "capture_interface_up", "gauge", "1 while the interface is up, 0 while it is down.")?;
+        writeln!(out, "plimsoll_capture_interface_up {}", u8::from(state == InterfaceState::Up))?;
     }
     Ok(())
 }
@@ -194,8 +207,16 @@ fn rows<'a>(
     rows
 }
 
-fn distribution(row: &Labelled<KeyStats>) -> Labelled<Distribution> {
-    let of = Distribution::new(row.of.histogram.iter(), &row.of.response);
+/// A monitoring program stores each bucket as a time series. There are few servers and operations, but often many clients and shares.
+fn buckets(dimension: Dimension) -> Buckets {
+    match dimension {
+        Dimension::Server | Dimension::Operation => Buckets::FOUR,
+        _ => Buckets::TWO,
+    }
+}
+
+fn distribution(buckets: Buckets, row: &Labelled<KeyStats>) -> Labelled<Distribution> {
+    let of = Distribution::new(buckets, row.of.histogram.iter(), &row.of.response);
     Labelled { labels: row.labels.clone(), time: row.time.clone(), of }
 }
 
@@ -210,7 +231,11 @@ mod tests {
     }
 
     fn text_of(totals: &Totals, names: &Names, waiting: &WaitingNow) -> String {
-        let losses = Some(LiveLosses { kernel: 7, freezes: 2, interface: 1, downs: 0 });
+        text_with(totals, names, waiting, InterfaceState::Up)
+    }
+
+    fn text_with(totals: &Totals, names: &Names, waiting: &WaitingNow, state: InterfaceState) -> String {
+        let losses = Some(LiveLosses { kernel: 7, freezes: 2, interface: 1, downs: 0, state });
         let mut out = Vec::new();
         let metrics = LiveMetrics {
             tool: "plimsoll",
@@ -220,6 +245,7 @@ mod tests {
             names,
             losses,
             waiting: Some((waiting, 20_000_000_000)),
+            outputs: &[("save", true), ("record", false)],
         };
         metrics.write(&mut out).unwrap();
         String::from_utf8(out).unwrap()
@@ -244,6 +270,8 @@ mod tests {
             "plimsoll_watch_info{tool=\"plimsoll\",input=\"interface eth0\",filters=\"--client 10.0.0.3\"} 1",
             "plimsoll_capture_lost_packets_total{by=\"kernel\"} 7",
             "plimsoll_capture_freezes_total 2",
+            "plimsoll_watch_output_failed{output=\"save\"} 1",
+            "plimsoll_watch_output_failed{output=\"record\"} 0",
             "plimsoll_share_requests_total{share=\"\\\\\\\\server\\\\data\"} 2",
             "plimsoll_share_requests_total{share=\"unknown\"} 1",
             "plimsoll_share_requests_total{share=\"x\\\"} 1\\n# EOF\\n\"} 1",
@@ -255,6 +283,16 @@ mod tests {
             assert!(text.lines().any(|other| other == line), "{line}\n{text}");
         }
         assert!(text.ends_with("# EOF\n") && text.matches("\n# EOF\n").count() == 1);
+    }
+
+    #[test]
+    fn whether_the_interface_is_up_is_said_of_interfaces() {
+        let up = |state| {
+            let text = text_with(&Totals::default(), &Names::default(), &WaitingNow::default(), state);
+            text.lines().find_map(|line| line.strip_prefix("plimsoll_capture_interface_up ").map(str::to_owned))
+        };
+        let states = [InterfaceState::NoInterface, InterfaceState::Up, InterfaceState::DownSince(1)];
+        assert_eq!(states.map(up), [None, Some("1".to_owned()), Some("0".to_owned())]);
     }
 
     #[test]
@@ -270,7 +308,9 @@ mod tests {
         for line in [
             "bucket{operation=\"read\",le=\"1.023e-06\"} 1 # {frame=\"8\"} 0.0000005 1.500000000",
             "bucket{operation=\"read\",le=\"2.047e-06\"} 1",
-            "bucket{operation=\"read\",le=\"0.004194303\"} 4 # {frame=\"9\"} 0.0031 1.500000000",
+            "bucket{operation=\"read\",le=\"0.003145727\"} 3 # {frame=\"9\"} 0.0031 1.500000000",
+            "bucket{operation=\"read\",le=\"0.003670015\"} 4",
+            "bucket{operation=\"read\",le=\"0.004194303\"} 4",
             "bucket{operation=\"read\",le=\"+Inf\"} 5 # {frame=\"10\"} 2000 1.500000000",
         ] {
             let line = format!("plimsoll_operation_response_time_seconds_{line}");
@@ -309,6 +349,24 @@ mod tests {
         }
         let idle = text_of(&totals, &names, &WaitingNow::default());
         assert!(idle.contains(&format!("plimsoll_server_waiting_requests{{server=\"{known}\"}} 0\n")), "{idle}");
+    }
+
+    /// The largest text that there can be, but for operations and longer names.
+    #[test]
+    fn a_scrape_of_the_most_keys_stays_small() {
+        let (mut names, mut totals) = (Names::default(), Totals::default());
+        for number in 0..u16::try_from(2 * MAX_TOTAL_KEYS).unwrap() {
+            let mut t = transaction(Procedure::of(Protocol::Smb2, 8 + number % 2), 1, 3_000_000);
+            (t.server.port, t.client.ip) = (number, std::net::Ipv4Addr::from(0x0a00_0000 + u32::from(number)).into());
+            t.share = names.intern(&format!("\\\\fileserver.example\\departments-{number}"));
+            totals.transaction(&t, &names);
+        }
+        let text = text(&totals, &names);
+        let series = text.lines().filter(|line| !line.starts_with('#')).count();
+        assert!(text.len() < 4_000_000 && series < 40_000, "{} bytes, {series} series", text.len());
+        let buckets =
+            |of: &str| text.lines().filter(|line| line.contains("_seconds_bucket{") && line.contains(of)).count();
+        assert_eq!([buckets("{operation=\"read\","), buckets("{client=\"10.0.0.7\",")], [122, 62]);
     }
 
     /// Names that give the same label, reserved names, and too many names.

@@ -10,7 +10,7 @@ use plimsoll_stats::{Accumulator, FineHistogram, Headline, Times};
 
 use crate::error::Cause;
 use crate::folder::{Recording, Stage};
-use format::{Distribution, Labelled, counter, family, histogram, label};
+use format::{Buckets, Distribution, Labelled, counter, family, histogram, label};
 pub use live::LiveMetrics;
 
 /// A procedure of a stage.
@@ -64,7 +64,7 @@ impl Sums {
     fn of(stage: &Stage, procedure: Procedure, sums: &Accumulator, headline: Headline) -> Labelled<Self> {
         let of = |times: &Times| {
             let cells = FineHistogram::from(times);
-            Distribution::new(cells.iter().map(|cell| (cell.to_ns, cell.count)), times.moments())
+            Distribution::new(Buckets::ONE, cells.iter().map(|cell| (cell.to_ns, cell.count)), times.moments())
         };
         let row = procedure.row();
         let mut labels = in_stage(stage);

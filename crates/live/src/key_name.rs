@@ -1,0 +1,30 @@
+//! Keys of a table as people read them.
+
+use plimsoll_model::Names;
+use plimsoll_report::safe::for_terminal;
+use plimsoll_stats::live::live_dimension;
+use plimsoll_stats::{Dimension, Key};
+
+/// A key as it appears in the traffic.
+pub(super) fn name(key: &Key, names: &Names) -> String {
+    let unknown = || "(unknown)".to_owned();
+    match *key {
+        Key::Client(ip) => match names.hosts.name(ip) {
+            Some(host) => format!("{ip} ({host})"),
+            None => ip.to_string(),
+        },
+        Key::Operation(operation) => operation.label().to_owned(),
+        // The same path exists in several shares.
+        Key::Path(share, path) => {
+            let share = names.text(share).map_or_else(String::new, |share| format!("{share} "));
+            share + names.text(path).unwrap_or("(unknown)")
+        }
+        _ => key.name(names).map_or_else(unknown, str::to_owned),
+    }
+}
+
+/// A key with its dimension, safe to print.
+pub(super) fn within(key: &Key, names: &Names) -> String {
+    let by = live_dimension(key).map_or("", Dimension::label);
+    format!("{by} {}", for_terminal(&name(key, names)))
+}

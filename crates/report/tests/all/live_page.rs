@@ -1,0 +1,211 @@
+//! The page of a live view, in a browser: it gets its events from the test.
+
+use plimsoll_model::{Names, Procedure, Protocol, Sink as _};
+use plimsoll_report::live::{LiveFigures, LivePage, about, moment};
+use plimsoll_stats::live::Recent;
+use plimsoll_testkit::browser::Browser;
+use plimsoll_testkit::transaction;
+use serde_json::{Value, json};
+
+const SECOND: i64 = 1_000_000_000;
+/// In place of the connection to the server.
+const EVENTS: &str =
+    "const on = {}; window.EventSource = class { addEventListener(event, action) { on[event] = action; } };";
+
+struct Page(Browser);
+
+impl Page {
+    fn open(test: &str) -> Option<Self> {
+        let mut browser = Browser::start(test)?;
+        let LivePage { html, style, script, library } = LivePage::new();
+        let mut page = html;
+        for (from, to) in [
+            ("<link rel=\"stylesheet\" href=\"live.css\">", format!("<style>{style}</style>")),
+            ("<script src=\"echarts.min.js\" defer></script>", format!("<script>{EVENTS}</script>")),
+            ("<script src=\"live.js\" defer></script>", format!("<script>{library}</script>")),
+            ("</body>", format!("<script>{script}</script></body>")),
+        ] {
+            assert!(page.contains(from), "{from}: {page}");
+            page = page.replace(from, &to);
+        }
+        browser.open(&page);
+        let mut page = Self(browser);
+        page.0.value("on.open(); 0");
+        page.send("about", &about("interface eth0").unwrap());
+        Some(page)
+    }
+
+    fn send(&mut self, event: &str, data: &str) {
+        self.0.value(&format!("on.{event}({{ data: {} }}); 0", json!(data)));
+        self.0.next_frame();
+    }
+
+    fn text(&mut self, id: &str) -> String {
+        self.0.value(&format!("document.getElementById('{id}').textContent")).as_str().unwrap().to_owned()
+    }
+
+    /// The rows of a table: the text of each cell.
+    fn table(&mut self, id: &str) -> Vec<Vec<String>> {
+        let rows = format!(
+            "[...document.querySelectorAll('#table-{id} tbody tr')].map(row => [...row.children].map(cell => cell.textContent))"
+        );
+        serde_json::from_value(self.0.value(&rows)).unwrap()
+    }
+
+    fn click(&mut self, element: &str) {
+        self.0.click(&format!("document.querySelector('{element}')"));
+        self.0.next_frame();
+    }
+}
+
+/// The events of seconds that begin at these numbers since the Unix epoch: clients that each do six operations on a share, twice.
+fn seconds(numbers: std::ops::Range<i64>, clients: u8) -> Vec<String> {
+    let (mut names, mut recent, mut events) = (Names::default(), Recent::new(), Vec::new());
+    for number in numbers.clone() {
+        for request in 0..i64::from(clients) * 12 {
+            let command = [5, 6, 8, 9, 14, 16][(request % 6) as usize];
+            let ended = number * SECOND + 500_000_000 + request;
+            let mut t = transaction(Procedure::of(Protocol::Smb2, command), ended, 1_000_000 + request * 1_000);
+            t.client.ip = [10, 0, 0, (request / 12) as u8].into();
+            t.share = names.intern("share");
+            recent.transaction(&t, &names);
+        }
+        recent.advance((number + 1) * SECOND);
+        let second = recent.second(number * SECOND).unwrap();
+        let operations = second.total().count;
+        let figures = LiveFigures { operations, p99_ns: Some(1_000_000), seconds: 1.0, ..LiveFigures::default() };
+        events.push(moment(&figures, second, &names).unwrap());
+    }
+    events
+}
+
+#[test]
+fn many_combinations_leave_tables_exact_and_selections_marked() {
+    let Some(mut page) = Page::open("live-many") else { return };
+    for event in seconds(1_000..1_002, 60) {
+        page.send("second", &event);
+    }
+    let operations = page.table("operation");
+    assert_eq!(operations.len(), 6, "{operations:?}");
+    // 1,440 requests in two seconds.
+    assert!(operations.iter().all(|row| row[2] == "120" && !row[3].contains('*')), "{operations:?}");
+    assert_eq!(page.table("share").iter().map(|row| row[2].as_str()).collect::<Vec<_>>(), ["720"]);
+    // The clients with the longest waits have all their combinations, and the operations lack most.
+    page.click("#table-client button");
+    assert_eq!((page.text("rate").as_str(), page.text("unknown").as_str()), ("12.0", ""));
+    assert!(page.table("operation").iter().all(|row| row[2] == "2.00"));
+    page.click("#within button");
+    page.click("#table-operation button");
+    assert_eq!(page.text("rate"), "120", "the sum of an operation is exact");
+    assert!(page.text("unknown").starts_with("Up to "), "{}", page.text("unknown"));
+    let clients = page.table("client");
+    assert!(clients.iter().all(|row| row[2].starts_with("≥ ") && row[3].ends_with(" *")), "{clients:?}");
+    page.click("#table-client button");
+    assert!(page.text("rate").starts_with("≥ ") && page.text("p99").ends_with(" ~ *"));
+    assert_eq!(page.0.complaints(), Vec::<String>::new());
+}
+
+/// The time that the page shows, and the number of operations: the seconds have as many as their number says.
+fn shown(page: &mut Page) -> (String, String) {
+    (page.text("moment"), page.text("rate"))
+}
+
+#[test]
+fn the_page_shows_numbers_and_time_of_one_second() {
+    let Some(mut page) = Page::open("live-moments") else { return };
+    let instant = |s: i64| format!("1970-01-01 00:{:02}:{:02} UTC", s / 60, s % 60);
+    let event = |s: i64| {
+        let text = seconds(s..s + 1, 1).remove(0);
+        let mut second: Value = serde_json::from_str(&text).unwrap();
+        second["operations"] = s.into();
+        second.to_string()
+    };
+    (60..70).for_each(|s| page.send("second", &event(s)));
+    page.click("#mark");
+    let back = "document.getElementById('back').value = -200; document.getElementById('back').dispatchEvent(new Event('input')); 0";
+    page.0.value(back);
+    assert_eq!(shown(&mut page), (instant(60), "60.0".to_owned()), "the oldest second, not an older one");
+    // The empty left part of a heat map.
+    let left = "(() => { const r = document.querySelector('#heat canvas').getBoundingClientRect(); return [r.x + 80, r.y + 60]; })()";
+    page.0.middle("document.querySelector('#heat')");
+    let left: (f64, f64) = serde_json::from_value(page.0.value(left)).unwrap();
+    page.0.value("document.getElementById('back').value = -3; document.getElementById('back').dispatchEvent(new Event('input')); 0");
+    assert_eq!(shown(&mut page), (instant(66), "66.0".to_owned()));
+    page.0.drag(left, left);
+    page.0.next_frame();
+    assert_eq!(shown(&mut page), (instant(60), "60.0".to_owned()));
+    // A second that did not arrive has no numbers.
+    page.send("second", &event(72));
+    page.0.value("document.getElementById('back').value = -1; document.getElementById('back').dispatchEvent(new Event('input')); 0");
+    assert_eq!(shown(&mut page), (instant(71), "–".to_owned()));
+    // A paused second stays after five minutes, with its table; a mark of a second that is gone leads nowhere.
+    page.0.value("document.getElementById('back').value = -6; document.getElementById('back').dispatchEvent(new Event('input')); 0");
+    let table = page.table("client");
+    (1_000..1_003).for_each(|s| page.send("second", &event(s)));
+    assert_eq!((shown(&mut page), page.text("state")), ((instant(66), "66.0".to_owned()), "PAUSED".to_owned()));
+    assert_eq!(page.table("client"), table);
+    assert_eq!(page.0.value("document.querySelector('#marks button').disabled"), true);
+    page.click("#pause");
+    assert_eq!(page.text("moment"), instant(1_002));
+    assert_eq!(page.0.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn an_interface_that_is_down_is_in_the_head_and_nobody_knows_who_waits() {
+    let Some(mut page) = Page::open("live-down") else { return };
+    let second = |number: i64, waiting: Value, down: bool| {
+        let mut second: Value = serde_json::from_str(&seconds(number..number + 1, 1).remove(0)).unwrap();
+        (second["waiting"], second["interface_down"]) = (waiting, down.into());
+        second.to_string()
+    };
+    page.send("second", &second(60, json!(0), false));
+    page.send("state", "{\"losses\": {}, \"down_since_s\": null}");
+    let waiting = |page: &mut Page| (page.text("waiting"), page.text("oldest"), page.text("state"));
+    let texts = |waiting: &str, oldest: &str, state: &str| (waiting.to_owned(), oldest.to_owned(), state.to_owned());
+    assert_eq!(waiting(&mut page), texts("0", "requests", "LIVE"));
+    page.send("second", &second(61, Value::Null, true));
+    page.send("state", "{\"losses\": {}, \"down_since_s\": 61}");
+    let down = "INTERFACE DOWN since 1970-01-01 00:01:01 UTC";
+    assert_eq!(waiting(&mut page), texts("–", "unknown: interface down", down));
+    page.click("#pause");
+    assert_eq!(page.text("state"), format!("PAUSED, {down}"));
+    assert_eq!(page.0.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_page_without_packets_says_so_and_goes_on_with_the_first_second() {
+    let Some(mut page) = Page::open("live-silent") else { return };
+    let text = "No packets of a file server on eth1 for 12 s (ports 445, 139, 2049, 111): check --port";
+    page.send("state", &json!({ "losses": {}, "silent": true, "notices": [text] }).to_string());
+    assert_eq!((page.text("state").as_str(), page.text("notices").as_str()), ("NO PACKETS YET", text));
+    page.click("#pause");
+    assert_eq!((page.text("rate").as_str(), page.text("moment").as_str()), ("–", ""));
+    page.send("second", &seconds(60..61, 1)[0]);
+    page.send("state", &json!({ "losses": {}, "silent": false, "notices": [] }).to_string());
+    assert_eq!((page.text("state").as_str(), page.text("notices").as_str()), ("LIVE", ""));
+    assert_eq!(page.0.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn rows_that_are_not_shown_are_summed_and_can_be_shown() {
+    let Some(mut page) = Page::open("live-rows") else { return };
+    page.send("second", &seconds(60..61, 40)[0]);
+    let clients = page.table("client");
+    assert_eq!((clients.len(), clients[12][0].as_str()), (13, "28 further clients"), "{clients:?}");
+    // 28 of 40 clients, each with 12 requests; those with the longest waits come first.
+    assert_eq!((clients[12][2].as_str(), clients[0][0].as_str()), ("336", "10.0.0.39"));
+    assert_eq!(page.text("more-client"), "Show all 40");
+    page.click("#more-client");
+    assert_eq!((page.table("client").len(), page.text("more-client").as_str()), (40, "Show the first 12"));
+    page.click("#more-client");
+    assert_eq!(page.table("client").len(), 13);
+    assert_eq!(page.0.value("document.getElementById('more-operation').hidden"), true);
+    // More clients than a second has sums of.
+    page.send("second", &seconds(61..62, 200)[0]);
+    let clients = page.table("client");
+    let names: Vec<&str> = clients.iter().map(|row| row[0].as_str()).collect();
+    assert_eq!(names[12..], ["156 further clients", "not told apart"]);
+    let sum: f64 = clients.iter().map(|row| row[2].trim_start_matches("≥ ").parse::<f64>().unwrap()).sum();
+    assert!((sum / ((40.0 + 200.0) * 12.0 / 2.0) - 1.0).abs() < 0.01, "nothing is missing: {clients:?}");
+    assert_eq!(page.0.complaints(), Vec::<String>::new());
+}
