@@ -7,21 +7,20 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use plimsoll_console::output_file::OutputFile;
-use plimsoll_model::{Anomaly, Names};
-use plimsoll_observe::capture::Captures;
+use plimsoll_model::Names;
 use plimsoll_observe::decrypt::SessionKeys;
 use plimsoll_observe::filter::Filtered;
 use plimsoll_observe::names::HostsFile;
 use plimsoll_observe::output_thread::OutputThread;
 use plimsoll_observe::{Observed, Observer, status_name};
-use plimsoll_recording::{Batched, RecordingError, Written};
+use plimsoll_recording::Batched;
 use plimsoll_report::findings::{About, DrillDown, Findings, Source};
 use plimsoll_results::Tables;
 use plimsoll_results::record::{Capture, Measurement, RecordTo, SyncRecorder};
 use plimsoll_stats::cube::Cube;
 use plimsoll_stats::io::Limits;
 use plimsoll_stats::live::{Recent, Totals};
-use plimsoll_stats::{Dimensions, Headline, Options, SharedStatistics, Statistics, Work};
+use plimsoll_stats::{Dimensions, Headline, Options, SharedStatistics, Statistics};
 
 use crate::chain::{Chain, Valve};
 use crate::filter::Filter;
@@ -56,7 +55,7 @@ impl Wanted {
 }
 
 /// The sinks of transactions. A watch also has sinks for the last minutes, and for metrics.
-pub type Sinks = Filtered<((SharedStatistics, Valve<OutputThread<Outputs>>), Option<Box<Live>>)>;
+pub(crate) type Sinks = Filtered<((SharedStatistics, Valve<OutputThread<Outputs>>), Option<Box<Live>>)>;
 /// The sinks for the page, the table and the recording.
 type Outputs = ((Option<Cube>, Option<Batched>), Option<SyncRecorder>);
 /// The additional sinks of a watch.

@@ -14,8 +14,8 @@ use plimsoll_observe::{NamedServices, Observed, Observer, status_name};
 use plimsoll_recording::{RecordingError, Written};
 use plimsoll_report::findings::{DrillDown, Findings, Source};
 use plimsoll_results::record::SyncRecorder;
+use plimsoll_stats::Work;
 use plimsoll_stats::live::WaitingNow;
-use plimsoll_stats::{SharedStatistics, Work};
 
 use crate::chain::Chain;
 use crate::filter::Filter;
