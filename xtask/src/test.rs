@@ -169,7 +169,7 @@ mod tests {
             "plimsoll all run:: faults::killed:: faults::leases:: faults::refusals:: faults::scale:: --test-threads 1",
             "plimsoll all run:: faults:: --skip run:: --skip faults::killed:: --skip faults::leases:: --skip \
              faults::refusals:: --skip faults::scale:: --test-threads 1",
-            "plimsoll all --skip run:: --skip faults:: --test-threads 4",
+            "plimsoll all --skip run:: --skip faults:: --test-threads 6",
             "plimsoll-wire all",
             "plimsoll plimsoll",
         ];
