@@ -94,10 +94,7 @@ fn judged(
     let short_reads = disruption::short_reads(&clients);
     let planned_s = plan.phases.measured_ns.map(|ns| ns as f64 / 1e9);
     let interruption = (end != End::Planned).then_some(Interruption { after_s: seconds, planned_s });
-    let words = match plan.part {
-        Some(part) => format!("{words}, part {part}"),
-        None => words.to_owned(),
-    };
+    let words = plan.part.map_or_else(|| words.to_owned(), |part| format!("{words}, part {part}"));
     let (words, stopped, ends) = match end {
         End::Planned => (words, None, None),
         End::Stopped => (format!("{words}{}", Interruption::WORDS), interruption, None),

@@ -174,11 +174,8 @@ impl Smb2 {
                 role = Role::Request;
                 self.client = Some(direction);
                 self.request(&part, direction, link, &mut chain, shared, output);
-            } else if response::is_break_notification(&member.header) {
-                response::break_notification(&part, direction, link, shared, output);
             } else {
-                role = role.max(Role::Response);
-                self.response(&part, direction, link, shared, output);
+                role = role.max(self.of_server(&part, direction, link, shared, output));
             }
         }
         if members.malformed() {

@@ -6,10 +6,27 @@ use plimsoll_wire::smb2::{Command, status};
 
 use super::asynchronous::AcrossChannels;
 use super::{Part, Smb2, Smb2Shared, context, outcome};
-use crate::pairing::{Answer, ConnectionContext, Output};
+use crate::pairing::{Answer, ConnectionContext, Output, Role};
 
 impl Smb2 {
-    pub(super) fn response<S: Sink>(
+    /// Takes a response or a notification.
+    pub(super) fn of_server<S: Sink>(
+        &mut self,
+        part: &Part<'_, '_>,
+        direction: usize,
+        link: &ConnectionContext,
+        shared: &mut Smb2Shared,
+        output: &mut Output<S>,
+    ) -> Role {
+        if is_break_notification(&part.member.header) {
+            break_notification(part, direction, link, shared, output);
+            return Role::OneWay;
+        }
+        self.response(part, direction, link, shared, output);
+        Role::Response
+    }
+
+    fn response<S: Sink>(
         &mut self,
         part: &Part<'_, '_>,
         direction: usize,
@@ -77,7 +94,7 @@ impl Smb2 {
 }
 
 /// Takes such a notification.
-pub(super) fn break_notification<S: Sink>(
+fn break_notification<S: Sink>(
     part: &Part<'_, '_>,
     direction: usize,
     link: &ConnectionContext,
@@ -90,7 +107,7 @@ pub(super) fn break_notification<S: Sink>(
 }
 
 /// The server tells the client that an oplock or lease was broken: a message without a request.
-pub(super) fn is_break_notification(header: &Header<'_>) -> bool {
+fn is_break_notification(header: &Header<'_>) -> bool {
     header.command() == Command::OplockBreak
         && header.message_id().map_or(header.message_id_low16() == u16::MAX, |id| id == header::UNSOLICITED)
 }
