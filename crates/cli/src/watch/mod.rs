@@ -249,7 +249,13 @@ impl Watching {
         };
         // The last hole of a downtime is there before its end is.
         let is_down = counts.down_since().is_some();
-        let holes = counts.take_holes();
+        let mut holes = counts.take_holes();
+        // After a step back of the clock, a hole may have times that are still to come.
+        let latest_ns = silence::now_ns();
+        for hole in &mut holes {
+            hole.to_ns = hole.to_ns.min(latest_ns);
+            hole.from_ns = hole.from_ns.min(hole.to_ns);
+        }
         self.whole.note(&holes, is_down);
         holes
     }

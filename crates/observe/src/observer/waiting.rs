@@ -11,6 +11,9 @@ use crate::pairing::smb2::Smb2Shared;
 use crate::pairing::{ConnectionContext, Pending, UnfinishedOnes, waiting};
 use crate::stream::Connections;
 
+/// So long the packets of one tick of a coarse clock may take to come, ns.
+const TIED_NS: i64 = 1_000_000_000;
+
 impl<S: Sink> Observer<S> {
     /// Passes each request that waits for a response at `now_ns` to `take`, as a transaction without a response. Requests that wait by
     /// design (CHANGE_NOTIFY, blocking locks) are not among them, nor are those whose response the capture may have lost or cannot
@@ -39,9 +42,10 @@ impl<S: Sink> Observer<S> {
         all.finish(now_ns, &self.shared.output.last_responses)
     }
 
-    /// Takes the last packets, if they wait for others of the same time: none comes any more. One of them may show that a response is missing.
+    /// Takes the last packets, if they wait for others of the same time: after [`TIED_NS`] none comes any more. One of them may show that a
+    /// response is missing.
     fn take_last(&mut self, now_ns: i64) {
-        if self.ties.are_before(now_ns) {
+        if self.ties.are_before(now_ns.saturating_sub(TIED_NS)) {
             self.release_all();
         }
     }

@@ -9,6 +9,9 @@ use super::socket::{PacketSocket, interface_index};
 use crate::capture::Hole;
 use crate::named_services::NamedServices;
 
+/// Holes that nobody has taken, at most. The views take them ten times per second, once there is a packet; then the newest matter.
+const HOLES_MAX: usize = 4_096;
+
 /// Losses and state of a live capture.
 #[derive(Debug)]
 pub struct InterfaceCounts {
@@ -125,7 +128,11 @@ impl InterfaceCounts {
     #[cold]
     fn hole(&self, (from_ns, to_ns): (u64, u64), packets: Option<u64>) {
         let [from_ns, to_ns] = [from_ns, to_ns].map(|ns| i64::try_from(ns).unwrap_or(i64::MAX));
-        self.holes.lock().unwrap_or_else(PoisonError::into_inner).push(Hole { from_ns, to_ns, packets });
+        let mut holes = self.holes.lock().unwrap_or_else(PoisonError::into_inner);
+        if holes.len() >= HOLES_MAX {
+            holes.remove(0);
+        }
+        holes.push(Hole { from_ns, to_ns, packets });
     }
 
     pub(super) fn may_save(&self) -> bool {
@@ -179,5 +186,20 @@ impl InterfaceCounts {
     pub(super) fn lost_by_interface(&self, CardLoss { packets, from_ns, to_ns }: CardLoss) {
         self.interface_drops.fetch_add(packets, Relaxed);
         self.hole((from_ns, to_ns), Some(packets));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holes_that_nobody_takes_are_bounded() {
+        let counts = InterfaceCounts::of("eth0", false);
+        for ns in 0..=HOLES_MAX as u64 {
+            counts.down_between(ns, ns + 1);
+        }
+        let holes = counts.take_holes();
+        assert_eq!((holes.len(), holes[0].from_ns), (HOLES_MAX, 1), "the newest");
     }
 }

@@ -11,8 +11,8 @@ use super::{Interface, block, section};
 /// Packets come this long after the interface received them at the latest, ns; twice as long is safe.
 const BEHIND_NS: u64 = 2 * BLOCK_TIMEOUT_MS as u64 * 1_000_000;
 
-/// An interface that is being removed goes down first, and still has its name for some milliseconds, ns.
-const REMOVAL_NS: u64 = 300_000_000;
+/// An interface that is being removed goes down first, and still has its name for a while: longer on a busy machine, ns.
+const REMOVAL_NS: u64 = 1_000_000_000;
 
 /// A time in which the interface is down.
 #[derive(Clone, Copy, Debug)]

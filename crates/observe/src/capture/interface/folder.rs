@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Files that the ring has at most: when it is full, a 16th of it goes at a time.
 const FILES: u64 = 16;
@@ -79,11 +79,15 @@ impl Folder {
         if blocks.is_empty() {
             return Ok(());
         }
+        let needed = 4 * (blocks.len() + self.head.len()) as u64 + 2 * self.file_bytes();
+        let mut freed = 0;
         loop {
             match self.try_write(blocks, time_ns) {
-                Err(error) if is_full(&error) => {
+                // Where deleting makes no room (snapshots keep the blocks), the other files stay.
+                Err(error) if is_full(&error) && freed < needed => {
                     let Some(oldest) = self.complete.pop_front() else { return Err(error) };
-                    fs::remove_file(&oldest.path)?;
+                    delete(&oldest.path)?;
+                    freed += oldest.bytes;
                 }
                 written => return written,
             }
@@ -117,11 +121,19 @@ impl Folder {
         while let Some(first) = self.complete.front()
             && (bytes + file_bytes > self.options.bytes || first.last_ns < oldest_ns)
         {
-            fs::remove_file(&first.path)?;
+            delete(&first.path)?;
             bytes -= first.bytes;
             self.complete.pop_front();
         }
         Ok(())
+    }
+}
+
+/// Deletes a file of the ring, unless somebody has done so to make room.
+fn delete(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
     }
 }
 
@@ -184,6 +196,21 @@ mod tests {
         let again =
             Folder::new(SaveOptions { folder: inside("time"), bytes: 1 << 30, kept_ns: None }, Vec::new()).unwrap_err();
         assert!(again.to_string().contains("not empty"));
+    }
+
+    #[test]
+    fn a_file_that_somebody_deleted_is_no_failure() {
+        let scratch = Scratch::new("ring-deleted");
+        let options = SaveOptions { folder: scratch.path().join("ring"), bytes: 4 * SMALLEST_FILE, kept_ns: None };
+        let mut ring = Folder::new(options, Vec::new()).unwrap();
+        for time_ns in 1..=9 {
+            ring.write(&vec![0; SMALLEST_FILE as usize], time_ns).unwrap();
+            if time_ns == 3 {
+                fs::remove_file(scratch.path().join("ring/capture-000001.pcapng")).unwrap();
+            }
+            ring.end_file(time_ns).unwrap();
+        }
+        assert_eq!(names(&scratch.path().join("ring")).len(), 3);
     }
 
     /// The disk is smaller than the ring may be.
