@@ -247,7 +247,7 @@ impl Watching {
             self.whole.note(&holes, false);
             return holes;
         };
-        // The last hole of a downtime is there before its end is.
+        // Asked first: the interface reports the last hole of a downtime before the downtime's end.
         let is_down = counts.down_since().is_some();
         let mut holes = counts.take_holes();
         // After a step back of the clock, a hole may have times that are still to come.

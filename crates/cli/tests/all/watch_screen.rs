@@ -94,7 +94,7 @@ fn the_screen_shows_what_a_report_of_that_second_says_and_follows_keys() {
     assert!(saved.contains("PAUSED 2 s back"), "{saved}");
 }
 
-/// In a network namespace of its own, so that no packet comes.
+/// The interface is in a separate network namespace, so that no packet comes.
 #[test]
 fn a_screen_without_packets_says_so_and_its_keys_work() {
     if !crate::watch::may_capture() {

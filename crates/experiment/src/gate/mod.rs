@@ -256,7 +256,7 @@ mod tests {
         assert!(two.is_spent(seconds(8), seconds(3), None) && two.why == "the limit of 2 rounds is reached");
     }
 
-    /// The fifth round lost its server: nobody interrupted it.
+    /// The server was gone in the fifth round. Nobody interrupted the gate.
     #[test]
     fn an_error_is_no_interruption() {
         let why = |ended: anyhow::Result<()>| gate(100, 1_000).finish(&[], &ended).why;

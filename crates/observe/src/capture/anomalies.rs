@@ -61,8 +61,8 @@ impl CaptureAnomalies {
         }
     }
 
-    /// Adds these counts to those of the packets. (Packets without a usable time are counted where they are read, and the observer is told
-    /// until when the capture went on.)
+    /// Adds these counts to those of the packets. Two things are not added: packets without a usable time, which the reader of the packets
+    /// counts, and the end of the capture, which goes to the observer.
     pub fn add_to(&self, coverage: &mut Coverage) {
         let &Self {
             truncated_tail,

@@ -175,7 +175,7 @@ impl Smb2 {
                 self.client = Some(direction);
                 self.request(&part, direction, link, &mut chain, shared, output);
             } else {
-                role = role.max(self.of_server(&part, direction, link, shared, output));
+                role = role.max(self.response(&part, direction, link, shared, output));
             }
         }
         if members.malformed() {

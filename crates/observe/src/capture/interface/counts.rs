@@ -9,7 +9,8 @@ use super::socket::{PacketSocket, interface_index};
 use crate::capture::Hole;
 use crate::named_services::NamedServices;
 
-/// Holes that nobody has taken, at most. The views take them ten times per second, once there is a packet; then the newest matter.
+/// Holes that nobody has taken, at most. The views take them ten times per second, but only after the first packet. Of too many holes, the
+/// newest stay.
 const HOLES_MAX: usize = 4_096;
 
 /// Losses and state of a live capture.

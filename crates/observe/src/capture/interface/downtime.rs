@@ -38,7 +38,7 @@ impl Interface {
         let now_ns = now_ns();
         match (self.down, error) {
             (None, Some(_)) => self.begin_downtime((now_ns, now_ns), self.carrier.is_known()),
-            // While packets come, the carrier is there, whatever the driver says.
+            // Packets show that there is a carrier, even if the driver says that there is none.
             (None, None) if !ready => {
                 let Self { carrier, socket, name, .. } = self;
                 if let Some(seen_ns) = carrier.look((Instant::now(), now_ns), || socket.state(name)) {

@@ -9,8 +9,8 @@ use super::{Part, Smb2, Smb2Shared, context, outcome};
 use crate::pairing::{Answer, ConnectionContext, Output, Role};
 
 impl Smb2 {
-    /// Takes a response or a notification.
-    pub(super) fn of_server<S: Sink>(
+    /// Takes a response, or a notification of a break.
+    pub(super) fn response<S: Sink>(
         &mut self,
         part: &Part<'_, '_>,
         direction: usize,
@@ -18,23 +18,13 @@ impl Smb2 {
         shared: &mut Smb2Shared,
         output: &mut Output<S>,
     ) -> Role {
-        if is_break_notification(&part.member.header) {
-            break_notification(part, direction, link, shared, output);
+        let header = &part.member.header;
+        if is_break_notification(header) {
+            output.one_way += 1;
+            let (server, holder) = (link.ends[direction].ip, link.ends[1 - direction].ip);
+            shared.breaks.notified((server, holder), link.connection, part.message.first.time_ns, part.member.bytes);
             return Role::OneWay;
         }
-        self.response(part, direction, link, shared, output);
-        Role::Response
-    }
-
-    fn response<S: Sink>(
-        &mut self,
-        part: &Part<'_, '_>,
-        direction: usize,
-        link: &ConnectionContext,
-        shared: &mut Smb2Shared,
-        output: &mut Output<S>,
-    ) {
-        let header = &part.member.header;
         let (key, _) = self.id(header, link, output);
         let status = header.status();
         let across = across_channels(header, link.ends[direction]);
@@ -44,7 +34,7 @@ impl Smb2 {
         self.balance.response(header.credits(), part.message.first.time_ns, ends, link.to_client_ns);
         if is_interim {
             self.interim(key, across, part, link, shared);
-            return;
+            return Role::Response;
         }
         let command = header.command_code();
         let (link, waiting) = match self.waiting.get_mut(key).map(|waiting| waiting.command == command) {
@@ -62,7 +52,8 @@ impl Smb2 {
         answer.bytes = Some(part.member.len as u64);
         let Some(mut waiting) = waiting else {
             self.early.add((key, command), part.message.acknowledges, answer, &mut output.early);
-            return output.orphan(&link, direction);
+            output.orphan(&link, direction);
+            return Role::Response;
         };
         shared.breaks.responded(&link, &waiting.pending, part.message, part.member);
         context::note_response(&mut waiting, part.member, &link, &mut answer, &mut shared.names);
@@ -70,6 +61,7 @@ impl Smb2 {
             context::note_server_name(part.member, link.ends[direction].ip, output);
         }
         output.pair(&link, waiting.id, &waiting.pending, &answer);
+        Role::Response
     }
 
     fn interim(
@@ -91,19 +83,6 @@ impl Smb2 {
             shared.asynchronous.hold(across, *link, waiting);
         }
     }
-}
-
-/// Takes such a notification.
-fn break_notification<S: Sink>(
-    part: &Part<'_, '_>,
-    direction: usize,
-    link: &ConnectionContext,
-    shared: &mut Smb2Shared,
-    output: &mut Output<S>,
-) {
-    output.one_way += 1;
-    let (server, holder) = (link.ends[direction].ip, link.ends[1 - direction].ip);
-    shared.breaks.notified((server, holder), link.connection, part.message.first.time_ns, part.member.bytes);
 }
 
 /// The server tells the client that an oplock or lease was broken: a message without a request.
