@@ -1,9 +1,11 @@
 //! Sends prepared packets through an interface again and again, at a steady rate: much traffic for little processor time.
 //!
-//! Each pass has other client ports, so its connections are new ones. Nobody answers: the packets are for another machine's address.
+//! Each pass has other client ports, so its connections are new ones. At its end the clients reset them, as the capture may end earlier
+//! than they do. Nobody answers: the packets are for another machine's address.
 //!
 //! Spec: packet(7), sendmmsg(2)
 
+use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -18,7 +20,9 @@ const PORTS: std::ops::Range<u32> = 3_000..65_000;
 /// Between the ports of a connection in two passes. It has no divisor in common with their number.
 const STRIDE: u32 = 97;
 /// Places of the ports behind Ethernet and a header of IPv4 or IPv6 without options, by type of Ethernet.
-const PORTS_AT: [(u16, usize); 2] = [(0x0800, 34), (0x86dd, 54)];
+const PORTS_AT: [(u16, usize); 2] = [IPV4, IPV6];
+const IPV4: (u16, usize) = (0x0800, 34);
+const IPV6: (u16, usize) = (0x86dd, 54);
 
 /// Packets that are sent, one after the other.
 #[derive(Debug)]
@@ -43,7 +47,26 @@ impl Replay {
             replay.bytes[start..start + 6].copy_from_slice(&[2, 0, 0, 0, 0, 1]);
             replay.packets.push((start..start + frame.len(), start + place, port));
         }
+        replay.reset_at_end();
         replay
+    }
+
+    /// Appends a reset of each TCP connection, after the last packet of its client.
+    fn reset_at_end(&mut self) {
+        let mut last = BTreeMap::new();
+        for (range, place, port) in &self.packets {
+            let frame = &self.bytes[range.clone()];
+            let place = place - range.start;
+            if let Some(reset) = reset(frame, place) {
+                // The server's address and port, and the client's.
+                last.insert((reset[IPV4.1 - 8..place + 4].to_vec(), *port), (reset, place));
+            }
+        }
+        for ((_, port), (frame, place)) in last {
+            let start = self.bytes.len();
+            self.bytes.extend_from_slice(&frame);
+            self.packets.push((start..start + frame.len(), start + place, port));
+        }
     }
 
     /// Packets in a pass.
@@ -121,6 +144,31 @@ fn client_port(frame: &[u8], server_ports: &[u16]) -> Option<(usize, u16)> {
         (false, true) => Some((at, from)),
         _ => None,
     }
+}
+
+/// The packet with which a client resets its connection after this one, where `place` is its port; `None` for packets of servers and UDP.
+fn reset(frame: &[u8], place: usize) -> Option<Vec<u8>> {
+    let is_v4 = frame.get(12..14) == Some(&IPV4.0.to_be_bytes());
+    let (_, tcp) = if is_v4 { IPV4 } else { IPV6 };
+    let protocol = frame.get(if is_v4 { 23 } else { 20 })?;
+    let mut reset = frame.get(..tcp + 20)?.to_vec();
+    if place != tcp || i32::from(*protocol) != libc::IPPROTO_TCP {
+        return None;
+    }
+    let header = usize::from(frame[tcp + 12] >> 4) * 4;
+    let number = |at: usize| u16::from_be_bytes([frame[at], frame[at + 1]]);
+    let sent = if is_v4 {
+        usize::from(number(16)).checked_sub(20 + header)?
+    } else {
+        usize::from(number(18)).checked_sub(header)?
+    };
+    let sequence = u32::from_be_bytes(frame[tcp + 4..tcp + 8].try_into().ok()?).wrapping_add(sent as u32);
+    reset[tcp + 4..tcp + 8].copy_from_slice(&sequence.to_be_bytes());
+    // A header of 20 bytes; RST and ACK.
+    reset[tcp + 12..tcp + 14].copy_from_slice(&[5 << 4, 0b1_0100]);
+    let (at, length) = if is_v4 { (16, 40_u16) } else { (18, 20) };
+    reset[at..at + 2].copy_from_slice(&length.to_be_bytes());
+    Some(reset)
 }
 
 /// A socket that sends packets with their headers through this interface.
