@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use plimsoll_fuzz::{RawFrame, Watch, raw_frames};
-use plimsoll_observe::anonymize::{AnonymizeError, FirstPass, Key};
+use plimsoll_observe::anonymize::{AnonymizeError, FirstPass, Key, Stated};
 use plimsoll_observe::capture::{Format, Frame};
 
 /// Bytes of a pcap file in front of its packets, and in front of each.
@@ -20,7 +20,7 @@ fn copy(frames: &[RawFrame<'_>]) -> Result<Vec<u8>, AnonymizeError> {
     };
     let mut first = FirstPass::new(Key::of(b"a secret of enough bytes").expect("long enough"));
     numbered().for_each(|frame| first.frame(&frame));
-    let (mut second, mut copy) = (first.finish(Some(Format::PcapNanosecond), None)?, Vec::new());
+    let (mut second, mut copy) = (first.finish(Some(Format::PcapNanosecond), None, Stated::default())?, Vec::new());
     for frame in numbered() {
         second.frame(&frame, &mut copy)?;
     }

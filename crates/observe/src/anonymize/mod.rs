@@ -12,6 +12,7 @@ mod key;
 mod message;
 mod name;
 mod output;
+mod stated;
 mod survey;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ use crate::capture::{Format, Frame, LinkType};
 
 pub use key::{KEY_MIN, Key, KeyError};
 pub use output::OutputError;
+pub use stated::Stated;
 pub use survey::{MEMORY_MAX, Messages};
 
 use address::Addresses;
@@ -80,11 +82,16 @@ impl FirstPass {
         self.observer.frame(frame);
     }
 
-    /// The second pass, which writes a file like one of this format.
+    /// The second pass, which writes a file like one of this format, with what the capture stated.
     ///
     /// # Errors
     /// If there is too much to remember.
-    pub fn finish(self, format: Option<Format>, tick_ns: Option<u64>) -> Result<SecondPass, AnonymizeError> {
+    pub fn finish(
+        self,
+        format: Option<Format>,
+        tick_ns: Option<u64>,
+        stated: Stated,
+    ) -> Result<SecondPass, AnonymizeError> {
         drop(self.observer.finish());
         let survey = Arc::try_unwrap(self.survey).map_err(|_| AnonymizeError::TooLarge)?;
         let mut survey = survey.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -92,7 +99,7 @@ impl FirstPass {
             return Err(AnonymizeError::TooLarge);
         }
         survey.sort();
-        let output = Output::like(format, tick_ns);
+        let output = Output::like(format, tick_ns, stated);
         let counts = Counts { messages: survey.messages(), ..Counts::default() };
         Ok(SecondPass { survey, addresses: Addresses::default(), output, next: 1, early: BTreeMap::new(), counts })
     }
@@ -164,6 +171,7 @@ impl SecondPass {
         for (number, Early { time_ns, link, bytes, original_len }) in std::mem::take(&mut self.early) {
             self.output.packet(file, number, time_ns, link, &bytes, original_len)?;
         }
+        self.output.end(file)?;
         if is_cut {
             self.output.cut(file)?;
         }

@@ -1,4 +1,4 @@
-//! Packets as a capture file: pcap or pcapng, nothing in it but the packets.
+//! Packets as a capture file: pcap or pcapng, nothing in it but the packets and what the capture stated.
 //!
 //! Spec: draft-ietf-opsawg-pcap-04 4, 5; draft-ietf-opsawg-pcapng-03 4.1, 4.2, 4.3
 
@@ -6,13 +6,17 @@ use std::io::{self, Write};
 
 use crate::capture::{Format, LinkType, MAX_PACKET_BYTES};
 
+use super::stated::Stated;
+
 const PCAP_MICROSECONDS: u32 = 0xa1b2_c3d4;
 const PCAP_NANOSECONDS: u32 = 0xa1b2_3c4d;
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
-/// Option if_tsresol.
+/// Options of a section (the program that wrote it) and of an interface (name, unit of its times).
+const APPLICATION: u16 = 4;
+const NAME: u16 = 2;
 const RESOLUTION: u16 = 9;
 /// Interfaces that a file describes, at most: one for each link type.
 const LINKS_MAX: usize = 16;
@@ -46,6 +50,9 @@ pub(super) struct Output {
     /// Link types so far: interfaces by number.
     links: Vec<LinkType>,
     begun: bool,
+    stated: Stated,
+    /// When the first packet came.
+    first_ns: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -61,13 +68,13 @@ enum Kind {
 
 impl Output {
     /// Writes the format of the input if it is pcap or pcapng, otherwise pcapng; `tick_ns` is the unit of its times.
-    pub(super) fn like(format: Option<Format>, tick_ns: Option<u64>) -> Self {
+    pub(super) fn like(format: Option<Format>, tick_ns: Option<u64>, stated: Stated) -> Self {
         let kind = match format {
             Some(Format::Pcap | Format::PcapModified) => Kind::Pcap { nanoseconds: false },
             Some(Format::PcapNanosecond) => Kind::Pcap { nanoseconds: true },
             _ => Kind::Pcapng { digits: if tick_ns.is_some_and(|tick| tick >= 1_000) { 6 } else { 9 } },
         };
-        Self { kind, links: Vec::new(), begun: false }
+        Self { kind, links: Vec::new(), begun: false, stated, first_ns: 0 }
     }
 
     /// Writes a packet.
@@ -82,6 +89,9 @@ impl Output {
     ) -> Result<(), OutputError> {
         let time_ns = time_ns.and_then(|time| u64::try_from(time).ok()).ok_or(OutputError::Time(number))?;
         let registered = link.registry_number().ok_or(OutputError::UnknownLink(number))?;
+        if !self.begun {
+            self.first_ns = time_ns;
+        }
         match self.kind {
             Kind::Pcap { nanoseconds } => {
                 if !self.begun {
@@ -113,6 +123,14 @@ impl Output {
         Ok(())
     }
 
+    /// Writes what the capture stated; the format pcap has no place for it.
+    pub(super) fn end(&mut self, file: &mut impl Write) -> Result<(), OutputError> {
+        match self.kind {
+            Kind::Pcapng { digits } if self.begun => Ok(self.stated.write(file, self.first_ns, digits)?),
+            _ => Ok(()),
+        }
+    }
+
     /// Ends the file in the middle of a record, as the input did: a reader must find out that the rest is missing.
     pub(super) fn cut(&mut self, file: &mut impl Write) -> Result<(), OutputError> {
         match self.kind {
@@ -135,6 +153,9 @@ impl Output {
         if !self.begun {
             let mut section = Vec::new();
             words(&mut section, &[BYTE_ORDER, 1, u32::MAX, u32::MAX])?;
+            // Readers take the statements of other programs with less trust.
+            option(&mut section, APPLICATION, concat!("plimsoll ", env!("CARGO_PKG_VERSION")).as_bytes());
+            option(&mut section, 0, &[]);
             block(file, SECTION_HEADER, &section)?;
             self.begun = true;
         }
@@ -147,8 +168,11 @@ impl Output {
         }
         let mut interface = Vec::new();
         words(&mut interface, &[u32::from(registered), 0])?;
-        interface.extend_from_slice(&RESOLUTION.to_le_bytes());
-        interface.extend_from_slice(&[1, 0, digits, 0, 0, 0, 0, 0, 0, 0]);
+        if !self.stated.interface_name().is_empty() {
+            option(&mut interface, NAME, self.stated.interface_name());
+        }
+        option(&mut interface, RESOLUTION, &[digits]);
+        option(&mut interface, 0, &[]);
         block(file, INTERFACE_DESCRIPTION, &interface)?;
         self.links.push(link);
         Ok(self.links.len() as u32 - 1)
@@ -159,7 +183,14 @@ fn words(file: &mut impl Write, words: &[u32]) -> io::Result<()> {
     words.iter().try_for_each(|word| file.write_all(&word.to_le_bytes()))
 }
 
-fn block(file: &mut impl Write, kind: u32, body: &[u8]) -> io::Result<()> {
+pub(super) fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
+    body.extend_from_slice(&code.to_le_bytes());
+    body.extend_from_slice(&(value.len() as u16).to_le_bytes());
+    body.extend_from_slice(value);
+    body.resize(body.len().next_multiple_of(4), 0);
+}
+
+pub(super) fn block(file: &mut impl Write, kind: u32, body: &[u8]) -> io::Result<()> {
     let total = (12 + body.len()) as u32;
     words(file, &[kind, total])?;
     file.write_all(body)?;

@@ -58,6 +58,7 @@ pub use format::{FileFormat, Format};
 pub use frame::{Frame, MAX_PACKET_BYTES};
 pub use input::{Compression, Input};
 pub use link::LinkType;
+pub(crate) use pcapng::{CAPTURE_OF_TAP, COMMENT, INTERFACE_REMOVED};
 pub use reading::read_in_thread;
 pub use stop::StopReading;
 pub use time_order::DISORDER_MAX_NS;

@@ -38,8 +38,10 @@ const MAX_SECTION_HEADER: u32 = 64 << 10;
 /// The option with the name of the program that wrote the section (shb_userappl).
 const APPLICATION: u16 = 4;
 /// A comment, and the one in the last statistics of an interface that was removed while Plimsoll captured it.
-pub(super) const COMMENT: u16 = 1;
-pub(super) const INTERFACE_REMOVED: &[u8] = b"the interface was removed: its capture ended";
+pub(crate) const COMMENT: u16 = 1;
+pub(crate) const INTERFACE_REMOVED: &[u8] = b"the interface was removed: its capture ended";
+/// Name of the interface in a file of `plimsoll run --tap`.
+pub(crate) const CAPTURE_OF_TAP: &[u8] = b"tap";
 /// Bytes before the packet in an enhanced packet block and in a packet block.
 const PACKET_HEADER: usize = 28;
 /// Bytes before the packet in a simple packet block.
@@ -200,7 +202,7 @@ impl Pcapng {
         let (mut unit, mut offset_s, mut is_tap) = (None, 0, false);
         for (code, value) in self.options(block, 16) {
             match (code, value.len()) {
-                (2, _) => is_tap = self.is_own && value == b"tap",
+                (2, _) => is_tap = self.is_own && value == CAPTURE_OF_TAP,
                 (9, 1) => unit = value.first().copied(),
                 (14, 8) => offset_s = self.order.u64(value, 0) as i64,
                 _ => {}

@@ -2,7 +2,7 @@
 
 use plimsoll_model::{Names, Sink, Transaction};
 use plimsoll_observe::Observer;
-use plimsoll_observe::anonymize::{FirstPass, Key};
+use plimsoll_observe::anonymize::{FirstPass, Key, Stated};
 use plimsoll_observe::capture::{Captures, Format, Input};
 use plimsoll_testkit::servers::Scratch;
 use plimsoll_testkit::{Frame, Link, Side, Tcp, Traffic, pcap, rpc};
@@ -32,7 +32,7 @@ fn copied(scratch: &Scratch, bytes: &[u8]) -> Vec<u8> {
     while let Some(frame) = reader.next().unwrap() {
         first.frame(&frame);
     }
-    let mut second = first.finish(Some(Format::PcapNanosecond), None).unwrap();
+    let mut second = first.finish(Some(Format::PcapNanosecond), None, Stated::default()).unwrap();
     let (mut reader, mut copy) = (captures(scratch, bytes), Vec::new());
     while let Some(frame) = reader.next().unwrap() {
         second.frame(&frame, &mut copy).unwrap();
