@@ -1,9 +1,10 @@
 //! Progress of a run in the terminal, and the effect of Ctrl-C.
 
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget};
+use plimsoll_client::clock::Clock;
 use plimsoll_drive::engine::{Phase, Progress, Watch};
 use plimsoll_workload::fileset::JobProgress;
 
@@ -180,8 +181,8 @@ fn show(bar: &ProgressBar, (at, now): &(Instant, Progress), (before, was): &(Ins
 
 /// Length of the phase and time elapsed, in ms; (0, 0) if the end is unknown.
 fn elapsed(now: &Progress) -> (u64, u64) {
-    let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let at = i64::try_from(epoch.as_nanos()).unwrap_or(i64::MAX);
+    // The clock of the run, which `now` is of.
+    let at = Clock::new().now();
     let ms = |ns: i64| u64::try_from(ns / 1_000_000).unwrap_or(0);
     if now.until > now.since { (ms(now.until - now.since), ms(at - now.since)) } else { (0, 0) }
 }

@@ -8,9 +8,10 @@ mod process;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use plimsoll_client::clock::Clock;
 use plimsoll_report::findings::ServerSide;
 
 use counters::{Counters, Sample, between};
@@ -124,8 +125,8 @@ impl ServerSideWatch {
 
 impl Seen {
     fn take(&self, read: anyhow::Result<Counters>) {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let at_ns = i64::try_from(since.as_nanos()).unwrap_or(i64::MAX);
+        // The clock of the run: the system time may be set while it runs, and machines may have a clock in common.
+        let at_ns = Clock::new().now();
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         match read {
             Ok(counters) if samples.all.len() < MOST_SAMPLES => samples.all.push(Sample { at_ns, counters }),
