@@ -16,6 +16,7 @@ mod run_monitor;
 mod screen;
 mod terminal;
 mod view;
+pub mod watch;
 
 use plimsoll_console::shell;
 use plimsoll_model::Names;

@@ -74,7 +74,9 @@ const WALLS: [Wall; 19] = [
     Wall { name: CONSOLE, inside: &[], outside: Outside::Any },
     Wall {
         name: LIVE,
-        inside: &[MODEL, CLIENT, WORKLOAD, DRIVE, STATS, RECORDING, REPORT, RESULTS, EXPERIMENT, CONSOLE],
+        inside: &[
+            MODEL, OBSERVE, CLIENT, WORKLOAD, DRIVE, STATS, RECORDING, REPORT, RESULTS, ANALYSIS, EXPERIMENT, CONSOLE,
+        ],
         outside: Outside::Only(&["anyhow", "httparse", "indicatif", "rustix", "serde_json", "terminal_size"]),
     },
     Wall {

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use plimsoll_observe::capture::MAX_PACKET_BYTES;
+
 use crate::drive::parse_size;
 use crate::exit::Usage;
 use crate::flags::analysis::AnalysisFlags;
@@ -54,6 +56,16 @@ pub(super) struct CaptureFlags {
     /// Capture only packets that match this tcpdump expression, on any port, e.g. 'host 10.0.0.7'; needs tcpdump
     #[arg(long, value_name = "EXPRESSION", conflicts_with = "port")]
     pub(super) filter: Option<String>,
+    /// Capture at most this many bytes of each packet. A smaller number costs the watched machine less, but messages behind
+    /// it are missing from the report [default: whole packets]
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value_t = MAX_PACKET_BYTES,
+        hide_default_value = true,
+        value_parser = clap::value_parser!(u32).range(i64::from(LEAST_SNAP)..=i64::from(MAX_PACKET_BYTES))
+    )]
+    pub(super) snap_length: u32,
     /// Size of the buffer for captured packets that Plimsoll has not analyzed yet
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_size)]
     pub(super) buffer: u64,
@@ -68,6 +80,9 @@ pub(super) struct CaptureFlags {
     pub(super) save_time: Option<Duration>,
 }
 
+/// Headers of Ethernet, IP and TCP with options, and the first bytes of a message.
+const LEAST_SNAP: u32 = 96;
+
 fn parse_seconds(text: &str) -> Result<u64, String> {
     let duration = humantime::parse_duration(text).map_err(|error| error.to_string())?;
     let whole = duration.subsec_nanos() == 0 && (1..=60).contains(&duration.as_secs());
@@ -76,9 +91,10 @@ fn parse_seconds(text: &str) -> Result<u64, String> {
 
 /// Refuses flags that apply only to interfaces.
 pub(super) fn only_for_interfaces(flags: &CaptureFlags) -> Result<(), Usage> {
-    if flags.save.is_some() || !flags.port.is_empty() || flags.filter.is_some() {
-        let why = "--save, --port and --filter apply only to a network interface; to save the packets of a pipe, use \
-            `| tee FILE | plimsoll watch -`";
+    if flags.save.is_some() || !flags.port.is_empty() || flags.filter.is_some() || flags.snap_length != MAX_PACKET_BYTES
+    {
+        let why = "--save, --port, --filter and --snap-length apply only to a network interface; to save the packets of a \
+            pipe, use `| tee FILE | plimsoll watch -`";
         return Err(Usage(why.to_owned()));
     }
     Ok(())

@@ -46,7 +46,7 @@ impl Opened {
         });
         let buffer_bytes = usize::try_from(flags.buffer).unwrap_or(usize::MAX);
         let (name, ports, filter) = (name.to_owned(), flags.port.clone(), flags.filter.clone());
-        let options = InterfaceOptions { name, ports, filter, buffer_bytes, save };
+        let options = InterfaceOptions { name, ports, filter, snap_length: flags.snap_length, buffer_bytes, save };
         Ok(Self::Interface(Box::new(Interface::open(options)?)))
     }
 

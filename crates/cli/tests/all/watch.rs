@@ -25,9 +25,9 @@ pub(crate) fn may_capture() -> bool {
 }
 
 /// A watch of loopback that captures by now.
-fn watch(server: &Embedded, folder: &Path, buffer: &str) -> Running {
+fn watch(server: &Embedded, folder: &Path, flags: &[&str]) -> Running {
     let mut command = plimsoll();
-    command.args(["watch", "lo", "--utc", "--port", &server.address().port().to_string(), "--buffer", buffer]);
+    command.args(["watch", "lo", "--utc", "--port", &server.address().port().to_string()]).args(flags);
     command.args(["--save", &inside(folder, "ring"), "--json", &inside(folder, "watch.json")]);
     command.args(["--transactions", &inside(folder, "watch.csv")]);
     let mut running = Running::start(&mut command).unwrap();
@@ -65,11 +65,11 @@ pub(crate) fn lost(side: &Value) -> u64 {
 
 /// Watches a server under load, and analyses the packets afterwards. The load ends after its duration, or after `meanwhile` if there is
 /// one. The report, which both have.
-fn twins(kind: Kind, seed: u32, buffer: &str, meanwhile: Option<fn(&mut Running)>) -> Value {
+fn twins(kind: Kind, seed: u32, flags: &[&str], meanwhile: Option<fn(&mut Running)>) -> Value {
     let scratch = Scratch::new("watch");
     let folder = scratch.path();
     let server = Embedded::start(kind, Options::default()).unwrap();
-    let mut watching = watch(&server, folder, buffer);
+    let mut watching = watch(&server, folder, flags);
     let mut load = plimsoll();
     load.args(["run", "mixed", "--target", &server.target(), "--seed", &seed.to_string(), "--clients", "3"]);
     load.args(["--warmup", "0s", "--duration", if meanwhile.is_some() { "10m" } else { "2s" }, "--quiet"]);
@@ -114,7 +114,7 @@ fn a_watch_and_an_analysis_of_its_packets_are_twins() {
     // Seed 5 is the one that loses packets, below.
     for seed in (1..=last).filter(|seed| *seed != 5) {
         let kind = if seed % 2 == 0 { Kind::Nfs } else { Kind::Smb };
-        let report = twins(kind, seed, "64MiB", None);
+        let report = twins(kind, seed, &[], None);
         let operations = report["sides"][0]["operations"].as_array().unwrap();
         let count = operations.iter().filter_map(|row| row["count"].as_u64()).sum::<u64>();
         println!(
@@ -122,6 +122,21 @@ fn a_watch_and_an_analysis_of_its_packets_are_twins() {
             lost(&report["sides"][0])
         );
         assert!(count > 100, "{operations:#?}");
+    }
+}
+
+#[test]
+fn twins_cut_the_same_packets() {
+    if !may_capture() {
+        return;
+    }
+    let _alone = crate::alone();
+    for (kind, seed) in [(Kind::Smb, 21), (Kind::Nfs, 22)] {
+        let report = twins(kind, seed, &["--snap-length", "256"], None);
+        let side = &report["sides"][0];
+        assert!(side["packets"]["truncated"].as_u64() > Some(0), "{}", side["packets"]);
+        let reads = side["operations"].as_array().unwrap().iter().find(|row| row["operation"] == "read");
+        assert!(reads.is_some_and(|row| row["count"].as_u64() > Some(10)), "{}", side["operations"]);
     }
 }
 
@@ -134,7 +149,7 @@ fn twins_lose_the_same_packets() {
     let report = twins(
         Kind::Nfs,
         5,
-        "2MiB",
+        &["--buffer", "2MiB"],
         Some(|watching| {
             let has_lost = |watching: &Running| watching.said()[1].contains("the capture lost");
             // How long the buffer lasts depends on the machine.
@@ -201,7 +216,11 @@ fn what_cannot_be_watched_is_said_with_what_to_do() {
     let mut cases = vec![
         (vec!["watch", "no-such-if"], 3, "no-such-if: neither a file nor a network interface"),
         (vec!["watch", "-", "--save", &ring], 2, "tee"),
-        (vec!["watch", "-", "--filter", "host 10.0.0.1"], 2, "--filter apply only to a network interface"),
+        (
+            vec!["watch", "-", "--filter", "host 10.0.0.1"],
+            2,
+            "--filter and --snap-length apply only to a network interface",
+        ),
         (vec!["watch", "lo", "--filter", "host 10.0.0.1", "--port", "4450"], 2, "--port"),
         (vec!["watch", "lo", "--interval", "0.5s"], 2, "whole seconds"),
         (vec!["watch", "lo", "--save-size", "1MiB"], 2, "--save"),

@@ -107,7 +107,7 @@ impl InterfaceCounts {
         (!learned.is_empty()).then(|| learned.join("; "))
     }
 
-    /// The filter has changed, or could not be changed.
+    /// The filter has changed or could not be changed, or the ring is shorter than it was to be.
     pub(super) fn learned(&self, text: String) {
         self.learned.lock().unwrap_or_else(PoisonError::into_inner).push(text);
     }

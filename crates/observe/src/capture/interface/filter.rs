@@ -85,6 +85,15 @@ pub(super) fn nothing() -> Vec<sock_filter> {
     vec![statement(RETURN, 0)]
 }
 
+/// The program with this snap length: what it returns for a packet is how many bytes of it the kernel copies.
+pub(super) fn cut(program: &[sock_filter], snap_length: u32) -> Vec<sock_filter> {
+    let cut = |step: &sock_filter| match step.code {
+        RETURN => sock_filter { k: step.k.min(snap_length), ..*step },
+        _ => *step,
+    };
+    program.iter().map(cut).collect()
+}
+
 /// Lets packets of this link type from or to these ports of any server through, and from or to these ports of single servers.
 pub(super) fn program(link: LinkType, ports: &[u16], services: &[SocketAddr]) -> Vec<sock_filter> {
     let mut program = Program::default();

@@ -47,6 +47,9 @@ pub(super) struct Folder {
     complete: VecDeque<Complete>,
     open: Option<Open>,
     numbered: u64,
+    /// A full disk has deleted files before the ring was full; and that was asked for.
+    is_short: bool,
+    was_short: bool,
 }
 
 impl Folder {
@@ -59,7 +62,15 @@ impl Folder {
         if fs::read_dir(&options.folder)?.next().is_some() {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the folder is not empty; name another folder"));
         }
-        Ok(Self { options, head, complete: VecDeque::new(), open: None, numbered: 0 })
+        Ok(Self {
+            options,
+            head,
+            complete: VecDeque::new(),
+            open: None,
+            numbered: 0,
+            is_short: false,
+            was_short: false,
+        })
     }
 
     /// Whether a packet at `time_ns` belongs in the next file, after `more` further bytes in the present one.
@@ -88,10 +99,16 @@ impl Folder {
                     let Some(oldest) = self.complete.pop_front() else { return Err(error) };
                     delete(&oldest.path)?;
                     freed += oldest.bytes;
+                    self.is_short = true;
                 }
                 written => return written,
             }
         }
+    }
+
+    /// Whether the disk was full for the first time: the ring is shorter than it was to be.
+    pub(super) fn became_short(&mut self) -> bool {
+        self.is_short && !std::mem::replace(&mut self.was_short, true)
     }
 
     /// Writes all blocks, or leaves everything as it was.
@@ -246,6 +263,7 @@ mod tests {
             }));
         }
         assert_eq!(saved.last(), Some(&200));
+        assert_eq!([ring.became_short(), ring.became_short()], [true, false], "said once");
         assert!(saved.windows(2).all(|two| two[1] == two[0] + 1), "none is missing in between: {saved:?}");
         // Another program takes all room: with no file left to delete, saving fails.
         fs::write(disk.join("other"), vec![0; 8 * SMALLEST_FILE as usize]).unwrap_err();

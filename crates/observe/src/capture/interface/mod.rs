@@ -55,6 +55,9 @@ use ports::PortFilter;
 use ring::{Ring, RingLayout};
 use socket::PacketSocket;
 
+/// Said once.
+const DISK_FULL: &str = "--save: the disk is full: deleting the oldest saved files before they reach the limit";
+
 /// Whether there is an interface of this name.
 pub fn exists(name: &str) -> bool {
     socket::interface_index(name).is_ok()
@@ -69,6 +72,8 @@ pub struct InterfaceOptions {
     pub ports: Vec<u16>,
     /// An expression in tcpdump's language, which replaces the filter by ports.
     pub filter: Option<String>,
+    /// Most bytes of a packet that are captured: [`MAX_PACKET_BYTES`](super::MAX_PACKET_BYTES) for all of them.
+    pub snap_length: u32,
     /// Room for packets that were not read yet, in bytes.
     pub buffer_bytes: usize,
     /// Where packets are stored.
@@ -120,10 +125,10 @@ impl Interface {
     /// # Errors
     /// Without CAP_NET_RAW, without such an interface, or where packets cannot be stored.
     pub fn open(options: InterfaceOptions) -> Result<Self, InterfaceError> {
-        let InterfaceOptions { name, mut ports, filter, buffer_bytes, save } = options;
+        let InterfaceOptions { name, mut ports, filter, snap_length, buffer_bytes, save } = options;
         let failed = |source| InterfaceError::Failed { name: name.as_str().into(), source };
         let index = socket::interface_index(&name).map_err(|_| InterfaceError::Unknown(name.as_str().into()))?;
-        let socket = PacketSocket::open().map_err(|source| InterfaceError::not_opened(&name, source))?;
+        let socket = PacketSocket::open(snap_length).map_err(|source| InterfaceError::not_opened(&name, source))?;
         ports.extend(FILE_SERVER_PORTS);
         // Not yet known whether the interface has an Ethernet header: until then, no packet.
         socket.filter(&filter::nothing()).map_err(failed)?;
@@ -153,7 +158,7 @@ impl Interface {
         };
         rights::drop_capabilities().map_err(failed)?;
         let mut head = Vec::new();
-        section::begin(&mut head, &name, link);
+        section::begin(&mut head, &name, link, snap_length);
         let folder = save.map(|save| {
             let folder: Box<str> = save.folder.display().to_string().into();
             Folder::new(save, head.clone()).map_err(|source| InterfaceError::Save { folder, source })
@@ -197,6 +202,11 @@ impl Interface {
         &self.name
     }
 
+    /// Whether the system reports a link now. Some drivers report none although packets come.
+    pub fn has_link(&self) -> bool {
+        self.socket.state(&self.name).is_ok_and(|state| state.has_carrier)
+    }
+
     /// Ends the capture when `stop` is set.
     #[must_use]
     pub(super) fn until(self, stop: StopReading) -> Self {
@@ -236,7 +246,7 @@ impl Interface {
     fn take_block(&mut self) -> io::Result<bool> {
         self.learn();
         self.end_downtime();
-        let Self { ring, folder, losses, blocks, name, link, counts, last_ns, .. } = self;
+        let Self { ring, folder, losses, blocks, name, link, socket, counts, last_ns, .. } = self;
         let Some(block) = ring.block() else { return Ok(false) };
         let mut unsaved = blocks.len();
         for packet in block::packets(block) {
@@ -246,7 +256,7 @@ impl Interface {
                 section::statistics(blocks, *last_ns, losses.end_section());
                 let ended = folder.write(blocks.get(unsaved..).unwrap_or_default(), *last_ns);
                 counts.saved(ended.and_then(|()| folder.end_file(*last_ns)));
-                section::begin(blocks, name, *link);
+                section::begin(blocks, name, *link, socket.snap_length());
                 unsaved = blocks.len();
             }
             *last_ns = packet.time_ns;
@@ -296,6 +306,9 @@ impl Interface {
     fn save(&mut self, from: usize) {
         if let Some(folder) = self.folder.as_mut().filter(|_| self.counts.may_save()) {
             self.counts.saved(folder.write(self.blocks.get(from..).unwrap_or_default(), self.last_ns));
+            if folder.became_short() {
+                self.counts.learned(DISK_FULL.to_owned());
+            }
         }
     }
 

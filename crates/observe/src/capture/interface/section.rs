@@ -40,7 +40,7 @@ pub(super) struct Lost {
 }
 
 /// Begins a section of an interface.
-pub(super) fn begin(out: &mut Vec<u8>, name: &str, link: LinkType) {
+pub(super) fn begin(out: &mut Vec<u8>, name: &str, link: LinkType, snap_length: u32) {
     block(out, SECTION_HEADER, |body| {
         body.extend_from_slice(&0x1a2b_3c4d_u32.to_le_bytes());
         body.extend_from_slice(&[1, 0, 0, 0]);
@@ -53,8 +53,7 @@ pub(super) fn begin(out: &mut Vec<u8>, name: &str, link: LinkType) {
         let link = if link == LinkType::RawIp { RAW_IP } else { ETHERNET };
         body.extend_from_slice(&link.to_le_bytes());
         body.extend_from_slice(&[0, 0]);
-        // Packets of any length.
-        body.extend_from_slice(&0u32.to_le_bytes());
+        body.extend_from_slice(&snap_length.to_le_bytes());
         option(body, NAME, name.as_bytes());
         option(body, RESOLUTION, &[NANOSECONDS]);
         option(body, END, &[]);

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use libc::{sock_filter, socklen_t};
 
+use super::filter;
 use super::ring::{Ring, RingLayout};
 
 /// From include/uapi/linux/if_packet.h; libc does not have it. Since Linux 4.20.
@@ -34,22 +35,32 @@ pub(super) struct LinkState {
 
 /// A packet socket.
 #[derive(Debug)]
-pub(super) struct PacketSocket(OwnedFd);
+pub(super) struct PacketSocket {
+    fd: OwnedFd,
+    /// The kernel copies this many bytes of a packet at most.
+    snap_length: u32,
+}
 
 impl PacketSocket {
     /// A socket that gets nothing before it is bound.
     ///
     /// # Errors
     /// Without CAP_NET_RAW.
-    pub(super) fn open() -> io::Result<Self> {
+    pub(super) fn open(snap_length: u32) -> io::Result<Self> {
         // SAFETY: takes numbers alone.
         let fd = checked(unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) })?;
         // SAFETY: a new descriptor without another owner.
-        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) }, snap_length })
+    }
+
+    /// Most bytes of a packet that are captured.
+    pub(super) fn snap_length(&self) -> u32 {
+        self.snap_length
     }
 
     /// From now on these packets alone get in.
     pub(super) fn filter(&self, program: &[sock_filter]) -> io::Result<()> {
+        let program = filter::cut(program, self.snap_length);
         // The kernel reads through the pointer, and does not write.
         let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
         self.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
@@ -78,9 +89,9 @@ impl PacketSocket {
         let mut len = size_of::<libc::sockaddr_ll>() as socklen_t;
         let to = std::ptr::from_mut(&mut address).cast::<libc::sockaddr>();
         // SAFETY: `address` is an address of `len` bytes, and lives longer than both calls.
-        checked(unsafe { libc::bind(self.0.as_raw_fd(), to, len) })?;
+        checked(unsafe { libc::bind(self.fd.as_raw_fd(), to, len) })?;
         // SAFETY: as before; the kernel writes `len` bytes at most.
-        checked(unsafe { libc::getsockname(self.0.as_raw_fd(), to, &raw mut len) })?;
+        checked(unsafe { libc::getsockname(self.fd.as_raw_fd(), to, &raw mut len) })?;
         Ok(address.sll_hatype)
     }
 
@@ -109,7 +120,7 @@ impl PacketSocket {
             *to = from as libc::c_char;
         }
         // SAFETY: the kernel reads the name in `request` and writes the flags there, before the call returns.
-        checked(unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SIOCGIFFLAGS as _, &raw mut request) })?;
+        checked(unsafe { libc::ioctl(self.fd.as_raw_fd(), libc::SIOCGIFFLAGS as _, &raw mut request) })?;
         // SAFETY: the call has written this field of the union.
         let flags = unsafe { request.ifr_ifru.ifru_flags };
         let is_set = |flag| c_int::from(flags) & flag != 0;
@@ -119,7 +130,7 @@ impl PacketSocket {
     fn set<T>(&self, level: c_int, option: c_int, value: &T) -> io::Result<()> {
         let (at, len) = (std::ptr::from_ref(value).cast(), size_of::<T>() as socklen_t);
         // SAFETY: `value` has `len` bytes, which the kernel reads before the call returns.
-        checked(unsafe { libc::setsockopt(self.0.as_raw_fd(), level, option, at, len) }).map(drop)
+        checked(unsafe { libc::setsockopt(self.fd.as_raw_fd(), level, option, at, len) }).map(drop)
     }
 
     fn get<T: Default + Copy, const N: usize>(&self, level: c_int, option: c_int) -> io::Result<[T; N]>
@@ -130,14 +141,14 @@ impl PacketSocket {
         let mut len = size_of::<[T; N]>() as socklen_t;
         let at = value.as_mut_ptr().cast();
         // SAFETY: there is room for `len` bytes, and callers ask for numbers alone.
-        checked(unsafe { libc::getsockopt(self.0.as_raw_fd(), level, option, at, &raw mut len) })?;
+        checked(unsafe { libc::getsockopt(self.fd.as_raw_fd(), level, option, at, &raw mut len) })?;
         Ok(value)
     }
 }
 
 impl AsFd for PacketSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.fd.as_fd()
     }
 }
 

@@ -10,7 +10,7 @@ use plimsoll_wire::rpc::Program;
 
 use super::section::Lost;
 use super::*;
-use crate::capture::{CaptureAnomalies, Captures, Hole, Input, Next, capture_files};
+use crate::capture::{CaptureAnomalies, Captures, Hole, Input, MAX_PACKET_BYTES, Next, capture_files};
 use crate::named_services::NamedService;
 
 /// Datagrams of tests: NFS' port may be anybody's.
@@ -40,7 +40,14 @@ impl Sender {
 
 fn options(ports: Vec<u16>, save: Option<&Path>) -> InterfaceOptions {
     let save = save.map(|folder| SaveOptions { folder: folder.to_owned(), bytes: 1 << 30, kept_ns: None });
-    InterfaceOptions { name: "lo".to_owned(), ports, filter: None, buffer_bytes: 2 << 20, save }
+    InterfaceOptions {
+        name: "lo".to_owned(),
+        ports,
+        filter: None,
+        snap_length: MAX_PACKET_BYTES,
+        buffer_bytes: 2 << 20,
+        save,
+    }
 }
 
 /// `None` where this user may not capture.
@@ -122,6 +129,27 @@ fn a_filter_of_tcpdump_replaces_the_ports() {
 }
 
 #[test]
+fn packets_are_cut_to_the_snap_length_with_both_kinds_of_filter() {
+    let scratch = Scratch::new("interface-snap");
+    let (sender, folder) = (Sender::new(), scratch.path().join("ring"));
+    let by_port = InterfaceOptions { snap_length: 80, ..options(vec![sender.port()], Some(&folder)) };
+    let expression = format!("udp dst port {}", sender.port());
+    let by_expression = InterfaceOptions { filter: Some(expression), save: None, ..by_port.clone() };
+    // Both first, because an interface that is open has taken this thread's capabilities.
+    let open = |options| std::thread::spawn(|| open(options)).join().unwrap();
+    for options in [by_port, by_expression] {
+        let Some(interface) = open(options) else { return };
+        let stop = StopReading::default();
+        let mut captures = Captures::of_interface(interface, stop.clone()).unwrap().as_they_come();
+        sender.send(10, 500);
+        stop.ask();
+        let live = frames(&mut captures);
+        assert_eq!(live.iter().map(|(_, _, bytes)| bytes.len()).collect::<Vec<_>>(), [80; 10]);
+    }
+    assert_eq!(read_again(&folder).0.len(), 10);
+}
+
+#[test]
 fn a_service_passes_once_it_is_named() {
     let (sender, other) = (Sender::new(), Sender::new());
     let Some(interface) = open(options(vec![sender.port()], None)) else { return };
@@ -147,7 +175,9 @@ fn a_service_passes_once_it_is_named() {
 
 #[test]
 fn the_kernel_takes_the_longest_program() {
-    let Ok(socket) = PacketSocket::open() else { return println!("SKIPPED: needs root, to capture an interface") };
+    let Ok(socket) = PacketSocket::open(MAX_PACKET_BYTES) else {
+        return println!("SKIPPED: needs root, to capture an interface");
+    };
     let ports: Vec<u16> = (1..=MAX_PORTS as u16).collect();
     let services = [4u8, 6].map(|version| {
         let service = |host: u16| {
@@ -374,7 +404,7 @@ fn files_follow_each_other_without_a_seam() {
 #[test]
 fn a_tag_that_was_taken_out_is_put_back() {
     let mut blocks = Vec::new();
-    section::begin(&mut blocks, "eth0", LinkType::Ethernet);
+    section::begin(&mut blocks, "eth0", LinkType::Ethernet, MAX_PACKET_BYTES);
     let captured: Vec<u8> = (0..60).collect();
     let tagged = block::RingPacket { time_ns: 7, captured: &captured, original_len: 100, vlan: Some([0x81, 0, 0, 9]) };
     section::packet(&mut blocks, &tagged);

@@ -37,7 +37,7 @@ fn wait_until(mut is: impl FnMut() -> bool) {
 fn plug(place: &Namespace) {
     place.ip("link set dev far up");
     place.within(|| {
-        let socket = PacketSocket::open().unwrap();
+        let socket = PacketSocket::open(MAX_PACKET_BYTES).unwrap();
         wait_until(|| socket.state("near").unwrap().has_carrier);
     });
 }
@@ -67,6 +67,7 @@ fn a_time_without_a_carrier_is_a_downtime() {
     let reader = place.within(|| {
         std::thread::spawn(move || {
             let interface = open(options).unwrap();
+            assert!(interface.has_link());
             give.send(interface.counts()).unwrap();
             let mut captures = Captures::of_interface(interface, until).unwrap().as_they_come();
             (frames(&mut captures), captures.anomalies())
@@ -130,6 +131,7 @@ fn an_interface_that_never_had_a_carrier_is_not_down() {
     let Some(place) = cable() else { return };
     let capture = place.within(|| open(near(None)).map(|interface| (interface.counts(), interface)));
     let Some((counts, interface)) = capture else { return };
+    assert!(!place.within(|| interface.has_link()));
     let mut captures = Captures::of_interface(interface, StopReading::default()).unwrap().as_they_come();
     // It is looked at up to ten times per second.
     let wait = |captures: &mut Captures| assert!(matches!(captures.next_or_idle().unwrap(), Next::Idle));

@@ -1,6 +1,5 @@
 //! Since when a live capture has all packets.
 
-use plimsoll_model::Downtime;
 use plimsoll_observe::capture::Hole;
 
 /// The end of the last time of which packets are missing. A request from before may have its response in this time.
@@ -9,13 +8,11 @@ pub(super) struct WholeSince {
     ns: i64,
     /// The same, with a time that still goes on.
     hole_ns: i64,
-    /// The downtimes that a file stated.
-    stated: Downtime,
 }
 
 impl WholeSince {
     pub(super) fn new() -> Self {
-        Self { ns: i64::MIN, hole_ns: i64::MIN, stated: Downtime::default() }
+        Self { ns: i64::MIN, hole_ns: i64::MIN }
     }
 
     /// Takes times of which packets are missing. While the interface is down, the capture is that from before.
@@ -23,14 +20,6 @@ impl WholeSince {
         let ends = holes.iter().filter(|hole| hole.packets != Some(0)).map(|hole| hole.to_ns);
         self.hole_ns = ends.fold(self.hole_ns, i64::max);
         if !is_down {
-            self.ns = self.hole_ns;
-        }
-    }
-
-    /// Takes the downtimes that a file or a pipe has stated so far: those that are new ended now, at the latest.
-    pub(super) fn note_stated(&mut self, downtime: Downtime, now_ns: i64) {
-        if std::mem::replace(&mut self.stated, downtime) != downtime {
-            self.hole_ns = self.hole_ns.max(now_ns);
             self.ns = self.hole_ns;
         }
     }
@@ -70,18 +59,5 @@ mod tests {
         assert_eq!(whole.ns(), 30);
         whole.back_to(12);
         assert_eq!(whole.ns(), 12);
-    }
-
-    #[test]
-    fn a_file_states_its_downtimes() {
-        let (mut whole, mut downtime) = (WholeSince::new(), Downtime::default());
-        whole.note_stated(downtime, 100);
-        assert_eq!(whole.ns(), i64::MIN);
-        downtime.begin(150);
-        whole.note_stated(downtime, 149);
-        downtime.end(150, 160);
-        whole.note_stated(downtime, 161);
-        whole.note_stated(downtime, 200);
-        assert_eq!(whole.ns(), 161);
     }
 }

@@ -3,27 +3,26 @@
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use plimsoll_live::Silence;
 use plimsoll_observe::capture::interface::FILE_SERVER_PORTS;
 
-use super::arguments::CaptureFlags;
+use crate::Silence;
 
 /// The packets that a watch waits for.
-pub(super) struct FirstPacket {
+pub struct FirstPacket {
     begun: Instant,
     /// The text before and after the time.
     text: (String, String),
 }
 
 impl FirstPacket {
-    /// Of this interface, or of a pipe or files.
-    pub(super) fn new(interface: Option<&str>, sources: &[PathBuf], flags: &CaptureFlags) -> Self {
-        let text = match (interface, &flags.filter) {
+    /// Of this interface, with these ports beside the usual ones and this expression; or of a pipe or files.
+    pub fn new(interface: Option<&str>, sources: &[PathBuf], (ports, filter): (&[u16], Option<&str>)) -> Self {
+        let text = match (interface, filter) {
             (Some(name), Some(filter)) => {
                 (format!("No packets on {name} that match --filter '{filter}'"), ": check the filter".to_owned())
             }
             (Some(name), None) => {
-                let ports = FILE_SERVER_PORTS.iter().chain(&flags.port).map(u16::to_string).collect::<Vec<_>>();
+                let ports = FILE_SERVER_PORTS.iter().chain(ports).map(u16::to_string).collect::<Vec<_>>();
                 let after = format!(" (ports {}): check --port", ports.join(", "));
                 (format!("No packets of a file server on {name}"), after)
             }
@@ -58,16 +57,13 @@ mod tests {
 
     #[test]
     fn what_does_not_come_is_said_with_what_to_check() {
-        let mut flags =
-            CaptureFlags { port: vec![4450], filter: None, buffer: 1, save: None, save_size: 1, save_time: None };
-        let text = |flags: &CaptureFlags| FirstPacket::new(Some("eth1"), &[], flags).silence().text;
+        let text = |filter| FirstPacket::new(Some("eth1"), &[], (&[4450], filter)).silence().text;
         let by_port = "No packets of a file server on eth1 for 0 s (ports 445, 139, 2049, 111, 4450): check --port";
-        assert_eq!(text(&flags), by_port);
-        flags.filter = Some("host 10.0.0.7".to_owned());
+        assert_eq!(text(None), by_port);
         let by_filter = "No packets on eth1 that match --filter 'host 10.0.0.7' for 0 s: check the filter";
-        assert_eq!(text(&flags), by_filter);
+        assert_eq!(text(Some("host 10.0.0.7")), by_filter);
         assert_eq!(
-            FirstPacket::new(None, &["-".into()], &flags).silence().text,
+            FirstPacket::new(None, &["-".into()], (&[], None)).silence().text,
             "No packets from standard input for 0 s"
         );
     }
