@@ -8,7 +8,7 @@
 //! ```
 //!
 //! * an [`Operation`] is one operation of a user on a file, in the words of no protocol;
-//! * a [`Client`] is the protocol machine of one connection: it has no socket and no clock;
+//! * a [`Client`] is the protocol machine of one connection: it has no socket and no clock (except `local`, which times system calls);
 //! * a [`target::Target`] names a server and where on it.
 
 pub mod blocking;

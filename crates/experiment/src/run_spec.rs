@@ -340,7 +340,7 @@ impl RunSpec {
     }
 }
 
-/// The first value in which two plans differ, with its path: `its phases.measure_ns is 2, not 3`.
+/// The first value in which two plans differ, with its path: `its phases.measured_ns is 2, not 3`.
 pub(crate) fn first_difference(path: &str, theirs: &Value, ours: &Value) -> Option<String> {
     match (theirs, ours) {
         (Value::Object(these), Value::Object(those)) if these.keys().eq(those.keys()) => {

@@ -21,7 +21,7 @@ const EXAMPLES: &str = "Examples:
   plimsoll breakdown file:///mnt/share --capture mount.pcap";
 
 /// Makes the same calls (such as getattr and read) on a server and in a local directory, and shows how much of a call's
-/// time the client, the network, the server and the disk take. The report marks each part as measured or derived.
+/// time the client, the network, the server and the disk take. The report marks each part as measured or inferred.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
