@@ -9,7 +9,7 @@ use plimsoll_wire::xdr::Malformed;
 
 use super::client::Nfs4Client;
 use super::found::Found;
-use super::job::{Connecting, GRACE, Goal, Job, LATER, Rest};
+use super::job::{Connecting, Goal, Job, LATER};
 use super::parted::Parted;
 use super::recovery::Stage;
 use super::request_context::RequestContext;
@@ -33,9 +33,6 @@ pub(super) const SESSION_LOST: [u32; 10] =
     [10_011, 10_022, 10_052, 10_053, 10_055, 10_063, 10_068, 10_076, 10_077, 10_078];
 /// NFS4ERR_PERM, NOENT, ACCESS, NOTDIR, WRONGSEC: the export does not exist, or is not available to this user.
 const NO_EXPORT: [u32; 5] = [1, 2, 13, 20, 10_016];
-
-/// First and longest pause before a job repeats a request, ns (Linux: `NFS4_POLL_RETRY_MIN`, `NFS4_POLL_RETRY_MAX`).
-const PAUSE: (i64, i64) = (100_000_000, 15_000_000_000);
 
 /// NFS4ERR_RETRY_UNCACHED_REP, NFS4ERR_SEQ_FALSE_RETRY: the server has already used this sequence ID of the slot.
 const COUNTED_BEFORE: [u32; 2] = [10_068, 10_076];
@@ -90,6 +87,13 @@ impl Nfs4Client {
         let payload_bytes = results.payload;
         let ending = Ending { answered: Some(arrival.at), status, outcome, response_bytes, payload_bytes };
         self.report(call, job.as_ref().and_then(|job| job.tag), Some(&results), &ending, events);
+        if read.is_ok() && self.still_executes(call, &results) {
+            if let Some(mut job) = job {
+                self.delay(call, &mut job, &results, arrival.at.1);
+                self.jobs.put(call.what.job, job);
+            }
+            return Ok(());
+        }
         self.free_slot(call, &results);
         self.count_sequence(call, &results, matches!(read, Ok(Some(_))));
         if let Some(mut job) = job {
@@ -320,25 +324,5 @@ impl Nfs4Client {
         }
         job.ask_again(call.what.offset, call.what.count);
         true
-    }
-
-    /// A job repeats its request after a pause.
-    fn rest(&mut self, call: &Call<RequestContext>, job: &mut Job, failure: Failure, now: i64) {
-        job.ask_again(call.what.offset, call.what.count);
-        // The end of a grace period ends an outage, so keep this pause short.
-        let longest = if failure.status == Some(GRACE) { PAUSE.0 } else { PAUSE.1 };
-        if failure.status == Some(GRACE) && self.connected && !self.leaving {
-            self.continue_outage(now);
-        }
-        let already = job.is_resting();
-        let (since, pause) = match &job.rest {
-            Some(rest) if already => (rest.since, rest.pause),
-            Some(rest) => (rest.since, (rest.pause * 2).min(longest)),
-            None => (now, PAUSE.0),
-        };
-        job.rest = Some(Rest { since, pause, waits: true, failure });
-        if !already {
-            self.resting.push((now.saturating_add(pause), call.what.job));
-        }
     }
 }

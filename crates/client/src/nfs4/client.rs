@@ -53,7 +53,9 @@ pub struct Nfs4Client {
     pub(super) rejoined: bool,
     /// Requests that were outstanding when the connection was lost, and were not sent again yet.
     pub(super) parted: VecDeque<Parted>,
-    /// Of them those that will be sent again with their xids, in 4.0.
+    /// Requests that were sent again while the server may still execute the first sending, and when they are sent once more, ns.
+    pub(super) delayed: Vec<(i64, Parted)>,
+    /// Requests that will be sent again with their xids, in 4.0.
     pub(super) to_retransmit: Vec<Parted>,
     /// The job that recovers a lost session, while it runs.
     pub(super) recovery: Option<JobId>,
@@ -152,6 +154,7 @@ impl Nfs4Client {
             made_room: None,
             rejoined: false,
             parted: VecDeque::new(),
+            delayed: Vec::new(),
             to_retransmit: Vec::new(),
             recovery: None,
             broken: None,

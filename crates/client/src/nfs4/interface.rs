@@ -78,6 +78,7 @@ impl Client for Nfs4Client {
             }
         }
         self.fail_parted(before, now, events);
+        self.fail_delayed(before, now, events);
         self.fail_waiting(before, now, events);
         self.give_up_if_doomed(now, events);
         if self.connection.room() > 0 && !(self.parted.is_empty() && self.waiting.is_empty()) {
@@ -90,7 +91,8 @@ impl Client for Nfs4Client {
     }
 
     fn wakes_at(&self) -> i64 {
-        let again = self.resting.iter().map(|(at, _)| *at).min().unwrap_or(i64::MAX);
+        let delayed = self.delayed.iter().map(|(at, _)| *at);
+        let again = self.resting.iter().map(|(at, _)| *at).chain(delayed).min().unwrap_or(i64::MAX);
         let again = again.min(self.made_room.unwrap_or(i64::MAX));
         if self.over.is_some() || self.suspended.is_some() { i64::MAX } else { again.min(self.renews_at()) }
     }
@@ -107,6 +109,7 @@ impl Client for Nfs4Client {
             }
             self.advance(id, now, out, events);
         }
+        self.end_delays(now);
         // A recovery that waited for another connection may be complete.
         self.pump(now, out, events);
         if self.renews_at() <= now {
@@ -134,7 +137,8 @@ impl Client for Nfs4Client {
     }
 
     fn outstanding(&self) -> usize {
-        self.connection.outstanding() + self.waiting.len() + self.resting.len() + self.parted.len()
+        let again = self.resting.len() + self.parted.len() + self.delayed.len();
+        self.connection.outstanding() + self.waiting.len() + again
     }
 
     fn unmatched_responses(&self) -> u64 {

@@ -23,7 +23,7 @@
 //! * a connection that is lost ends no operation: another one is bound to the session, and what has no answer is sent again with its
 //!   slot and number. A session that is lost is made anew, and what the server has forgotten is reclaimed. See `recovery`;
 //! * DELAY, and DENIED for a lock that is to be waited for, are asked again after 0.1 s, then after twice as long, up to 15 s; GRACE
-//!   every 0.1 s; each answer is a row. An operation for which that lasts longer than the timeout fails with the status;
+//!   every 0.1 s; each answer is a row. An operation for which that lasts longer than the timeout fails with the status. See `pauses`;
 //! * each open has a separate owner, and excludes no other open. It wants no delegation, unless the target asks for read delegations: see
 //!   `delegations`. A file is opened by its name in its directory. One
 //!   that is opened with [`Caching::Handle`](crate::operation::Caching::Handle), and whose handle is known, is not opened at all:
@@ -64,6 +64,7 @@ mod open;
 mod options;
 mod owners;
 mod parted;
+mod pauses;
 mod ranges;
 mod receiving;
 mod reclaim;

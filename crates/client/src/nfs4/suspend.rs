@@ -19,7 +19,7 @@ use super::shapes::{self, Shape};
 use crate::calls::{Call, Ending};
 use crate::client::Events;
 use crate::nfs::JobId;
-use crate::operation::{Cause, Tag};
+use crate::operation::{Cause, Failure, Tag};
 use crate::outbox::Outbox;
 
 impl Nfs4Client {
@@ -45,6 +45,7 @@ impl Nfs4Client {
             }
             self.parted.push_back(Parted::of(&call));
         }
+        self.parted.extend(self.delayed.drain(..).map(|(_, delayed)| delayed));
         self.parted.append(&mut waited);
         if let Some(id) = recovery {
             self.interrupt(id);
@@ -305,27 +306,33 @@ impl Nfs4Client {
         let all = std::mem::take(&mut self.parted);
         let (late, rest): (Vec<Parted>, Vec<Parted>) = all.into_iter().partition(|parted| parted.since < before);
         self.parted = rest.into();
-        let connected = self.suspended.is_none() && self.recovery.is_none();
         for parted in late {
-            match parted.slot.filter(|_| parted.session == self.session.number) {
-                // The connection works; only the window has no room yet.
-                Some(slot) if connected => {
-                    let renewal = self.renewal(slot, now);
-                    self.parted.push_back(renewal);
-                }
-                Some(slot) => self.session.lose(parted.xid, slot),
-                None => {}
-            }
-            let Some(mut job) = self.jobs.take(parted.job) else { continue };
-            job.pending = job.pending.saturating_sub(1);
-            job.fail(parted.failure(Cause::TimedOut));
-            self.end_or_put(parted.job, job, now, events);
+            self.fail_late(&parted, parted.failure(Cause::TimedOut), now, events);
         }
+    }
+
+    /// Fails the operation of an overdue request, which is not sent again.
+    pub(super) fn fail_late(&mut self, parted: &Parted, failure: Failure, now: i64, events: &mut dyn Events) {
+        let connected = self.suspended.is_none() && self.recovery.is_none();
+        match parted.slot.filter(|_| parted.session == self.session.number) {
+            // The connection works; only the window has no room yet, or the server delays the request.
+            Some(slot) if connected => {
+                let renewal = self.renewal(slot, now);
+                self.parted.push_back(renewal);
+            }
+            Some(slot) => self.session.lose(parted.xid, slot),
+            None => {}
+        }
+        let Some(mut job) = self.jobs.take(parted.job) else { return };
+        job.pending = job.pending.saturating_sub(1);
+        job.fail(failure);
+        self.end_or_put(parted.job, job, now, events);
     }
 
     /// No further connection follows: reports that the sent requests have no response.
     pub(super) fn fail_all_parted(&mut self, cause: Cause) {
-        for parted in std::mem::take(&mut self.parted) {
+        let delayed = self.delayed.drain(..).map(|(_, delayed)| delayed);
+        for parted in std::mem::take(&mut self.parted).into_iter().chain(delayed) {
             if let Some(job) = self.jobs.get(parted.job) {
                 job.fail(parted.failure(cause));
             }

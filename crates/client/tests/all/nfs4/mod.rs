@@ -1,5 +1,6 @@
 //! The NFSv4 client against a table-driven server.
 
+mod delayed;
 mod delegations;
 mod hostile;
 mod minor_2;

@@ -265,6 +265,23 @@ fn others() -> Vec<Misbehaviour> {
     ]
 }
 
+/// The repeat on another connection is refused, because the server still executes the request.
+fn still_executed(play: &mut Play, call: &Asked) {
+    assert!(play.lose());
+    play.rejoin();
+    play.serve_last();
+    let again = play.calls.remove(0);
+    play.answer(&again, &again.failing(FIRST, 10_008));
+    assert!(play.calls.is_empty(), "it waits");
+    play.begin(50, &Operation::Fsinfo);
+    assert_ne!(play.calls[0].slot.unwrap().0, call.slot.unwrap().0, "the slot is not free");
+    play.serve_last();
+    play.wake();
+    let again = play.calls.remove(0);
+    assert_eq!((again.slot, &again.arguments), (call.slot, &call.arguments));
+    play.answer(&again, &again.fine());
+}
+
 /// The connection is lost with a request on its way.
 fn lost_connections() -> Vec<Misbehaviour> {
     vec![
@@ -282,6 +299,7 @@ fn lost_connections() -> Vec<Misbehaviour> {
             },
             End::Fine,
         ),
+        ("the connection is reset, and the server still executes the request", still_executed, End::Fine),
         (
             "the connection is reset, and the answer that was kept is gone",
             |play, call| {
