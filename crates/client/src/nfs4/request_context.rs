@@ -41,6 +41,11 @@ impl RequestContext {
     pub(super) fn operations(&self) -> Shape {
         if self.slot.is_some() { self.shape } else { shapes::without_session(self.shape) }
     }
+
+    /// Whether it only asks if the server has used the sequence ID of a slot.
+    pub(super) fn is_probe(&self) -> bool {
+        self.resent && self.shape == shapes::RENEWAL
+    }
 }
 
 impl Context for RequestContext {

@@ -346,7 +346,15 @@ fn a_file_that_was_being_closed_is_closed() {
 /// Requests that were given up before the connection was lost: whether the server has counted them is found out slot by slot.
 #[test]
 fn slots_of_requests_that_were_given_up_are_asked_about() {
-    for status in [0, 10_068, 10_076] {
+    let answers: [fn(&Asked, &Asked) -> Vec<u8>; 5] = [
+        |_, probe| probe.fine(),
+        |_, probe| probe.failing(0, 10_068),
+        |_, probe| probe.failing(0, 10_076),
+        // The server has kept its response to the request, which succeeded or failed.
+        |lost, _| lost.fine(),
+        |lost, _| lost.failing(2, 70),
+    ];
+    for answer in answers {
         let (mut play, file) = holder();
         play.begin(9, &Operation::GetattrOpen { file });
         let lost = play.calls.remove(0);
@@ -357,7 +365,8 @@ fn slots_of_requests_that_were_given_up_are_asked_about() {
         play.answer(&bind, &bind.fine());
         let probe = play.calls.remove(0);
         assert_eq!((probe.slot, probe.operations.as_slice()), (lost.slot, &[53][..]));
-        play.answer(&probe, &if status == 0 { probe.fine() } else { probe.failing(0, status) });
+        play.answer(&probe, &answer(&lost, &probe));
+        assert_eq!((play.client.over(), play.client.outstanding()), (None, 0));
         play.begin(10, &Operation::GetattrOpen { file });
         let (slot, sequence) = lost.slot.unwrap();
         assert_eq!(play.calls[0].slot, Some((slot, sequence + 1)));
