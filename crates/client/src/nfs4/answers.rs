@@ -106,6 +106,7 @@ impl Nfs4Client {
                 self.returned(&mut job, arrival.at.1);
             }
             if let Some(cause) = cause {
+                job.again |= may_be_done(call, &results, status);
                 let failure = Failure { procedure: Some(shapes::about(call.what.shape)), status, outcome, cause };
                 self.failed(call, &mut job, failure, arrival.at.1);
             }
@@ -310,10 +311,10 @@ impl Nfs4Client {
         if !lost || !self.connected || matches!(job.goal, Goal::Leave(_)) {
             return false;
         }
-        if call.what.resent && COUNTED_BEFORE.contains(&status) {
-            // The server executed the call, but its response is lost.
-            job.again |= shapes::is_kept(call.what.shape);
-        } else if call.what.session == self.session.number && self.recovery.is_none() && self.broken.is_none() {
+        // If the server has used the sequence ID, the next one is right.
+        let counted = call.what.resent && COUNTED_BEFORE.contains(&status);
+        let current = call.what.session == self.session.number;
+        if !counted && current && self.recovery.is_none() && self.broken.is_none() {
             if let Some(cause) = self.lose_once_more() {
                 self.doomed = Some(cause);
                 return false;
@@ -324,10 +325,18 @@ impl Nfs4Client {
                 stage => stage,
             });
         }
-        if matches!(job.goal, Goal::Renew) {
-            job.reply = Some(crate::operation::Reply::Nothing);
+        match job.goal {
+            Goal::Renew => job.reply = Some(crate::operation::Reply::Nothing),
+            _ => self.recoveries.asked_anew += u64::from(call.what.resent && !counted),
         }
         job.ask_again(call.what.offset, call.what.count);
         true
     }
+}
+
+/// Whether the server may have executed an earlier sending of a call that it refuses now. If SEQUENCE succeeds, the refusal is the result
+/// of the only execution, unless the server says that it has not kept this result.
+fn may_be_done(call: &Call<RequestContext>, results: &Results, status: Option<u32>) -> bool {
+    let unknown = results.first() != Some(0) || status.is_some_and(|status| COUNTED_BEFORE.contains(&status));
+    call.what.resent && unknown && shapes::is_kept(call.what.shape)
 }

@@ -4,11 +4,13 @@
 use std::sync::Arc;
 
 use plimsoll_client::content::Content;
+use plimsoll_client::nfs4::{Nfs4Options, Recoveries};
 use plimsoll_client::operation::{Access, Caching, Cause, Disposition};
 use plimsoll_client::{Client, Failure, FileKey, Operation, Reply, Tag};
 use plimsoll_model::Outcome;
 use plimsoll_testkit::nfs4::{Asked, SESSION};
 use plimsoll_wire::nfs::status_name;
+use plimsoll_wire::rpc::Caller;
 
 use super::play::Play;
 
@@ -287,6 +289,50 @@ fn what_was_done_before_the_restart_is_no_failure() {
             play.check_rows("done before");
         }
     }
+}
+
+/// A request is sent again in its session, which turns out to be lost: the server may have executed the first sending.
+#[test]
+fn what_was_done_in_a_session_that_is_lost_afterwards_is_no_failure() {
+    const NOTSUPP: u32 = 10_004;
+    for binds in [true, false] {
+        let options = Arc::new(Nfs4Options::new("/", 1, &Caller::Nobody).unwrap());
+        let mut play = Play::connected_with(options.clone());
+        play.begin(9, &Operation::Remove { path: "gone" });
+        assert!(play.lose());
+        play.rejoin();
+        let bind = play.calls.remove(0);
+        play.answer(&bind, &if binds { bind.fine() } else { bind.failing(0, NOTSUPP) });
+        let again = play.calls.remove(0);
+        play.answer(&again, &again.failing(0, BADSESSION));
+        let create = play.calls.remove(0);
+        assert_eq!(create.operations, [43]);
+        play.answer(&create, &create.fine());
+        let anew = play.calls.remove(0);
+        play.answer(&anew, &anew.failing(2, 2));
+        assert_eq!(play.done(Tag(9)), Some(Ok(Reply::Nothing)), "NFS4ERR_NOENT, {binds}");
+        play.check_rows("done in a lost session");
+        drop(play);
+        let Recoveries { resent, asked_anew, done_before, .. } = *options.recoveries.lock().unwrap();
+        assert_eq!((resent, asked_anew, done_before), (1, 1, 1));
+    }
+}
+
+/// The server got past SEQUENCE, so this response is that of the only execution.
+#[test]
+fn a_refusal_in_the_same_slot_is_a_failure() {
+    let mut play = Play::connected();
+    play.begin(9, &Operation::Remove { path: "gone" });
+    assert!(play.lose());
+    play.rejoin();
+    play.serve_last();
+    let again = play.calls.remove(0);
+    play.answer(&again, &again.failing(2, 10_008));
+    play.wake();
+    let later = play.calls.remove(0);
+    play.answer(&later, &later.failing(2, 2));
+    assert_eq!(play.done(Tag(9)).unwrap().unwrap_err().status, Some(2));
+    play.check_rows("refused");
 }
 
 /// No connection follows: sent operations have no answer, waiting ones were never sent.
