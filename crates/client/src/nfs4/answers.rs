@@ -151,7 +151,7 @@ impl Nfs4Client {
         call.what.sequenced.into_iter().for_each(|sequenced| self.owners.answered(sequenced, None));
         if let Some(job) = self.jobs.get(call.what.job) {
             job.pending = job.pending.saturating_sub(1);
-            job.ask_again(call.what.offset, call.what.count);
+            job.ask_again(call.what.shape, call.what.data());
             // The lost session was replaced: whether the server executed the first sending is unknown.
             job.again |= call.what.resent && shapes::is_kept(call.what.shape);
         }
@@ -329,7 +329,7 @@ impl Nfs4Client {
             Goal::Renew => job.reply = Some(crate::operation::Reply::Nothing),
             _ => self.recoveries.asked_anew += u64::from(call.what.resent && !counted),
         }
-        job.ask_again(call.what.offset, call.what.count);
+        job.ask_again(call.what.shape, call.what.data());
         true
     }
 }

@@ -8,6 +8,7 @@ use plimsoll_wire::nfs::v4::{FileHandle, Mask, SetAttributes, StateId};
 
 use super::delegations::Returning;
 use super::recovery::{Recovery, Stage};
+use super::shapes::{self, Shape};
 use super::uncommitted::Piece;
 use crate::content::Content;
 use crate::nfs::{self, Facts, Release, Wanted};
@@ -294,10 +295,11 @@ impl Job {
         !stopped && self.pending < window && !transfer.is_over()
     }
 
-    /// Repeats a request of a transfer that was not executed.
-    pub(super) fn ask_again(&mut self, offset: u64, count: u32) {
+    /// Repeats a request that was not executed: a transfer asks for the same bytes again, even if there are none. (NULL asks for a Kerberos
+    /// context, and belongs to no transfer.)
+    pub(super) fn ask_again(&mut self, shape: Shape, (offset, count): (u64, u32)) {
         if let Goal::Read { transfer, .. } | Goal::Write { transfer, .. } = &mut self.goal
-            && count > 0
+            && shape != shapes::NULL
         {
             transfer.ask_again(offset, count);
         }

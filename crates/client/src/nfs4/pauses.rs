@@ -22,7 +22,7 @@ const PAUSE: (i64, i64) = (100_000_000, 15_000_000_000);
 impl Nfs4Client {
     /// A job repeats its request after a pause.
     pub(super) fn rest(&mut self, call: &Call<RequestContext>, job: &mut Job, failure: Failure, now: i64) {
-        job.ask_again(call.what.offset, call.what.count);
+        job.ask_again(call.what.shape, call.what.data());
         if failure.status == Some(GRACE) && self.connected && !self.leaving {
             self.continue_outage(now);
         }

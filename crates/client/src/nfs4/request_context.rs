@@ -42,6 +42,11 @@ impl RequestContext {
         if self.slot.is_some() { self.shape } else { shapes::without_session(self.shape) }
     }
 
+    /// Offset and length of its part of a transfer; 0 otherwise.
+    pub(super) fn data(&self) -> (u64, u32) {
+        (self.offset, self.count)
+    }
+
     /// Whether it only asks if the server has used the sequence ID of a slot.
     pub(super) fn is_probe(&self) -> bool {
         self.resent && self.shape == shapes::RENEWAL

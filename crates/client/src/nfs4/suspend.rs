@@ -260,9 +260,9 @@ impl Nfs4Client {
 
     /// Sends the outstanding request of a slot again.
     fn resend(&mut self, parted: &Parted, slot: u32, now: i64, out: &mut Outbox) {
-        let (id, (offset, count)) = (parted.job, parted.data);
+        let id = parted.job;
         let Some(mut job) = self.jobs.take(id) else { return };
-        job.ask_again(offset, count);
+        job.ask_again(parted.shape, parted.data);
         let sequence: Option<Sequence> = self.session.again(slot);
         let sent = sequence.is_some()
             && Calling { client: self, id, now, out, slot: sequence, resent: true, sequenced: None }.next(&mut job);
@@ -282,7 +282,7 @@ impl Nfs4Client {
     fn ask_anew(&mut self, parted: &Parted) {
         let Some(mut job) = self.jobs.take(parted.job) else { return };
         job.pending = job.pending.saturating_sub(1);
-        job.ask_again(parted.data.0, parted.data.1);
+        job.ask_again(parted.shape, parted.data);
         job.again |= parted.sent && shapes::is_kept(parted.shape);
         self.recoveries.asked_anew += u64::from(parted.sent);
         self.hold(parted.job, &mut job, parted.since, true);

@@ -37,7 +37,9 @@ fn operations_of_all<'a>(file: FileKey, content: &'a Arc<Content>) -> Vec<Operat
         Operation::Getattr { path: "other" },
         Operation::Read { file, offset: 0, length: 1_000, keep: false },
         Operation::Read { file, offset: 0, length: 1_000, keep: true },
+        Operation::Read { file, offset: 7, length: 0, keep: false },
         Operation::Write { file, offset: 0, length: 1_000, content, key: 1 },
+        Operation::Write { file, offset: 7, length: 0, content, key: 1 },
         Operation::Flush { file },
         Operation::Truncate { file, size: 5 },
         Operation::Lock { file, offset: 0, length: 9, exclusive: true, wait: false },
@@ -187,6 +189,31 @@ fn always_the_same(minor: u32) {
             }
             assert!(all.clone().all(|tag| play.done(Tag(tag)).is_some()), "status {status} at {place}");
         }
+    }
+}
+
+/// A transfer of nothing has one request, which is repeated like any other.
+#[test]
+fn an_empty_transfer_is_repeated() {
+    for loses in [false, true] {
+        let mut play = Play::connected();
+        let file = play.open();
+        play.begin(9, &Operation::Read { file, offset: 7, length: 0, keep: false });
+        let call = play.calls.remove(0);
+        if loses {
+            assert!(play.lose());
+            play.rejoin();
+            play.serve_last();
+            assert_eq!(play.calls[0].arguments, call.arguments);
+        } else {
+            play.answer(&call, &call.failing(last(&call), 10_008));
+            assert!(play.done(Tag(9)).is_none());
+            play.wake();
+            assert_eq!(play.calls[0].operations, call.operations);
+        }
+        play.serve();
+        assert_eq!(play.done(Tag(9)), Some(Ok(Reply::Read { bytes: 0 })), "{loses}");
+        play.check_rows("nothing");
     }
 }
 
