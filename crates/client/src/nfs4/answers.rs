@@ -39,18 +39,20 @@ const COUNTED_BEFORE: [u32; 2] = [10_068, 10_076];
 /// SEQ4_STATUS_RESTART_RECLAIM_NEEDED: the session survived a restart of the server, its state did not.
 const RECLAIM_NEEDED: u32 = 0x100;
 
-/// First stage of the recovery after a status of [`SESSION_LOST`].
-fn remedy(status: u32, has_session: bool) -> Stage {
+/// First stage of the recovery after a status of [`SESSION_LOST`]. `at_once`: the first operation has it, with sessions SEQUENCE.
+fn remedy(status: u32, has_session: bool, at_once: bool) -> Stage {
     match status {
         _ if !has_session => Stage::Identify,
+        // EXPIRED: the client ID is lost with the session.
+        EXPIRED if at_once => Stage::Identify,
         // BADSESSION, DEADSESSION.
         10_052 | 10_078 => Stage::Create,
         // STALE_CLIENTID.
         10_022 => Stage::Identify,
         // CONN_NOT_BOUND_TO_SESSION.
         10_055 => Stage::Bind,
-        // EXPIRED: only the state is lost.
-        10_011 => Stage::Anew,
+        // Only the state is lost.
+        EXPIRED => Stage::Anew,
         // Client and server disagree about the sequence ID of a slot.
         _ => Stage::End,
     }
@@ -108,7 +110,7 @@ impl Nfs4Client {
             if let Some(cause) = cause {
                 job.again |= may_be_done(call, &results, status);
                 let failure = Failure { procedure: Some(shapes::about(call.what.shape)), status, outcome, cause };
-                self.failed(call, &mut job, failure, arrival.at.1);
+                self.failed(call, &results, &mut job, failure, arrival.at.1);
             }
             self.jobs.put(call.what.job, job);
         }
@@ -259,7 +261,7 @@ impl Nfs4Client {
     }
 
     /// A call failed: its job fails, or repeats the request after a pause.
-    fn failed(&mut self, call: &Call<RequestContext>, job: &mut Job, failure: Failure, now: i64) {
+    fn failed(&mut self, call: &Call<RequestContext>, results: &Results, job: &mut Job, failure: Failure, now: i64) {
         let status = failure.status.unwrap_or(0);
         let sessionless = self.options.is_sessionless();
         let lost = match call.what.slot {
@@ -281,7 +283,7 @@ impl Nfs4Client {
         }
         // In 4.0 a CLOSE says that the state is lost as other requests do.
         let closed = sessionless && matches!(job.goal, Goal::Close { .. }) && self.was_done(job, &failure);
-        if closed || self.asks_anew(call, job, lost, status) || self.was_done(job, &failure) {
+        if closed || self.asks_anew(call, results, job, lost.then_some(status)) || self.was_done(job, &failure) {
             return;
         }
         if MEANINGLESS.contains(&status) {
@@ -306,11 +308,9 @@ impl Nfs4Client {
         job.fail(Failure { cause, ..failure });
     }
 
-    /// Whether a failed call is repeated, in the next session or in another slot.
-    fn asks_anew(&mut self, call: &Call<RequestContext>, job: &mut Job, lost: bool, status: u32) -> bool {
-        if !lost || !self.connected || matches!(job.goal, Goal::Leave(_)) {
-            return false;
-        }
+    /// Whether a failed call is repeated, in the next session or in another slot. `lost`: the status with which the session is lost.
+    fn asks_anew(&mut self, call: &Call<RequestContext>, results: &Results, job: &mut Job, lost: Option<u32>) -> bool {
+        let Some(status) = lost.filter(|_| self.connected && !matches!(job.goal, Goal::Leave(_))) else { return false };
         // If the server has used the sequence ID, the next one is right.
         let counted = call.what.resent && COUNTED_BEFORE.contains(&status);
         let current = call.what.session == self.session.number;
@@ -320,7 +320,8 @@ impl Nfs4Client {
                 return false;
             }
             self.expired |= status == EXPIRED;
-            self.broken = Some(match remedy(status, call.what.slot.is_some()) {
+            let at_once = results.first() == Some(status);
+            self.broken = Some(match remedy(status, call.what.slot.is_some(), at_once) {
                 stage @ (Stage::Create | Stage::Identify) => self.lost_with_others(stage),
                 stage => stage,
             });

@@ -78,6 +78,24 @@ fn counted() -> (Play, Arc<Nfs4Options>) {
     (Play::connected_with(options.clone()), options)
 }
 
+/// SEQUENCE says EXPIRED until the client gets another client ID, also of a client without open files.
+#[test]
+fn a_client_id_that_has_expired_is_replaced() {
+    let (mut play, options) = counted();
+    play.begin(9, &Operation::Getattr { path: "file" });
+    let mut asked = Vec::new();
+    while let Some(call) = (!play.calls.is_empty()).then(|| play.calls.remove(0)) {
+        asked.push(call.operations[0]);
+        let expired = call.slot.is_some() && !asked.contains(&42);
+        play.answer(&call, &if expired { call.failing(0, 10_011) } else { call.fine() });
+    }
+    assert!(play.done(Tag(9)).unwrap().is_ok());
+    assert_eq!(asked, [53, 42, 43, 53, 53], "EXCHANGE_ID, CREATE_SESSION, RECLAIM_COMPLETE, and the request again");
+    play.check_rows("expired");
+    drop(play);
+    assert_eq!(options.recoveries.lock().unwrap().restarts, 1);
+}
+
 /// Requests that timed out before the client detected the loss were missed, too.
 #[test]
 fn an_outage_includes_the_requests_that_timed_out() {
