@@ -8,6 +8,7 @@ use plimsoll_wire::rpc::Call;
 use plimsoll_wire::xdr::Emit;
 
 use super::client::Nfs4Client;
+use crate::operation::Cause;
 use crate::outbox::Outbox;
 
 const CB_RECALL: u32 = 4;
@@ -29,10 +30,43 @@ const GARBAGE_ARGUMENTS: u32 = 4;
 /// Maximum number of operations that are read in a callback: [`super::session::BACK`] allows fewer.
 const MOST: usize = 16;
 
+/// Maximum size of replies that the kernel has not taken yet, bytes. A correct server leaves far fewer: the session has one slot for its
+/// calls, and the next call of a slot follows the reply to the one before.
+const MOST_UNSENT: u64 = 1 << 20;
+
+/// The replies to calls of the server that the kernel has not taken yet.
+#[derive(Debug, Default)]
+pub(super) struct UnsentReplies {
+    bytes: u64,
+    /// End of the last one in the stream of the connection.
+    end: u64,
+}
+
+impl UnsentReplies {
+    /// Whether another reply has room.
+    fn have_room(&mut self, out: &Outbox) -> bool {
+        if out.sent() >= self.end {
+            self.bytes = 0;
+        }
+        self.bytes < MOST_UNSENT
+    }
+
+    fn add(&mut self, bytes: u64, out: &Outbox) {
+        self.bytes += bytes;
+        self.end = out.end();
+    }
+}
+
 impl Nfs4Client {
     /// Answers a call of the server; false if the message is not a call.
-    pub(super) fn called_back(&mut self, message: &[u8], now: i64, out: &mut Outbox) -> bool {
-        let Some(call) = Call::new(message) else { return false };
+    ///
+    /// # Errors
+    /// The server calls again and again without reading the replies.
+    pub(super) fn called_back(&mut self, message: &[u8], now: i64, out: &mut Outbox) -> Result<bool, Cause> {
+        let Some(call) = Call::new(message) else { return Ok(false) };
+        if !self.unsent_replies.have_room(out) {
+            return Err(Cause::Malformed);
+        }
         let (mut results, mut verdict) = (Vec::new(), SUCCESS);
         match (call.procedure(), call.arguments()) {
             (PROCEDURE_NULL, _) => {}
@@ -42,7 +76,7 @@ impl Nfs4Client {
             (PROCEDURE_COMPOUND, None) => verdict = GARBAGE_ARGUMENTS,
             _ => verdict = PROCEDURE_UNAVAILABLE,
         }
-        let xid = call.xid();
+        let (xid, before) = (call.xid(), out.end());
         out.write(|bytes| {
             // The results of this number of operations always fit into a fragment.
             bytes.put_u32(0x8000_0000 | (24 + results.len()) as u32);
@@ -50,7 +84,8 @@ impl Nfs4Client {
             [xid, 1, 0, 0, 0, verdict].iter().for_each(|&word| bytes.put_u32(word));
             bytes.put_fixed(&results);
         });
-        true
+        self.unsent_replies.add(out.end() - before, out);
+        Ok(true)
     }
 
     fn compound(&mut self, call: &CompoundCall<'_>, now: i64, out: &mut Vec<u8>) {

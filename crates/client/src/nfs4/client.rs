@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError};
 use plimsoll_model::Guarantees;
 use plimsoll_wire::nfs::v4::FileHandle;
 
+use super::back_channel::UnsentReplies;
 use super::delegations::Delegations;
 use super::file::Files;
 use super::job::Jobs;
@@ -92,6 +93,8 @@ pub struct Nfs4Client {
     pub(super) files: Files,
     /// Delegations, if it asks for them.
     pub(super) delegations: Option<Box<Delegations>>,
+    /// Replies to calls of the server.
+    pub(super) unsent_replies: UnsentReplies,
     pub(super) owners: Owners,
     pub(super) spare: SparePaths,
     pub(super) agreed: Agreed,
@@ -177,6 +180,7 @@ impl Nfs4Client {
             last_identity: LastIdentity::default(),
             files: Files::default(),
             delegations: (options.delegations && options.minor_version > 0 && name.is_some()).then(Box::default),
+            unsent_replies: UnsentReplies::default(),
             owners: Owners::new(0, 1),
             spare: SparePaths::default(),
             agreed: options.agreed.get().copied().unwrap_or(Agreed::UNKNOWN),

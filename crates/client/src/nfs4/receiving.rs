@@ -25,7 +25,7 @@ impl Nfs4Client {
     ) -> Result<(), Cause> {
         let at = record.last;
         Arrival::of(record, |arrival| {
-            if self.called_back(arrival.kept, at, out) { Ok(()) } else { self.reply(arrival, out, events) }
+            if self.called_back(arrival.kept, at, out)? { Ok(()) } else { self.reply(arrival, out, events) }
         })?;
         if self.over.is_none() {
             self.return_due(at, out, events);

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use plimsoll_model::{Endpoint, FileIdentity, Outcome};
 use plimsoll_wire::nfs::v4::sequence::Sequence;
 
+use super::back_channel::UnsentReplies;
 use super::client::Nfs4Client;
 use super::job::{Goal, Job};
 use super::parted::Parted;
@@ -93,6 +94,7 @@ impl Nfs4Client {
     ) {
         let since = self.suspended.take().unwrap_or(now);
         self.connection.moved(local, connection);
+        self.unsent_replies = UnsentReplies::default();
         let recovery = match self.interrupted.take() {
             Some(mut recovery) => {
                 recovery.restart(true, &self.files);

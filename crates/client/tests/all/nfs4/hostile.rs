@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use plimsoll_client::content::Content;
 use plimsoll_client::operation::{Access, Caching, Cause, Disposition};
-use plimsoll_client::{Client, FileKey, Operation, Reply, Tag};
+use plimsoll_client::{Arrived, Client, FileKey, Operation, Reply, Tag};
 use plimsoll_testkit::nfs4::SLOTS;
 use plimsoll_wire::nfs::status_name;
 
@@ -214,6 +214,27 @@ fn an_empty_transfer_is_repeated() {
         play.serve();
         assert_eq!(play.done(Tag(9)), Some(Ok(Reply::Read { bytes: 0 })), "{loses}");
         play.check_rows("nothing");
+    }
+}
+
+/// A server that calls the client again and again: if it does not read the replies, they must not fill the memory.
+#[test]
+fn replies_to_a_flood_of_calls_are_bounded() {
+    // The record mark; xid, CALL, RPC version, program, version, CB_NULL; AUTH_NONE twice.
+    let call = [0x8000_0028, 1, 0, 2, 0x4000_0000, 1, 0, 0, 0, 0, 0].map(u32::to_be_bytes).concat();
+    for reads in [true, false] {
+        let mut play = Play::connected();
+        for number in 1..=100_000 {
+            let (head, length, at) = (call.as_slice(), call.len() as u64, play.now);
+            let arrived = Arrived { head, length, first: at, last: at, channel: 0 };
+            play.client.message(arrived, &mut play.out, &mut play.seen);
+            if reads && number % 10_000 == 0 {
+                play.receive();
+            }
+        }
+        assert!(play.out.end() - play.out.sent() < 2 << 20, "{reads}");
+        assert_eq!(play.client.over(), (!reads).then_some(Cause::Malformed));
+        assert_eq!(play.replies.len(), if reads { 100_000 } else { 0 });
     }
 }
 
