@@ -20,8 +20,10 @@ impl Nfs4Client {
         {
             self.join(id, &mut job, now);
         }
-        // Other connections are still using the session.
-        if let (Goal::Leave(Leaving::Session), false) = (&job.goal, self.last.of_session) {
+        if let Goal::Leave(Leaving::Session) = job.goal
+            && !self.leaves().of_session
+        {
+            // Other connections are still using the session.
             self.leave_context(&mut job);
         }
         while job.has_more() {

@@ -85,8 +85,8 @@ pub struct Nfs4Client {
     pub(super) makes: bool,
     /// It has joined the common session.
     pub(super) joined: bool,
-    /// What it must return when it leaves.
-    pub(super) last: Last,
+    /// What it must return when it leaves, after it has closed its files.
+    pub(super) last: Option<Last>,
     pub(super) jobs: Jobs,
     pub(super) handles: Handles<FileHandle>,
     pub(super) last_identity: LastIdentity,
@@ -174,7 +174,7 @@ impl Nfs4Client {
             forgotten: 0,
             makes: false,
             joined: false,
-            last: Last { of_session: true, of_client: true },
+            last: None,
             jobs: Jobs::default(),
             handles: Handles::new(FileHandle::EMPTY),
             last_identity: LastIdentity::default(),

@@ -129,7 +129,6 @@ impl Client for Nfs4Client {
         self.leaving = true;
         // If nothing was missed since the recovery, it ended the outage.
         self.end_outage(recovered_at.unwrap_or(now));
-        self.last = self.leaves();
         let delegations = self.delegations.as_mut().map(|delegations| delegations.take_all()).unwrap_or_default();
         let leaving = if delegations.is_empty() { self.leaving_files() } else { Leaving::Delegations(delegations) };
         let job = self.jobs.add(Job::unasked(Some(Tag::LEAVE), Goal::Leave(leaving)));

@@ -178,14 +178,18 @@ impl Nfs4Client {
         }
     }
 
-    /// What a leaving connection must return.
+    /// What a leaving connection must return. It has closed its files: until then it is one of those for which the session must remain.
     pub(super) fn leaves(&mut self) -> Last {
-        match &self.trunk {
+        if let Some(last) = self.last {
+            return last;
+        }
+        let last = match &self.trunk {
             // The server drops the client ID when its lease ends.
             _ if self.options.is_sessionless() => Last { of_session: false, of_client: false },
             Some(trunk) if std::mem::take(&mut self.joined) => trunk.leave(self.member, self.trunk_session),
             _ => Last { of_session: true, of_client: true },
-        }
+        };
+        *self.last.insert(last)
     }
 
     /// A connection ends without leaving: the sequence IDs of its slots are lost.

@@ -205,7 +205,7 @@ impl Nfs4Client {
                     *leaving = Leaving::Session;
                 }
             }
-            Leaving::Session if self.last.of_client => *leaving = Leaving::Client,
+            Leaving::Session if self.last.is_some_and(|last| last.of_client) => *leaving = Leaving::Client,
             Leaving::Session | Leaving::Client => self.leave_context(job),
             Leaving::Context => job.reply = Some(Reply::Nothing),
         }

@@ -210,7 +210,7 @@ impl Trunk {
         state.part(member);
     }
 
-    /// A connection leaves.
+    /// A connection leaves, and has no open files.
     pub(super) fn leave(&self, member: u32, number: u32) -> Last {
         let mut state = self.state();
         state.part(member);

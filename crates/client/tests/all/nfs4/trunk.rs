@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use plimsoll_client::nfs4::{Nfs4Client, Nfs4Options, Trunk};
-use plimsoll_client::operation::Cause;
+use plimsoll_client::operation::{Access, Caching, Cause, Disposition};
 use plimsoll_client::{Client, Failure, Operation, Reply, Tag};
 use plimsoll_model::Outcome;
 use plimsoll_testkit::nfs4::SESSION;
@@ -107,6 +107,36 @@ fn slots_and_owners_of_connections_are_their_own_and_the_last_one_gives_the_sess
         left
     });
     assert_eq!(left, [vec![4], vec![4, 44, 57]], "CLOSE; DESTROY_SESSION and DESTROY_CLIENTID once");
+}
+
+/// The connection that begins to leave last may have nothing to close: the session remains until the other one has closed its files.
+#[test]
+fn the_session_remains_until_every_connection_has_closed_its_files() {
+    let of = shared();
+    let mut plays = both(&of);
+    let (access, caching) = (Access::Read, Caching::None);
+    for tag in 10..13 {
+        let open = Operation::Open { path: "file", access, disposition: Disposition::OpenExisting, caching };
+        plays[0].begin(tag, &open);
+        plays[0].serve();
+        assert!(plays[0].done(Tag(tag)).unwrap().is_ok());
+    }
+    for play in &mut plays {
+        play.client.leave(play.now, &mut play.out, &mut play.seen);
+        play.receive();
+    }
+    let mut left = Vec::new();
+    while plays.iter().any(|play| !play.calls.is_empty()) {
+        for play in plays.iter_mut().filter(|play| !play.calls.is_empty()) {
+            let call = play.calls.remove(0);
+            left.extend(call.operations.last().copied());
+            play.answer(&call, &call.fine());
+        }
+    }
+    assert_eq!(left, [4, 4, 4, 44, 57], "CLOSE, DESTROY_SESSION, DESTROY_CLIENTID");
+    for play in &plays {
+        assert_eq!(play.done(Tag::LEAVE), Some(Ok(Reply::Nothing)));
+    }
 }
 
 #[test]
