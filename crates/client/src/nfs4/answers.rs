@@ -25,6 +25,8 @@ use crate::rpc::Arrival;
 const DENIED: u32 = 10_010;
 /// NFS4ERR_STALE, NFS4ERR_BADHANDLE, NFS4ERR_FHEXPIRED: the handle is no longer valid.
 const MEANINGLESS: [u32; 3] = [70, 10_001, 10_014];
+/// NFS4ERR_COMPLETE_ALREADY: another session of the client ID has sent RECLAIM_COMPLETE.
+const COMPLETE_ALREADY: u32 = 10_054;
 /// NFS4ERR_MINOR_VERS_MISMATCH.
 const NO_SUCH_MINOR_VERSION: u32 = 10_021;
 /// Statuses, mostly of SEQUENCE, after which the session cannot be used: EXPIRED, STALE_CLIENTID, BADSESSION, BADSLOT,
@@ -284,6 +286,10 @@ impl Nfs4Client {
         // In 4.0 a CLOSE says that the state is lost as other requests do.
         let closed = sessionless && matches!(job.goal, Goal::Close { .. }) && self.was_done(job, &failure);
         if closed || self.asks_anew(call, results, job, lost.then_some(status)) || self.was_done(job, &failure) {
+            return;
+        }
+        if status == COMPLETE_ALREADY && matches!(job.goal, Goal::Connect(Connecting::ReclaimComplete)) {
+            job.goal = Goal::Connect(Connecting::Root);
             return;
         }
         if MEANINGLESS.contains(&status) {

@@ -36,6 +36,7 @@ impl Nfs4Client {
                 Connecting::ExchangeId
             }
             Some(Join::MakeOwn) => {
+                self.makes = true;
                 self.has_own();
                 Connecting::ExchangeId
             }
@@ -53,7 +54,7 @@ impl Nfs4Client {
 
     /// The same in a recovery: creates the next session, joins it, or waits for it.
     pub(super) fn join_again(&mut self, id: JobId, job: &mut Job, now: i64) {
-        let Some(join) = self.shared().map(|trunk| trunk.join()) else { return };
+        let Some(join) = self.trunk.as_ref().map(|trunk| trunk.join()) else { return };
         let mut bound = None;
         let stage = match join {
             Join::Wait => return self.look_later(id, job, now),
@@ -62,8 +63,9 @@ impl Nfs4Client {
                 self.client_id = client.unwrap_or(self.client_id);
                 Stage::Create
             }
-            // The session belonged only to this connection, and the next common session has no slots for it.
+            // Only the server knows the sequence ID of the next CREATE_SESSION, because other connections have created sessions.
             Join::MakeOwn => {
+                self.makes = true;
                 self.has_own();
                 Stage::Identify
             }
@@ -120,9 +122,9 @@ impl Nfs4Client {
         }
     }
 
-    /// The first stage after all connections of the client lost their session; `alone` for a client with one connection.
+    /// The first stage after the connections of a client lost their session; `alone` for a client with one connection.
     pub(super) fn lost_with_others(&self, alone: Stage) -> Stage {
-        let Some(trunk) = self.shared() else { return alone };
+        let Some(trunk) = &self.trunk else { return alone };
         trunk.lost(self.trunk_session);
         Stage::Join
     }
@@ -139,12 +141,19 @@ impl Nfs4Client {
         self.trunk.as_deref().filter(|_| self.part.step > 1)
     }
 
-    /// Notes that this connection creates a separate session.
+    /// Notes that each connection has a separate session.
     fn has_own(&mut self) {
         self.part = Part::default();
         if let Some(trunk) = &self.trunk {
-            self.trunk_session = trunk.made_own();
+            trunk.separate();
             self.options.separate_sessions.store(trunk.connections(), Relaxed);
+        }
+    }
+
+    /// A new session has this number of slots: enough for all connections, or for this one alone.
+    pub(super) fn granted(&mut self, slots: u32) {
+        if self.shared().is_some_and(|trunk| slots < trunk.connections()) {
+            self.has_own();
         }
     }
 
@@ -157,18 +166,24 @@ impl Nfs4Client {
         self.enter();
     }
 
-    /// Shares a new session with the other connections. `forgotten`: the server may have lost the client's state before. False if other
-    /// connections hold state that they may still have to reclaim.
+    /// Shares a new session with the other connections, unless each has a separate one. `forgotten`: the server may have lost the client's
+    /// state before. True if this connection must send RECLAIM_COMPLETE at once. False if others have sent it for the client ID, or may
+    /// still have state to reclaim.
     pub(super) fn share_session(&mut self, session: Created, forgotten: bool) -> bool {
-        let is_first = self.shared().is_none_or(|trunk| !trunk.is_used());
+        let is_first = self.trunk.as_ref().is_none_or(|trunk| !trunk.is_used());
+        let alone = self.shared().is_none();
         if std::mem::take(&mut self.makes)
             && let Some(trunk) = &self.trunk
         {
-            let made = trunk.made(session, self.client_id, forgotten);
-            (self.trunk_session, self.forgotten) = (made.number, made.forgotten);
+            if alone {
+                self.trunk_session = trunk.made_own();
+            } else {
+                let made = trunk.made(session, self.client_id, forgotten);
+                (self.trunk_session, self.forgotten) = (made.number, made.forgotten);
+            }
         }
         self.enter();
-        is_first
+        is_first || alone && forgotten
     }
 
     fn enter(&mut self) {

@@ -169,6 +169,7 @@ impl Nfs4Client {
 
     /// Handles a new session; the next CREATE_SESSION has the next sequence ID.
     pub(super) fn created(&mut self, session: &Created) {
+        self.granted(session.fore.slots);
         if self.counts {
             self.session = self.session.next(session, self.wanted_slots(), self.part);
             self.options.load_slots.fetch_max(self.session.slots(), Relaxed);

@@ -73,7 +73,11 @@ impl Nfs4Client {
     /// Interrupts a recovery, which the next connection continues.
     fn interrupt(&mut self, id: JobId) {
         let makes = std::mem::take(&mut self.makes);
-        self.shared().into_iter().for_each(|trunk| trunk.interrupted(self.member, makes));
+        match (self.shared(), &self.trunk) {
+            (Some(trunk), _) => trunk.interrupted(self.member, makes),
+            (None, Some(trunk)) if makes => trunk.not_made(),
+            _ => {}
+        }
         self.waiting.retain(|(waits, _)| *waits != id);
         self.resting.retain(|(_, rests)| *rests != id);
         let Some(mut job) = self.jobs.take(id) else { return };
@@ -98,7 +102,7 @@ impl Nfs4Client {
         let recovery = match self.interrupted.take() {
             Some(mut recovery) => {
                 recovery.restart(true, &self.files);
-                if recovery.stage == Stage::Create && self.shared().is_some() {
+                if recovery.stage == Stage::Create && self.trunk.is_some() {
                     recovery.stage = Stage::Join;
                 }
                 recovery

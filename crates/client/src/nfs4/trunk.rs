@@ -1,5 +1,6 @@
 //! One session of several connections (nconnect): the first connection that is ready creates the session, and the others are bound to it.
-//! Each connection uses separate slots, so it never waits for requests of another one.
+//! Each connection uses separate slots, so it never waits for requests of another one. If the server grants fewer slots than there are
+//! connections, each connection has a separate session of the common client ID.
 //!
 //! A connection that is lost goes on in the session. Where the session is lost, the first connection that notices makes another one, and
 //! the others are bound to that. Where the server has forgotten the client, each connection claims its own files, and the last one says
@@ -29,8 +30,11 @@ struct State {
     sessions: u32,
     /// Client ID, and the sequence ID of its next CREATE_SESSION, after the first session.
     client: Option<(u64, u32)>,
-    /// A connection is creating the session.
+    /// A connection is creating the session, or a separate one. Sessions of a client ID are created one after the other: each has the next
+    /// sequence ID, and the server would answer two requests with the same one alike.
     making: bool,
+    /// The server grants a session fewer slots than there are connections.
+    separate: bool,
     /// Number of times that the server has lost the client's state.
     forgotten: u32,
     /// Connections with a session, and the number of the session.
@@ -52,7 +56,7 @@ pub(super) enum Join {
     Bind(Bound),
     /// Waits for another connection to create it.
     Wait,
-    /// Creates a separate session, because the common one has fewer slots than connections.
+    /// Creates a separate session, because a common one has fewer slots than connections.
     MakeOwn,
 }
 
@@ -106,17 +110,13 @@ impl Trunk {
 
     pub(super) fn join(&self) -> Join {
         let mut state = self.state();
-        match (state.made, state.client) {
-            (Some((session, _)), _) if session.fore.slots < self.connections => Join::MakeOwn,
-            (Some((session, number)), Some(client)) => {
-                Join::Bind(Bound { session, number, client, forgotten: state.forgotten })
-            }
-            _ if state.making => Join::Wait,
-            (_, client) => {
-                state.making = true;
-                Join::Make(client)
-            }
+        if let (Some((session, number)), Some(client), false) = (state.made, state.client, state.separate) {
+            return Join::Bind(Bound { session, number, client, forgotten: state.forgotten });
         }
+        if std::mem::replace(&mut state.making, true) {
+            return Join::Wait;
+        }
+        if state.separate { Join::MakeOwn } else { Join::Make(state.client) }
     }
 
     /// Notes a new session and its number. `forgotten`: the server may have lost the state of the connections.
@@ -135,10 +135,16 @@ impl Trunk {
         Bound { session, number, client, forgotten: state.forgotten }
     }
 
-    /// Number for the separate session of one connection.
+    /// Each connection needs a separate session from now on.
+    pub(super) fn separate(&self) {
+        self.state().separate = true;
+    }
+
+    /// Notes the separate session of one connection. Returns its number.
     pub(super) fn made_own(&self) -> u32 {
         let mut state = self.state();
         state.sessions += 1;
+        state.making = false;
         state.sessions
     }
 
@@ -266,15 +272,33 @@ mod tests {
         (0..2).for_each(|member| trunk.joined(member, 1));
         trunk.forget(0, 1);
         assert_eq!(trunk.join(), Join::Make(Some((7, 2))), "of the same client");
-        trunk.made(session(2, 3), (7, 3), false);
-        assert_eq!(trunk.join(), Join::MakeOwn, "3 slots for 4 connections");
+        trunk.made(session(2, 8), (7, 3), false);
         trunk.lost(1);
-        assert_eq!(trunk.join(), Join::MakeOwn, "another one's is not forgotten");
+        assert!(matches!(trunk.join(), Join::Bind(_)), "another one's is not forgotten");
         trunk.joined(1, 2);
         assert_eq!(trunk.leave(1, 2), Last { of_session: true, of_client: true });
         trunk.lost(2);
         assert_eq!(trunk.join(), Join::Make(Some((7, 3))));
         assert_eq!(trunk.made(session(3, 8), (8, 2), true).forgotten, 0, "nobody had anything that was forgotten");
+    }
+
+    #[test]
+    fn separate_sessions_are_made_one_after_the_other() {
+        let trunk = of(4);
+        assert_eq!(trunk.join(), Join::Make(None));
+        // The server grants 3 slots.
+        trunk.separate();
+        assert_eq!(trunk.join(), Join::Wait);
+        let first = trunk.made_own();
+        trunk.joined(3, first);
+        assert_eq!((trunk.join(), trunk.join()), (Join::MakeOwn, Join::Wait));
+        trunk.not_made();
+        assert_eq!((trunk.join(), trunk.join()), (Join::MakeOwn, Join::Wait), "the next one");
+        let second = trunk.made_own();
+        trunk.joined(0, second);
+        assert_ne!(first, second);
+        assert_eq!(trunk.leave(3, first), Last { of_session: true, of_client: false });
+        assert_eq!(trunk.leave(0, second), Last { of_session: true, of_client: true });
     }
 
     #[test]

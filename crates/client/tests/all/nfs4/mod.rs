@@ -9,6 +9,7 @@ mod play;
 mod recall_any;
 mod recovery;
 mod revocations;
+mod separate_sessions;
 mod sessionless;
 mod table;
 mod trunk;

@@ -94,7 +94,7 @@ impl Server {
 }
 
 /// The claim of an OPEN, which is the last thing that it says: before GETATTR with a mask of two words.
-fn claim(call: &Asked) -> u32 {
+pub(super) fn claim(call: &Asked) -> u32 {
     let end = call.arguments.len() - 16;
     let last = |at: usize| u32::from_be_bytes(call.arguments[end - at..][..4].try_into().unwrap());
     // CLAIM_FH (4) is the last word; CLAIM_PREVIOUS is followed by one more word, 0.
