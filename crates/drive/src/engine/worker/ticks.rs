@@ -55,6 +55,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                 client.overdue(self.now - timeout, self.now, &mut self.accounting);
                 // A timeout may have made room for a request that waits.
                 self.arm(at);
+                // No event follows if the client has given up its connection.
+                self.lose_if_over(at);
             }
         }
     }

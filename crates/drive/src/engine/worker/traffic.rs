@@ -96,7 +96,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     }
 
     /// A client that has given up its connection would fail every request, and no event would show it.
-    fn lose_if_over(&mut self, at: u32) {
+    pub(super) fn lose_if_over(&mut self, at: u32) {
         let home = self.connections.get(at as usize).map_or(at, |connection| connection.home);
         let up = self.connections.get(home as usize).filter(|connection| connection.state == ConnectionState::Up);
         if let Some(cause) = up.and_then(|connection| connection.client.as_ref()?.over()) {

@@ -14,7 +14,7 @@ use plimsoll_workload::{Arrivals, Load, Pause};
 use super::memory::{MS, START, ToyServer, all, door, over, phases, steady, try_over};
 use super::toy::{Do, HEAD, Toys, answer, head, message};
 
-const TURN: [Do; 2] = [Do::Null, Do::IterationOver];
+pub(super) const TURN: [Do; 2] = [Do::Null, Do::IterationOver];
 
 pub(super) fn plan(clients: u32) -> Plan {
     let load = Load::Closed { clients, think: Pause::Constant(10 * MS as u64) };
@@ -30,7 +30,7 @@ pub(super) fn plan(clients: u32) -> Plan {
 }
 
 /// Served as usual, but the `n`th request of the `attempt`th connection gets what `instead` gives.
-fn except(attempt: u32, n: u32, instead: fn(i64, u64) -> Vec<Reply>) -> Memory {
+pub(super) fn except(attempt: u32, n: u32, instead: fn(i64, u64) -> Vec<Reply>) -> Memory {
     door(move |_, attempts, _| {
         let mut seen = 0;
         let serve = move |at: i64, bytes: &[u8], replies: &mut Vec<Reply>| {

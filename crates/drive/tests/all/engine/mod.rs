@@ -2,6 +2,7 @@
 
 mod blocking;
 mod failures;
+mod given_up;
 mod memory;
 mod property;
 mod punctual;

@@ -64,6 +64,9 @@ pub(crate) struct ToyClient {
     log_on: bool,
     /// It keeps its operations where its connection is lost, and asks again over the next one.
     keeps: bool,
+    /// It gives up its connection where a request has no answer in time.
+    gives_up: bool,
+    over: Option<Cause>,
     up: bool,
     kept: Vec<(u32, Delivery, Option<i64>)>,
     /// Requests that it sends by itself, and their times.
@@ -78,10 +81,12 @@ struct Delivery {
 }
 
 impl ToyClient {
-    pub(crate) fn new(info: &ConnectionInfo, log_on: bool, keeps: bool) -> Self {
+    pub(crate) fn new(info: &ConnectionInfo, toys: &Toys) -> Self {
         let (identity, calls) = (info.identity(Symbol::NONE, Symbol::NONE), Calls::default());
-        let (kept, later) = (Vec::new(), Vec::new());
-        Self { identity, calls, next_id: 1, unmatched_responses: 0, log_on, keeps, up: false, kept, later }
+        let Toys { log_on, keeps, gives_up, .. } = *toys;
+        let (over, kept, later) = (None, Vec::new(), Vec::new());
+        let (next_id, unmatched_responses, up) = (1, 0, false);
+        Self { identity, calls, next_id, unmatched_responses, log_on, keeps, gives_up, over, up, kept, later }
     }
 
     fn call(&mut self, word: u32, ticket: Ticket, keep: bool, out: &mut Outbox) {
@@ -137,6 +142,9 @@ impl Client for ToyClient {
         out: &mut Outbox,
         events: &mut dyn Events,
     ) {
+        if let Some(cause) = self.over {
+            return events.done(Done { tag: ticket.tag, at: now, result: Err(Failure::never_sent(cause)) });
+        }
         match *operation {
             Operation::Null => self.call(NOTHING, ticket, false, out),
             Operation::Read { length, keep, .. } => self.call(DATA + length, ticket, keep, out),
@@ -151,8 +159,13 @@ impl Client for ToyClient {
         }
     }
 
+    fn over(&self) -> Option<Cause> {
+        self.over
+    }
+
     fn framing(&self, _: u32, bytes: &[u8]) -> Framing {
         match head(bytes) {
+            _ if self.over.is_some() => Framing::Broken,
             None => Framing::Need(HEAD),
             Some((length, ..)) if length < HEAD => Framing::Broken,
             Some((length, id, _)) => {
@@ -247,6 +260,7 @@ impl Client for ToyClient {
         }
         let late = |call: &Call<Delivery>| !call.long_lived && call.sent.is_some_and(|(first, _)| first < before);
         for call in self.calls.take_where(late) {
+            self.over = self.gives_up.then_some(Cause::TimedOut);
             self.end(&call, now, Cause::TimedOut, Outcome::Unanswered, events);
         }
     }
@@ -393,6 +407,8 @@ pub(crate) struct Toys {
     pub(crate) log_on: bool,
     /// Clients keep their operations where their connection is lost.
     pub(crate) keeps: bool,
+    /// Clients give up their connection where a request has no answer in time.
+    pub(crate) gives_up: bool,
     /// Slots do not record their data.
     pub(crate) quiet: bool,
     pub(crate) seen: Arc<Seen>,
@@ -407,7 +423,7 @@ impl Toys {
         let address = Some(SocketAddr::from(([10, 0, 0, 1], 445)));
         let names = Names::with_limit(0);
         let (lines, seen, targets) = (lines.into(), Arc::default(), Vec::new());
-        Self { address, lines, log_on: false, keeps: false, quiet: false, seen, names, targets }
+        Self { address, lines, log_on: false, keeps: false, gives_up: false, quiet: false, seen, names, targets }
     }
 }
 
@@ -421,7 +437,7 @@ impl Setup for Toys {
     }
 
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
-        Box::new(ToyClient::new(info, self.log_on, self.keeps))
+        Box::new(ToyClient::new(info, self))
     }
 
     fn scenario(&self, client_index: u32, slot: u32, _seed: u64) -> Box<dyn Scenario> {
