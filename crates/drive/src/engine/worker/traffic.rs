@@ -97,11 +97,18 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
 
     /// A client that has given up its connection would fail every request, and no event would show it.
     pub(super) fn lose_if_over(&mut self, at: u32) {
-        let home = self.connections.get(at as usize).map_or(at, |connection| connection.home);
-        let up = self.connections.get(home as usize).filter(|connection| connection.state == ConnectionState::Up);
-        if let Some(cause) = up.and_then(|connection| connection.client.as_ref()?.over()) {
+        let Some((home, cause)) = self.over_of(at) else { return };
+        // The end of a logon is reported as done.
+        if self.connections.get(home as usize).is_some_and(|connection| connection.state == ConnectionState::Up) {
             self.lose(home, cause);
         }
+    }
+
+    /// The place and the cause of a client that has given up the connection at `at`.
+    fn over_of(&self, at: u32) -> Option<(u32, Cause)> {
+        let home = self.connections.get(at as usize)?.home;
+        let cause = self.connections.get(home as usize)?.client.as_ref()?.over()?;
+        Some((home, cause))
     }
 
     /// If this worker has a single connection, waits for its data and receives it at once. Returns false without any effect if the worker
@@ -143,7 +150,10 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             Err(error) if error.kind() == ErrorKind::Interrupted => true,
             Err(error) => {
                 let malformed = error.kind() == ErrorKind::InvalidData;
-                self.lose(at, if malformed { Cause::Malformed } else { cause_of(&error) });
+                let cause = if malformed { Cause::Malformed } else { cause_of(&error) };
+                // A client that has given up refuses the remaining bytes: they are not the cause.
+                let (lost, cause) = self.over_of(at).unwrap_or((at, cause));
+                self.lose(lost, cause);
                 false
             }
         }

@@ -48,7 +48,7 @@ pub(super) fn except(attempt: u32, n: u32, instead: fn(i64, u64) -> Vec<Reply>) 
     })
 }
 
-fn bytes(at: i64, bytes: Vec<u8>) -> Vec<Reply> {
+pub(super) fn bytes(at: i64, bytes: Vec<u8>) -> Vec<Reply> {
     vec![Reply { at, what: Delivery::Bytes(bytes) }]
 }
 

@@ -3,9 +3,9 @@
 use plimsoll_client::operation::Cause;
 use plimsoll_drive::engine::{ClientTally, ConnectionFailure};
 
-use super::failures::{TURN, except, plan};
+use super::failures::{TURN, bytes, except, plan};
 use super::memory::over;
-use super::toy::Toys;
+use super::toy::{GONE, Toys, message};
 
 /// The client lost its connection once for this cause, with one operation, and went on over another one.
 fn lost_once(tally: &ClientTally, cause: Cause) {
@@ -22,4 +22,14 @@ fn a_client_that_gives_up_for_lack_of_answers_gets_another_connection() {
     let ran = over(&plan(2), &toys, |_| except(0, 3, |_, _| Vec::new()));
     ran.clients.iter().for_each(|tally| lost_once(tally, Cause::TimedOut));
     assert_eq!(ran.generator.overdue, 2);
+}
+
+#[test]
+fn the_cause_of_a_client_that_gives_up_is_not_replaced_by_the_bytes_that_follow() {
+    for clients in [1, 2] {
+        let ran = over(&plan(clients), &Toys::new(&TURN), |_| {
+            except(0, 3, |at, id| bytes(at, [message(id, GONE, 0), message(id + 1, 0, 0)].concat()))
+        });
+        ran.clients.iter().for_each(|tally| lost_once(tally, Cause::SessionLost));
+    }
 }

@@ -52,6 +52,8 @@ pub(crate) fn answer(id: u64, word: u32) -> Option<Vec<u8>> {
 
 /// NFS4ERR_GRACE: an answer after which a client sends the request again, as NFS 4 clients do.
 pub(crate) const GRACE: u32 = 10_013;
+/// An answer after which a client gives up its connection, as clients do whose session is lost.
+pub(crate) const GONE: u32 = 10_052;
 /// Delay of requests that a client sends by itself, ns.
 pub(crate) const LATER: i64 = 1_000_000;
 
@@ -186,6 +188,10 @@ impl Client for ToyClient {
             return;
         };
         assert!(call.sent.is_some(), "an answer to what was not sent");
+        if status == GONE {
+            self.over = Some(Cause::SessionLost);
+            return self.end(&call, message.last, Cause::SessionLost, Outcome::Refused, events);
+        }
         let outcome = if status == 0 { Outcome::Succeeded } else { Outcome::Refused };
         let waits = status == GRACE;
         let call = if waits { Call { procedure: Procedure::of(Protocol::Nfs4, 18), ..call } } else { call };
