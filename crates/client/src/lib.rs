@@ -24,6 +24,7 @@ mod files;
 mod inbox;
 mod joined;
 pub mod kerberos;
+mod listing;
 pub mod local;
 mod nfs;
 pub mod nfs3;

@@ -17,4 +17,4 @@ pub(crate) use last_identity::LastIdentity;
 pub(crate) use transfer::Transfer;
 pub(crate) use unstable::{Unstable, durability};
 pub(crate) use walk::{Facts, SparePaths, Walk, paths};
-pub(crate) use wanted::{MOST, Wanted};
+pub(crate) use wanted::Wanted;

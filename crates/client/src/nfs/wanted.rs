@@ -2,9 +2,6 @@
 
 use plimsoll_wire::smb2::pattern;
 
-/// Names in one directory, at most: a server that goes on for longer goes round in circles.
-pub(crate) const MOST: u64 = 1 << 24;
-
 /// Names that are wanted, and how many there were.
 #[derive(Debug)]
 pub(crate) struct Wanted {

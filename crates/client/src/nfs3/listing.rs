@@ -10,7 +10,7 @@ use super::client::RequestContext;
 use super::job::{Goal, Job};
 use crate::calls::Call;
 use crate::client::Events;
-use crate::nfs::MOST;
+use crate::listing::MOST_NAMES;
 use crate::operation::Reply;
 
 /// The numbers of READDIR and READDIRPLUS.
@@ -71,7 +71,7 @@ impl Job {
         }
         // A piece without progress before the end would be requested forever. Only the first piece may consist of the directory itself
         // and its parent.
-        let leads_on = *entries <= MOST && (*entries > before || *cookie == 0);
+        let leads_on = *entries <= MOST_NAMES && (*entries > before || *cookie == 0);
         let last = page.cookie.filter(|last| last != cookie && leads_on).ok_or(Malformed)?;
         (*cookie, *verifier) = (last, page.verifier);
         Ok(0)

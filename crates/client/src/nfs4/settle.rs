@@ -12,7 +12,8 @@ use super::request_context::RequestContext;
 use super::shapes;
 use crate::calls::Call;
 use crate::client::Events;
-use crate::nfs::{Facts, MOST};
+use crate::listing::MOST_NAMES;
+use crate::nfs::Facts;
 use crate::operation::{Cause, Failure, Reply};
 
 impl Nfs4Client {
@@ -172,7 +173,7 @@ impl Job {
             return Ok(());
         }
         // A page that is not the last one and makes no progress would cause an endless loop.
-        let leads_on = *entries <= MOST && *entries > before;
+        let leads_on = *entries <= MOST_NAMES && *entries > before;
         let last = page.cookie.filter(|last| last != cookie && leads_on).ok_or(Malformed)?;
         (*cookie, *verifier) = (last, page.verifier);
         Ok(())

@@ -81,8 +81,8 @@ pub(super) enum Kind {
     Attributes { found: Option<(u64, bool)> },
     /// Asking for the file system's size and free bytes.
     Space { found: Option<(u64, u64)> },
-    /// Listing.
-    List { directory: Directory, entries: u64, listing: Option<Box<Listing>> },
+    /// Listing. `nameless` counts responses that contained only the directory itself and its parent.
+    List { directory: Directory, entries: u64, nameless: u8, listing: Option<Box<Listing>> },
     /// Looking for names in a directory.
     Find { class: Class, entries: u64 },
     /// Waiting for a change.

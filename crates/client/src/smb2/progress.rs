@@ -15,8 +15,13 @@ use super::receiving::outcome;
 use super::request_kind::ENTRIES;
 use crate::calls::Call;
 use crate::client::Events;
+use crate::listing::MOST_NAMES;
 use crate::operation::{Cause, Failure, Tag};
 use crate::outbox::Outbox;
+
+/// Maximum number of responses of a listing that contain only the directory itself and its parent. Two are enough; a listing that is begun
+/// again gets them again.
+const MOST_NAMELESS: u8 = 16;
 
 impl SmbClient {
     /// Takes an answer to one of a job's requests.
@@ -179,9 +184,14 @@ impl Job {
             (Kind::List { directory, .. } | Kind::Watch { directory }, Found::Opened(opened)) => {
                 *directory = Directory::Open(opened.file);
             }
-            (Kind::List { entries, listing, .. }, Found::Entries(buffer)) => {
+            (Kind::List { entries, nameless, listing, .. }, Found::Entries(buffer)) => {
                 let listing = listing.as_deref_mut();
-                *entries += tell(self.tag, buffer, ENTRIES, events, listing).map_err(|_| Cause::Malformed)?;
+                let found = tell(self.tag, buffer, ENTRIES, events, listing).map_err(|_| Cause::Malformed)?;
+                *entries += found;
+                *nameless += u8::from(found == 0);
+                if *entries > MOST_NAMES || *nameless > MOST_NAMELESS {
+                    return Err(Cause::Malformed);
+                }
             }
             (Kind::Find { class, entries }, Found::Matches(buffer)) => {
                 *entries += tell(self.tag, buffer, *class, events, None).map_err(|_| Cause::Malformed)?;

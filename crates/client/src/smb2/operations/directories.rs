@@ -58,7 +58,7 @@ impl SmbClient {
         let begun = self.usable_directory_cache().and_then(|cache| cache.begin(path, key));
         let Some((listing, handle)) = begun else {
             self.open_directory(path)?;
-            return Ok(Kind::List { directory: Directory::Opening, entries: 0, listing: None });
+            return Ok(Kind::List { directory: Directory::Opening, entries: 0, nameless: 0, listing: None });
         };
         let directory = match handle {
             Some(handle) => {
@@ -73,7 +73,7 @@ impl SmbClient {
                 Directory::Opening
             }
         };
-        Ok(Kind::List { directory, entries: 0, listing: Some(Box::new(listing)) })
+        Ok(Kind::List { directory, entries: 0, nameless: 0, listing: Some(Box::new(listing)) })
     }
 
     /// Asks for the next entries of a directory.

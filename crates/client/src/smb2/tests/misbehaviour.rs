@@ -9,6 +9,7 @@ use super::World;
 use super::server::{Asked, ERROR, Server};
 use crate::client::Client;
 use crate::content::Content;
+use crate::listing::MOST_NAMES;
 use crate::operation::{Access, Caching, Cause, Disposition, FileKey, Operation, Reply, Tag};
 use crate::smb2::Dialect;
 
@@ -230,6 +231,23 @@ fn times() -> Vec<Misbehaviour> {
             End::Fine,
         ),
     ]
+}
+
+/// Each response of the listing is valid, but the server sends no end.
+#[test]
+fn a_listing_without_an_end_breaks_the_connection() {
+    for name in ["name", "."] {
+        let mut world = World::ready(Dialect::V302, 64);
+        world.server.endless = Some(name);
+        let tag = world.begin(&Operation::List { path: "" });
+        for _ in 0..2 * MOST_NAMES {
+            world.flush();
+            let Some(answer) = world.server.answer_next() else { break };
+            world.deliver(&answer);
+        }
+        assert_eq!(world.result(tag).map(|result| result.unwrap_err().cause), Some(Cause::Malformed), "{name}");
+        assert!(world.closed);
+    }
 }
 
 /// Malformed or empty responses.

@@ -38,6 +38,8 @@ pub(super) struct Server {
     pub(super) share_capabilities: u8,
     /// A command that is refused, and the status.
     pub(super) refuses: Option<(Command, u32)>,
+    /// A listing has no end: every response has an entry with this name.
+    pub(super) endless: Option<&'static str>,
     /// Listings that have been answered with entries.
     listed: Vec<[u8; 16]>,
 }
@@ -113,7 +115,7 @@ impl Server {
         if asked.command == Command::SessionSetup && !asked.bytes.windows(12).any(|part| part == AUTHENTICATE) {
             status = MORE;
         }
-        if asked.command == Command::QueryDirectory {
+        if asked.command == Command::QueryDirectory && self.endless.is_none() {
             let file: [u8; 16] = asked.bytes[72..88].try_into().unwrap();
             if asked.bytes[query_directory::FLAGS] & query_directory::FLAG_REOPEN != 0 {
                 self.listed.retain(|listed| *listed != file);
@@ -186,7 +188,7 @@ impl Server {
             }
             Command::Write => [&[17, 0, 0, 0][..], &u32_at(68).to_le_bytes(), &[0; 8]].concat(),
             Command::QueryInfo => info(9, &[1; 56]),
-            Command::QueryDirectory => info(9, &entry("name")),
+            Command::QueryDirectory => info(9, &entry(self.endless.unwrap_or("name"))),
             Command::ChangeNotify => info(9, &[]),
             Command::SetInfo => vec![2, 0],
             Command::Ioctl => {
