@@ -19,7 +19,7 @@ use super::request_kind::RequestKind;
 pub(super) struct Channels {
     /// Channel `n` at `n - 1`.
     pub(super) others: Vec<Channel>,
-    /// Keys of the session's logon: they sign each binding, and all channels encrypt with them.
+    /// Keys of the session's last logon: they sign each binding, and all channels encrypt with them.
     pub(super) keys: Option<SessionKeys>,
     /// Addresses of the server according to its list, that of the first connection first; empty without a list.
     addresses: Vec<IpAddr>,

@@ -256,11 +256,9 @@ impl SmbClient {
         logon.flags = setup.flags;
         let keyless = session_setup::SESSION_IS_GUEST | session_setup::SESSION_IS_NULL;
         let key = logon.session_key().filter(|_| setup.flags & keyless == 0);
+        let mut keys = None;
         if let Some(key) = &key {
-            let keys = self.connection.session.take_keys(key, logon, dialect).ok_or(Cause::Untrusted)?;
-            if let Some(channels) = &mut self.channels {
-                channels.keys.get_or_insert(keys);
-            }
+            keys = Some(self.connection.session.take_keys(key, logon, dialect).ok_or(Cause::Untrusted)?);
             let signer = self.connection.session.signer.as_ref().ok_or(Cause::Untrusted)?;
             // In 3.1.1 its signature proves that the negotiation was not changed; in older dialects it is signed where signing is on.
             let must = dialect == Dialect::V311 || logon.signs;
@@ -269,6 +267,12 @@ impl SmbClient {
             }
         }
         self.connection.session.signs = logon.signs && key.is_some();
+        // A resumption may need several logons, each with its own keys. Channels belong to the primary session.
+        if !self.connection.is_on_a_secondary_session()
+            && let Some(channels) = &mut self.channels
+        {
+            channels.keys = keys;
+        }
         self.note_identity(setup.flags);
         let demanded = self.options.encryption == Wish::Demanded;
         self.connection.session.seals = demanded || setup.flags & session_setup::SESSION_ENCRYPTS != 0;

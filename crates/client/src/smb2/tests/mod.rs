@@ -1,5 +1,6 @@
 //! The client against a server of a few lines, byte for byte.
 
+mod channels;
 mod directory_cache;
 mod durable;
 mod flow;
