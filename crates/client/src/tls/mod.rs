@@ -67,6 +67,12 @@ impl Tls {
         Ok(Self { config: Arc::new(config), name, program, agreed: OnceLock::new() })
     }
 
+    /// Whether both make the same connections. `trust` is common to all targets of a run.
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
+        (&self.name, self.program) == (&other.name, other.program)
+    }
+
     /// What connections agreed on so far, in words, such as `RPC over TLS 1.3, AES-256-GCM`.
     #[must_use]
     pub fn agreed(&self) -> Option<&str> {

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 use plimsoll_client::target::Target;
+use plimsoll_client::tls::Tls;
 use plimsoll_drive::connect::{self, ConnectOptions, Connector, Several, Work};
 use plimsoll_model::Names;
+use plimsoll_results::Usage;
 use plimsoll_stats::Dimensions;
 use plimsoll_workload::FileSet;
 
@@ -58,6 +60,7 @@ impl Runner<'_> {
             let set = FileSet::called(self.file_set, self.workload, base(&resolved.target), clients, names)?;
             places.push(Place { shown, server, set: Arc::new(set), shared: !resolved.is_embedded() });
         }
+        check_tls(&places)?;
         let maker = level_specs.first().map_or(Maker::This, |level_spec| Maker::of(&level_spec.plan));
         let server: Arc<dyn Connector> = match &places[..] {
             [place] => Arc::clone(&place.server),
@@ -82,6 +85,27 @@ impl Runner<'_> {
         });
         Work { server: &*prepared.server, scenarios, names }
     }
+}
+
+/// # Errors
+/// Two targets have the same address, but their connections differ in TLS. Connections take their TLS from the address.
+fn check_tls(places: &[Place]) -> Result<(), Usage> {
+    let tls = |place: &Place| -> Option<Arc<Tls>> { place.server.tls().into_iter().next().map(|(_, tls)| tls) };
+    let differ = |one: &Place, other: &Place| match (tls(one), tls(other)) {
+        (Some(one), Some(other)) => !one.is_like(&other),
+        (one, other) => one.is_some() != other.is_some(),
+    };
+    for (number, one) in places.iter().enumerate() {
+        let same_address = |other: &&Place| one.server.address() == other.server.address();
+        if let Some(other) = places.iter().take(number).filter(same_address).find(|other| differ(one, other)) {
+            return Err(Usage(format!(
+                "targets with the same address must use the same TLS (host name and NFS version), or none: {} and {} differ; start a \
+                 separate run for each",
+                other.shown, one.shown
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The directory of the share or export that contains the files. For an export it is the mounted one.

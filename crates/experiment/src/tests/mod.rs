@@ -6,6 +6,7 @@ mod million;
 mod outliers;
 mod parts;
 mod ranking;
+mod same_address;
 mod sameness;
 mod searches;
 mod simulated;

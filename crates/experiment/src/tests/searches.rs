@@ -31,7 +31,7 @@ const TIMES: (u64, u64) = (50_000_000, 2_000_000_000);
 /// From the choice of a load to its start, and how long a part may be late: no start is waited for under a virtual clock.
 const GAP: Duration = Duration::from_secs(600);
 
-struct Unseen(Watch);
+pub(super) struct Unseen(pub(super) Watch);
 
 impl Monitor for Unseen {
     fn catch(&self) -> anyhow::Result<()> {
