@@ -46,6 +46,8 @@ pub(super) struct Connection {
     pub(super) failed: u32,
     /// It was connected, or given up, once.
     pub(super) settled: bool,
+    /// It was given up once while its session continued on other connections.
+    pub(super) given_up: bool,
     /// Its connection in the tap.
     pub(super) tapped: Option<Stream>,
 }
@@ -129,6 +131,7 @@ impl Connection {
             made: 0,
             failed: 0,
             settled: false,
+            given_up: false,
             tapped: None,
         }
     }

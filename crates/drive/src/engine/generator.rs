@@ -1,5 +1,6 @@
 //! The load generator's own lateness and cost.
 
+use plimsoll_client::operation::Cause;
 use plimsoll_model::add_fields;
 use plimsoll_stats::Times;
 use serde::{Deserialize, Serialize};
@@ -69,6 +70,10 @@ pub struct Generator {
     /// Further connections of sessions that the server did not bind at the first attempt, by attempt, whole run.
     #[serde(default)]
     pub bindings_repeated: u64,
+    /// Further connections of sessions that were lost in the load and not bound again, by the cause of the last attempt. A short list: one
+    /// entry per cause.
+    #[serde(default)]
+    pub channels_given_up: Vec<(Cause, u64)>,
     /// The bindings when the run was stopped before the load began; none otherwise.
     #[serde(default)]
     pub bindings_at_stop: Bindings,
@@ -99,10 +104,19 @@ impl Generator {
             planned, late_starts, never_sent, sent_again, overdue, unmatched_responses, requests_avoided, left_rudely,
             channels_lost, bindings_repeated
         );
+        other.channels_given_up.iter().for_each(|&(cause, count)| self.give_up_channels(cause, count));
         add_fields!(self.bindings_at_stop, other.bindings_at_stop; channels, unbound);
         self.longest_stall_ns = self.longest_stall_ns.max(other.longest_stall_ns);
         self.overtime_ns = self.overtime_ns.max(other.overtime_ns);
         self.session_requests.add(&other.session_requests);
+    }
+
+    /// Further connections of sessions were given up.
+    pub(super) fn give_up_channels(&mut self, cause: Cause, count: u64) {
+        match self.channels_given_up.iter_mut().find(|(known, _)| *known == cause) {
+            Some((_, sum)) => *sum += count,
+            None => self.channels_given_up.push((cause, count)),
+        }
     }
 }
 

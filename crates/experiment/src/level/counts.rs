@@ -82,6 +82,7 @@ pub(crate) fn keeping_up(level: &Level<'_>) -> Generator {
         requests_avoided: generator.requests_avoided,
         channels_lost: generator.channels_lost,
         bindings_repeated: generator.bindings_repeated,
+        channels_given_up: generator.channels_given_up.iter().map(|(_, count)| count).sum(),
         sent_again: generator.sent_again,
         run_delay_s: lateness::run_delay_s(level),
         stolen_s: generator.stolen_ns.map(|ns| ns as f64 / 1e9),

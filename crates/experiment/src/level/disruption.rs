@@ -1,5 +1,6 @@
 //! Outages, interruptions, requests without an answer and empty reads: their effect on a load level. MEASUREMENT.md has the thresholds.
 
+use plimsoll_client::operation::Cause;
 use plimsoll_drive::engine::{Bindings, ClientTally, Unanswered};
 use plimsoll_model::Reason;
 use plimsoll_report::findings::{Interruption, ShortReads, Silence};
@@ -108,6 +109,18 @@ pub(super) fn unbound(Bindings { channels, unbound }: Bindings) -> Option<Reason
     })
 }
 
+/// That sessions continued with fewer connections than the `channels` of the plan.
+pub(super) fn given_up(causes: &[(Cause, u64)], channels: u64) -> Option<Reason> {
+    let count: u64 = causes.iter().map(|(_, count)| count).sum();
+    let (cause, _) = causes.iter().max_by_key(|(_, count)| count)?;
+    let were = if count == 1 { "was" } else { "were" };
+    let most = if causes.len() > 1 { "most frequent cause" } else { "cause" };
+    Some(Reason::partial(format!(
+        "{count} of {channels} channels {were} lost and could not be bound again ({most}: {}); the load continued on the other channels",
+        cause.label()
+    )))
+}
+
 /// A note that a recording has only a part of a level; with its last instant, ns since the Unix epoch.
 pub(super) fn not_finished(Interruption { after_s, planned_s }: Interruption, last_ns: i64) -> Reason {
     let of = planned_s.map_or_else(String::new, |planned_s| format!(" of {planned_s:.1} s"));
@@ -120,9 +133,11 @@ pub(super) fn not_finished(Interruption { after_s, planned_s }: Interruption, la
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_drive::engine::{EngineResult, Generator, Plan};
     use plimsoll_model::{Procedure, Protocol, Verdict};
     use plimsoll_stats::Options;
     use plimsoll_testkit::transaction;
+    use plimsoll_workload::{Load, Pause};
 
     use super::*;
 
@@ -161,6 +176,36 @@ mod tests {
         assert_eq!(unbound(Bindings { channels: 4, unbound: 0 }), None);
         let said = unbound(Bindings { channels: 4, unbound: 1 }).unwrap();
         assert!(said.text.contains("1 of 4 channels was not bound to the session yet (SESSION_SETUP BINDING)"));
+    }
+
+    #[test]
+    fn channels_that_were_given_up_make_a_level_partial() {
+        let channels_given_up = vec![(Cause::ConnectionReset, 1), (Cause::LogonRefused, 2)];
+        let generator = Generator { channels_given_up, ..Generator::default() };
+        let client = ClientTally { actions: 100, ..ClientTally::default() };
+        let ran = EngineResult {
+            sinks: Vec::new(),
+            clients: vec![client],
+            iterations: Vec::new(),
+            generator,
+            measured: (0, S),
+            gaps: Vec::new(),
+            silences: Vec::new(),
+            targets: Vec::new(),
+            stopped: false,
+        };
+        let plan = Plan { channels: 4, ..Plan::new(Load::Closed { clients: 1, think: Pause::None }) };
+        let level = super::super::judging::ended(served(100, 1_000_000), None, ran, &plan, "1 client");
+        let validity = &level.recorded().about.validity;
+        let said = "3 of 4 channels were lost and could not be bound again (most frequent cause: logon refused)";
+        assert!(validity.each_reason().any(|(verdict, text)| verdict == Verdict::Partial && text.starts_with(said)));
+        assert_eq!(level.recorded().about.generator.channels_given_up, 3);
+        let one = given_up(&[(Cause::LogonRefused, 1)], 2).unwrap().text;
+        assert!(
+            one.starts_with("1 of 2 channels was lost and could not be bound again (cause: logon refused)"),
+            "{one}"
+        );
+        assert_eq!(given_up(&[], 4), None);
     }
 
     #[test]

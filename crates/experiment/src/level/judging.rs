@@ -104,6 +104,7 @@ fn judged(
     let (unanswered, answered) = (generator.unanswered.count, generator.answered.requests);
     reasons.extend(disruption::reasons(&silence, short_reads, unanswered, stopped, answered));
     reasons.extend(disruption::unbound(generator.bindings_at_stop));
+    reasons.extend(disruption::given_up(&generator.channels_given_up, plan.connections_in_all()));
     reasons.extend(ends.map(|at| disruption::not_finished(at, measured.1)));
     let confidence =
         intervals.as_ref().map_or_else(ConfidenceIntervals::default, |whole| ConfidenceIntervals::of(whole, measured));

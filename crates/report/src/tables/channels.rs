@@ -11,8 +11,7 @@ pub(crate) fn channels(sides: &[Findings]) -> Vec<Table> {
         let prefix = prefix(sides, side);
         tables.extend(side.channels.as_ref().map(|found| table(found, &prefix, "", Counts::default())));
         for stage in &side.stages {
-            let Generator { channels_lost: lost, sent_again: again, bindings_repeated: repeated, .. } = stage.generator;
-            let counts = Counts { lost, again, repeated };
+            let counts = Counts::of(&stage.generator);
             let at = format!(", {}", stage.words());
             tables.extend(stage.channels.as_ref().map(|found| table(found, &prefix, &at, counts)));
         }
@@ -32,6 +31,15 @@ struct Counts {
     again: u64,
     /// Repeated bindings.
     repeated: u64,
+    /// Connections that were not bound again.
+    given_up: u64,
+}
+
+impl Counts {
+    fn of(generator: &Generator) -> Self {
+        let Generator { channels_lost, sent_again, bindings_repeated, channels_given_up, .. } = *generator;
+        Self { lost: channels_lost, again: sent_again, repeated: bindings_repeated, given_up: channels_given_up }
+    }
 }
 
 fn table(found: &Channels, prefix: &str, at: &str, counts: Counts) -> Table {
@@ -117,7 +125,7 @@ fn bytes(sum: Option<u64>) -> Cell {
     sum.map_or(Cell::Time(None), |sum| Cell::Words(size(sum)))
 }
 
-fn notes(found: &Channels, Counts { lost, again, repeated }: Counts) -> Vec<Note> {
+fn notes(found: &Channels, Counts { lost, again, repeated, given_up }: Counts) -> Vec<Note> {
     let plural = crate::collect::plural;
     let mut notes = Vec::new();
     if let Some(balance) = found.worst_balance {
@@ -146,6 +154,14 @@ fn notes(found: &Channels, Counts { lost, again, repeated }: Counts) -> Vec<Note
         let text = format!(
             "{} repeated, because the server did not answer in time, sent an invalid response or closed the connection.",
             plural(repeated, "binding attempt") + if repeated == 1 { " was" } else { " were" },
+        );
+        notes.push(Note::of(Weight::Caution, text));
+    }
+    if given_up > 0 {
+        let text = format!(
+            "{} not bound again: {} continued on fewer connections.",
+            plural(given_up, "lost connection") + if given_up == 1 { " was" } else { " were" },
+            if given_up == 1 { "its session" } else { "their sessions" },
         );
         notes.push(Note::of(Weight::Caution, text));
     }

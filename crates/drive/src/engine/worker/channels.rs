@@ -170,6 +170,19 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             connection.enter(ConnectionState::Closed);
             self.unsettled -= u32::from(!std::mem::replace(&mut connection.settled, true));
         }
+        if self.connects() {
+            self.count_given_up(at, home, cause, was_up);
+        }
+    }
+
+    /// A session continues the load with fewer connections than planned: no action fails, and nobody else would show it.
+    fn count_given_up(&mut self, at: u32, home: u32, cause: Cause, was_up: bool) {
+        let Some(connection) = self.connections.get_mut(at as usize) else { return };
+        if !std::mem::replace(&mut connection.given_up, true) {
+            self.generator.give_up_channels(cause, 1);
+        }
+        let first = self.partition.clients_of(home).start as usize;
+        self.accounting.connection_failed(first, cause, (was_up, true), self.now);
     }
 
     /// Closes a further connection; its client continues on the others, informed if `told`.

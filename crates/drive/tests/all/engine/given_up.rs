@@ -1,10 +1,11 @@
-//! Clients that give up their connection themselves.
+//! Connections that are given up.
 
 use plimsoll_client::operation::Cause;
-use plimsoll_drive::engine::{ClientTally, ConnectionFailure};
+use plimsoll_drive::engine::{ClientTally, ConnectionFailure, Plan};
+use plimsoll_drive::network::memory::{Accept, Delivery, Reply};
 
 use super::failures::{TURN, bytes, except, plan};
-use super::memory::over;
+use super::memory::{MS, ToyServer, door, over};
 use super::toy::{GONE, Toys, message};
 
 /// The client lost its connection once for this cause, with one operation, and went on over another one.
@@ -32,4 +33,31 @@ fn the_cause_of_a_client_that_gives_up_is_not_replaced_by_the_bytes_that_follow(
         });
         ran.clients.iter().for_each(|tally| lost_once(tally, Cause::SessionLost));
     }
+}
+
+/// The load continues, and no action fails: only these counts show that it had fewer connections.
+#[test]
+fn channels_that_are_not_bound_again_are_counted_with_their_cause() {
+    let toys = Toys { binds: 3, ..Toys::new(&TURN) };
+    let plan = Plan { channels: 4, ..plan(1) };
+    let ran = over(&plan, &toys, |_| {
+        door(|key, _, _| match key.0 {
+            0 => Accept::Serve(Box::new(ToyServer::new(|_| MS)), 0),
+            _ => Accept::Serve(
+                Box::new(|at: i64, _: &[u8], replies: &mut Vec<Reply>| {
+                    replies.push(Reply { at: at + 50 * MS, what: Delivery::Reset });
+                }),
+                0,
+            ),
+        })
+    });
+    assert_eq!(
+        (ran.generator.channels_lost, &ran.generator.channels_given_up[..]),
+        (3, &[(Cause::LogonRefused, 3)][..])
+    );
+    let cause = Cause::LogonRefused;
+    let refused = ConnectionFailure { cause, was_up: false, measured: true, kept: true, count: 3 };
+    let tally = &ran.clients[0];
+    assert_eq!((tally.connection_failures.as_slice(), tally.connections_failed()), (&[refused][..], [0, 0]));
+    assert!(tally.actions > 10 && tally.errors.is_empty() && tally.connected);
 }

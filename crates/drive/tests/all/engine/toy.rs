@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use plimsoll_client::Outbox;
 use plimsoll_client::calls::{Call, Calls, Ending, Identity};
 use plimsoll_client::operation::{Cause, Done, Failure, FileKey, Operation, Reply, Tag, Ticket};
-use plimsoll_client::{Arrived, Client, Events, Framing};
+use plimsoll_client::{Arrived, Client, Events, Framing, NewChannel};
 use plimsoll_drive::engine::{ConnectionInfo, Setup};
 use plimsoll_model::{Endpoint, Names, Outcome, Procedure, Protocol, Symbol};
 use plimsoll_workload::scenario::{Scenario, ScenarioStep, Verdict};
@@ -69,6 +69,8 @@ pub(crate) struct ToyClient {
     /// It gives up its connection where a request has no answer in time.
     gives_up: bool,
     over: Option<Cause>,
+    /// Further connections that it still binds; later ones are refused.
+    binds: u32,
     up: bool,
     kept: Vec<(u32, Delivery, Option<i64>)>,
     /// Requests that it sends by itself, and their times.
@@ -85,10 +87,10 @@ struct Delivery {
 impl ToyClient {
     pub(crate) fn new(info: &ConnectionInfo, toys: &Toys) -> Self {
         let (identity, calls) = (info.identity(Symbol::NONE, Symbol::NONE), Calls::default());
-        let Toys { log_on, keeps, gives_up, .. } = *toys;
+        let Toys { log_on, keeps, gives_up, binds, .. } = *toys;
         let (over, kept, later) = (None, Vec::new(), Vec::new());
         let (next_id, unmatched_responses, up) = (1, 0, false);
-        Self { identity, calls, next_id, unmatched_responses, log_on, keeps, gives_up, over, up, kept, later }
+        Self { identity, calls, next_id, unmatched_responses, log_on, keeps, gives_up, over, binds, up, kept, later }
     }
 
     fn call(&mut self, word: u32, ticket: Ticket, keep: bool, out: &mut Outbox) {
@@ -223,8 +225,25 @@ impl Client for ToyClient {
         events.done(Done { tag: call.what.tag, at: message.last, result });
     }
 
-    fn sent(&mut self, _: u32, through: u64, at: i64) {
-        self.calls.sent(through, at);
+    fn sent(&mut self, channel: u32, through: u64, at: i64) {
+        // All calls go out on the first connection.
+        if channel == 0 {
+            self.calls.sent(through, at);
+        }
+    }
+
+    /// The server gets a message on the new connection, which needs no response.
+    fn channel_opened(&mut self, new: &NewChannel, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        out.channel(new.channel).put(&message(0, HOLD, 0));
+        let refused = || Failure { outcome: Outcome::Refused, ..Failure::without_answer(Cause::LogonRefused) };
+        let left = self.binds.checked_sub(1);
+        self.binds = left.unwrap_or(0);
+        let result = left.map(|_| Reply::Nothing).ok_or_else(refused);
+        events.done(Done { tag: Tag::channel(new.channel), at: now, result });
+    }
+
+    fn channel_lost(&mut self, channel: u32, _at: i64, out: &mut Outbox, _events: &mut dyn Events) {
+        out.reset(channel);
     }
 
     fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events) {
@@ -415,6 +434,8 @@ pub(crate) struct Toys {
     pub(crate) keeps: bool,
     /// Clients give up their connection where a request has no answer in time.
     pub(crate) gives_up: bool,
+    /// Further connections that each client binds; later ones are refused.
+    pub(crate) binds: u32,
     /// Slots do not record their data.
     pub(crate) quiet: bool,
     pub(crate) seen: Arc<Seen>,
@@ -429,7 +450,8 @@ impl Toys {
         let address = Some(SocketAddr::from(([10, 0, 0, 1], 445)));
         let names = Names::with_limit(0);
         let (lines, seen, targets) = (lines.into(), Arc::default(), Vec::new());
-        Self { address, lines, log_on: false, keeps: false, gives_up: false, quiet: false, seen, names, targets }
+        let (log_on, keeps, gives_up, quiet, binds) = (false, false, false, false, 0);
+        Self { address, lines, log_on, keeps, gives_up, binds, quiet, seen, names, targets }
     }
 }
 

@@ -83,6 +83,7 @@ fn generator(rich: &Findings, number: u32) -> Generator {
         requests_avoided: 12 * u64::from(number),
         channels_lost: u64::from(number),
         bindings_repeated: 2 * u64::from(number),
+        channels_given_up: u64::from(number),
         sent_again: 3 * u64::from(number),
         run_delay_s: Some(0.25),
         late_requests: Some(3),
