@@ -3,7 +3,7 @@
 use plimsoll_client::operation::Cause;
 use plimsoll_drive::engine::{Answered, ClientTally, ConnectionFailure, Generator};
 use plimsoll_model::Reason;
-use plimsoll_report::findings::{MovedNumber, Times};
+use plimsoll_report::findings::{FAILED_ACTIONS, MovedNumber, NO_SUCCESS, Times};
 
 use super::lateness::{judge, late, stolen, unknown};
 use super::wrong_data::wrong;
@@ -76,7 +76,7 @@ fn nothing(level: &Level<'_>) -> Option<String> {
              --every",
             level.seconds
         ),
-        false => "no action succeeded in the measured phase".to_owned(),
+        false => NO_SUCCESS.to_owned(),
     })
 }
 
@@ -140,7 +140,7 @@ fn failing(level: &Level<'_>) -> Option<String> {
             let status = status.map_or_else(String::new, |status| format!(" {status}"));
             format!(", most frequent cause: {}{status}", cause.label())
         });
-        format!("{errors} of {all} actions of the workload failed, {share:.2} % (limit {:.0} %){most}", limit * 100.0)
+        format!("{errors} of {all}{FAILED_ACTIONS}{share:.2} % (limit {:.0} %){most}", limit * 100.0)
     })
 }
 

@@ -55,7 +55,10 @@ pub use depth::{DepthShare, QueueDepth};
 pub use diagnosis::{Confidence, Diagnosis, Rule, Statement};
 pub use drill_down::{DrillCommand, DrillDimension, DrillDown, DrillKey};
 pub use encrypted::{Encrypted, Waited};
-pub use failures::{CONNECTION_ATTEMPT, FailureCount, KEPT_OPERATIONS, LOST_CONNECTION, OUTSIDE_THE_PHASE};
+pub use failures::{
+    CONNECTION_ATTEMPT, FAILED_ACTIONS, FailureCount, KEPT_OPERATIONS, LOST_CONNECTION, NO_SUCCESS, OUTSIDE_THE_PHASE,
+    only_actions_failed,
+};
 pub(crate) use file_io::binary;
 pub use file_io::{CacheShare, FileIo, IoDirection, RunShare, SizeShare, WorkingSet};
 pub use headline::Headline;

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use plimsoll_model::Names;
 use plimsoll_report::collect::comparison::{Contestant, Ignore, Order};
-use plimsoll_report::findings::Report;
+use plimsoll_report::findings::{Report, only_actions_failed};
 use plimsoll_stats::comparison::CONFIDENCE;
 
 pub use apart::Unit;
@@ -85,24 +85,33 @@ impl Gate {
             }
         }
         let round = self.counted.len();
-        let sides = [baseline, candidate].map(|arm| arm.runs(round * RUNS as usize, RUNS as usize));
+        Ok(self.judge([baseline, candidate].map(|arm| arm.runs(round * RUNS as usize, RUNS as usize))))
+    }
+
+    /// Judges the runs of a round; whether the gate is over.
+    fn judge(&mut self, sides: [&[Vec<LevelResult>]; 2]) -> bool {
         let reasons =
             |fault: bool| sides.iter().flat_map(|runs| runs.iter().flatten()).find_map(|run| invalid(run, fault));
-        if let Some(why) = reasons(false) {
+        let failed = reasons(false);
+        let can_fail = || only_actions_of_the_candidate_failed(sides);
+        if let Some(why) = &failed
+            && !(can_fail() && self.questions.iter().any(Question::is_failed_by_actions))
+        {
             self.counted.push(false);
             self.ended = self.begun.elapsed();
-            return Ok(self.end(&why));
+            return self.end(why);
         }
         let fault = reasons(true);
         self.counted.push(fault.is_none());
         if fault.is_none() {
             for (at, question) in (0..).zip(&mut self.questions) {
+                failed.iter().for_each(|why| question.note_failed_actions(why));
                 question.observe(observe(&question.condition, at / self.spec.conditions.len(), sides));
             }
         }
         let now = self.begun.elapsed();
         let last = now.saturating_sub(std::mem::replace(&mut self.ended, now));
-        Ok(self.is_decided() || self.is_spent(now, last, fault.as_deref()))
+        self.is_decided() || self.is_spent(now, last, fault.as_deref())
     }
 
     /// A question for each condition at each level; together they may be wrong as often as one alone.
@@ -210,6 +219,13 @@ fn invalid(level: &LevelResult, fault: bool) -> Option<String> {
     (level.generators_fault().is_some() == fault).then(|| format!("{} is INVALID: {reason}", level.words()))
 }
 
+/// Whether the runs, if INVALID and not by the load generator's fault, are so only because too many actions failed on the candidate.
+fn only_actions_of_the_candidate_failed([baseline, candidate]: [&[Vec<LevelResult>]; 2]) -> bool {
+    let counts = |run: &LevelResult| run.validity().valid || run.generators_fault().is_some();
+    baseline.iter().flatten().all(counts)
+        && candidate.iter().flatten().all(|run| counts(run) || only_actions_failed(run.validity()))
+}
+
 /// The number of a condition in a level of a run.
 fn number(level: &LevelResult, condition: &Condition) -> Result<RunNumber, String> {
     let run = level.measured().ok_or_else(|| format!("{} was not run", level.words()))?;
@@ -234,7 +250,68 @@ fn observed(condition: &Condition, numbers: [Result<Vec<RunNumber>, String>; 2])
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_client::operation::Cause;
+    use plimsoll_drive::engine::{ClientTally, EngineResult, Generator, Plan};
+    use plimsoll_model::{Outcome as Ended, Procedure, Protocol, Transaction};
+    use plimsoll_results::comparison::Outcome;
+    use plimsoll_stats::intervals::{IntervalRecorder, Intervals};
+    use plimsoll_stats::{Options, Statistics};
+    use plimsoll_testkit::transaction;
+    use plimsoll_workload::{Load, Pause};
+
     use super::*;
+
+    /// A run of one level with 1,000 actions, of which so many failed.
+    fn run(failed: i64) -> Vec<LevelResult> {
+        let mut statistics = Statistics::new(Options::default());
+        let mut recorder = IntervalRecorder::new(Intervals::growing());
+        for at in 1..=1_000 {
+            let outcome = if at <= failed { Ended::Refused } else { Ended::Succeeded };
+            let took = 1_000_000;
+            let request = Transaction { outcome, ..transaction(Procedure::of(Protocol::Nfs3, 6), at * took, took) };
+            statistics.record(&request);
+            recorder.record(&request);
+        }
+        let failed = failed.unsigned_abs();
+        let client =
+            ClientTally { actions: 1_000 - failed, errors: vec![(Cause::Status, failed)], ..ClientTally::default() };
+        let ran = EngineResult {
+            sinks: Vec::new(),
+            clients: vec![client],
+            iterations: Vec::new(),
+            generator: Generator::default(),
+            measured: (0, 1_000_000_000),
+            gaps: Vec::new(),
+            silences: Vec::new(),
+            targets: Vec::new(),
+            stopped: false,
+        };
+        let plan = Plan::new(Load::Closed { clients: 1, think: Pause::None });
+        vec![crate::level::ended(statistics, Some(recorder.finish()), ran, &plan, "1 client")]
+    }
+
+    /// Without this, no server with too many errors could fail a limit of the errors.
+    #[test]
+    fn too_many_errors_fail_although_they_make_the_runs_invalid() {
+        let of = |conditions: &[&str], failed: [i64; 2]| {
+            let mut gate = gate(100, 1_000);
+            gate.spec.conditions = conditions.iter().map(|text| Condition::parse(text).unwrap()).collect();
+            let ask = |condition: &Condition| Question::new(condition.clone(), "1 client".to_owned(), 0.01);
+            gate.questions = gate.spec.conditions.iter().map(ask).collect();
+            let [baseline, candidate] = failed.map(|failed| [run(failed), run(failed + failed.signum())]);
+            let over = (0..12).any(|_| gate.judge([&baseline, &candidate]));
+            (over, gate.questions.iter().map(|question| question.outcome).collect::<Vec<_>>(), gate.why)
+        };
+        let (over, outcomes, why) = of(&["errors > 2%", "mean > +3%"], [0, 50]);
+        assert_eq!((over, outcomes), (true, vec![Outcome::Failed, Outcome::Undecided]), "{why}");
+        let (over, outcomes, _) = of(&["errors > 20%"], [0, 50]);
+        assert_eq!((over, outcomes), (true, vec![Outcome::Undecided]), "nothing passes");
+        for (conditions, failed) in [(["mean > +3%"], [0, 50]), (["errors > 2%"], [50, 50])] {
+            let (over, outcomes, why) = of(&conditions, failed);
+            assert_eq!((over, outcomes), (true, vec![Outcome::Undecided]));
+            assert!(why.contains("1 client is INVALID: 50 of 1000 actions of the workload failed"), "{why}");
+        }
+    }
 
     fn gate(most_rounds: u32, budget: u64) -> Gate {
         let conditions = vec![Condition::parse("mean > +3%").unwrap()];

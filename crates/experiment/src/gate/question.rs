@@ -32,6 +32,8 @@ pub struct Question {
     without: usize,
     /// See `without`.
     lacks: Option<String>,
+    /// Why the candidate's runs are INVALID, if too many actions failed.
+    failed_actions: Option<String>,
 }
 
 /// Why a round says nothing of a condition.
@@ -69,7 +71,20 @@ impl Question {
     pub fn new(condition: Condition, level: String, alpha: f64) -> Self {
         let (seen, known, unanswerable, observations) = (Seen::Rounds(0), None, None, Vec::new());
         let (outcome, confidence, without, lacks) = (Outcome::Undecided, 1.0 - alpha, 0, None);
-        Self { condition, level, outcome, seen, known, confidence, unanswerable, observations, without, lacks }
+        let failed_actions = None;
+        Self {
+            condition,
+            level,
+            outcome,
+            seen,
+            known,
+            confidence,
+            unanswerable,
+            observations,
+            without,
+            lacks,
+            failed_actions,
+        }
     }
 
     /// The sides had different loads at this level: a change against the baseline may come from the loads alone.
@@ -82,6 +97,20 @@ impl Question {
     /// Whether another round could change anything.
     pub(super) fn is_open(&self) -> bool {
         self.outcome == Outcome::Undecided && self.unanswerable.is_none()
+    }
+
+    /// Whether the candidate's runs can decide it although they are INVALID because too many actions failed.
+    pub(super) fn is_failed_by_actions(&self) -> bool {
+        self.is_open() && self.condition.limits_errors()
+    }
+
+    /// The candidate's runs are INVALID only because too many actions failed (`why`): a limit of the errors can fail, and nothing can pass.
+    pub(super) fn note_failed_actions(&mut self, why: &str) {
+        if self.is_failed_by_actions() {
+            self.failed_actions = Some(why.to_owned());
+        } else {
+            self.observe(Err(Nothing::Ever(why.to_owned())));
+        }
     }
 
     /// Adds a round. A decision stays: the interval is valid at all times.
@@ -141,8 +170,12 @@ impl Question {
             Threshold::Change(_) | Threshold::Value(_) => value,
         };
         let known = Known { value: own(mean), low: own(interval.low - grain), high: own(interval.high + grain) };
-        self.outcome = self.condition.outcome((known.low, known.high));
         self.known = Some(known);
+        match (self.condition.outcome((known.low, known.high)), &self.failed_actions) {
+            // Of the actions that failed, errors are only a part: requests without a response are not among them.
+            (Outcome::Passed, Some(why)) => self.unanswerable = Some(why.clone()),
+            (outcome, _) => self.outcome = outcome,
+        }
     }
 }
 

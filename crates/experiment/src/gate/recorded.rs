@@ -33,6 +33,13 @@ impl Placed<'_> {
         reliable(condition, &self.run.moved)?;
         RunNumber::of(&self.run.run, condition)
     }
+
+    /// Whether the run, if INVALID and not by the load generator's fault, is so only because too many actions failed on the candidate;
+    /// `errors`: for a limit of the errors.
+    fn is_usable(&self, errors: bool) -> bool {
+        let RecordedRun { invalid, generators_fault, failed_actions, .. } = self.run;
+        invalid.is_none() || *generators_fault || errors && self.side == 1 && *failed_actions
+    }
 }
 
 /// Judges the conditions. `report` is the comparison of the sides, which tells whether they are comparable.
@@ -142,8 +149,11 @@ fn in_turns(
             let runs = round.iter().flatten().map(|placed| placed.run).filter(|run| run.generators_fault == fault);
             runs.filter_map(|run| run.invalid.clone()).next()
         };
-        let fault = invalid(true);
-        if let Some(reason) = invalid(false) {
+        let (fault, failed) = (invalid(true), invalid(false));
+        let can_fail = round.iter().flatten().all(|placed| placed.is_usable(true));
+        if let Some(reason) =
+            failed.clone().filter(|_| !(can_fail && questions.iter().any(Question::is_failed_by_actions)))
+        {
             counted.push(false);
             why = reason;
             break;
@@ -158,6 +168,7 @@ fn in_turns(
         }
         for (at, question) in questions.iter_mut().enumerate() {
             if let Some(runs) = round.get(at / conditions.len()) {
+                failed.iter().for_each(|why| question.note_failed_actions(why));
                 question.observe(observe(&question.condition, runs));
             }
         }
@@ -180,7 +191,10 @@ fn observe(condition: &Condition, runs: &[Placed<'_>; 4]) -> Result<Observation,
 fn apart(levels: &[Level<'_>], (questions, conditions): (&mut [Question], &[Condition])) -> String {
     for (at, question) in questions.iter_mut().enumerate() {
         let Some(level) = levels.get(at / conditions.len()) else { continue };
-        let numbers = usable(level).and_then(|runs| numbers(&question.condition, &runs, &level.runs));
+        let runs = usable(level, question.condition.limits_errors());
+        let failed = runs.iter().flatten().find_map(|placed| placed.run.invalid.as_ref());
+        failed.into_iter().for_each(|why| question.note_failed_actions(why));
+        let numbers = runs.and_then(|runs| numbers(&question.condition, &runs, &level.runs));
         question.judge_apart(numbers.and_then(|[a, b]| Apart::of(&question.condition, [&a, &b])));
     }
     "the confidence interval of a condition contains its limit, or cannot be computed; record more runs of each side"
@@ -188,8 +202,8 @@ fn apart(levels: &[Level<'_>], (questions, conditions): (&mut [Question], &[Cond
 }
 
 /// The runs that count. A fault of the generator says nothing about the server, so such a run can be left out; any other invalid run may
-/// be the candidate's fault.
-fn usable<'r>(level: &Level<'r>) -> Result<Vec<Placed<'r>>, String> {
+/// be the candidate's fault. `errors`: for a limit of the errors.
+fn usable<'r>(level: &Level<'r>, errors: bool) -> Result<Vec<Placed<'r>>, String> {
     for (side, name) in ["baseline", "candidate"].into_iter().enumerate() {
         let spans: Vec<(i64, i64)> =
             level.runs.iter().filter(|run| run.side == side).map(|run| run.run.run.span_ns).collect();
@@ -199,12 +213,12 @@ fn usable<'r>(level: &Level<'r>) -> Result<Vec<Placed<'r>>, String> {
             ));
         }
     }
-    let server = level.runs.iter().find(|placed| !placed.run.generators_fault && placed.run.invalid.is_some());
+    let server = level.runs.iter().find(|placed| !placed.is_usable(errors));
     if let Some(why) = server.and_then(|placed| placed.run.invalid.clone()) {
         return Err(why);
     }
     let (left_out, kept): (Vec<Placed<'r>>, Vec<Placed<'r>>) =
-        level.runs.iter().partition(|placed| placed.run.invalid.is_some());
+        level.runs.iter().partition(|placed| placed.run.invalid.is_some() && placed.run.generators_fault);
     match left_out.first().and_then(|placed| placed.run.invalid.clone()) {
         Some(why) if left_out.len() > kept.len() => Err(why),
         _ => Ok(kept),
@@ -247,9 +261,11 @@ fn runs_of_rounds(rounds: &[Round<'_>], counted: &[bool], conditions: &[Conditio
 }
 
 fn runs_apart(levels: &[Level<'_>], conditions: &[Condition]) -> Vec<GateRun> {
+    let errors = conditions.iter().any(Condition::limits_errors);
+    let counts = |placed: &Placed<'_>| placed.is_usable(errors) && !placed.run.generators_fault;
     let of_level = |level: &Level<'_>| -> Vec<GateRun> {
         let runs = (1_u32..).zip(level.runs.clone());
-        runs.map(|(turn, placed)| shown(placed, (None, turn), placed.run.invalid.is_none(), conditions)).collect()
+        runs.map(|(turn, placed)| shown(placed, (None, turn), counts(&placed), conditions)).collect()
     };
     levels.iter().flat_map(of_level).collect()
 }
@@ -271,8 +287,9 @@ fn length(levels: &[Level<'_>]) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::{Procedure, Protocol};
+    use plimsoll_model::{Outcome, Procedure, Protocol, Transaction};
     use plimsoll_report::collect::comparison::MeasuredRun;
+    use plimsoll_results::comparison::Outcome as JudgedOutcome;
     use plimsoll_stats::intervals::{IntervalRecorder, Intervals};
     use plimsoll_testkit::transaction;
 
@@ -288,8 +305,58 @@ mod tests {
             run: MeasuredRun { span_ns: (0, 2_000 * MS), intervals: recorder.finish() },
             invalid: None,
             generators_fault: false,
+            failed_actions: false,
             moved: moved.iter().map(|&name| name.to_owned()).collect(),
         }
+    }
+
+    /// A run that begins at this second, 0.5 s long. One of so many requests of an INVALID run was refused.
+    fn run_at(second: i64, failing: Option<i64>) -> RecordedRun {
+        let mut recorder = IntervalRecorder::new(Intervals::growing());
+        let begun = second * 1_000 * MS;
+        for at in 1..=500 {
+            let refused = failing.is_some_and(|one_of| at % one_of == 0);
+            let outcome = if refused { Outcome::Refused } else { Outcome::Succeeded };
+            recorder
+                .record(&Transaction { outcome, ..transaction(Procedure::of(Protocol::Nfs3, 6), begun + at * MS, MS) });
+        }
+        RecordedRun {
+            run: MeasuredRun { span_ns: (begun, begun + 500 * MS), intervals: recorder.finish() },
+            invalid: failing.map(|_| "1 client is INVALID: actions failed".to_owned()),
+            failed_actions: failing.is_some(),
+            ..run(&[])
+        }
+    }
+
+    /// The result for runs in this order of the sides. One of so many requests of the candidate's runs was refused, by turns.
+    fn decided(order: &[usize], errors: [i64; 2], conditions: &[&str]) -> GateResult {
+        let conditions: Vec<Condition> = conditions.iter().map(|text| Condition::parse(text).unwrap()).collect();
+        let mut sides = [vec![Vec::new()], vec![Vec::new()]];
+        for (second, side) in (1..).zip(order) {
+            let one_of = errors[second as usize % 2];
+            sides[*side][0].push(run_at(second, (*side == 1).then_some(one_of)));
+        }
+        let report = Report { schema: String::new(), tool: String::new(), sides: Vec::new(), comparison: None };
+        judge_recordings(&sides, &conditions, &report).unwrap()
+    }
+
+    /// Without this, no server with too many errors could fail a limit of the errors.
+    #[test]
+    fn too_many_errors_fail_although_they_make_the_runs_invalid() {
+        let conditions = ["errors > 1%", "errors > +1%", "errors > 20%", "mean > +3%"];
+        for order in [[0, 1, 1, 0].repeat(8), [1, 0, 0, 1].repeat(8)] {
+            let judged = decided(&order, [20, 19], &conditions);
+            let of = |at: usize| (judged.questions[at].outcome, judged.questions[at].why_unknown());
+            let invalid = Some("1 client is INVALID: actions failed".to_owned());
+            assert_eq!(of(0), (JudgedOutcome::Failed, None), "{:?}", judged.basis);
+            assert_eq!(of(1), (JudgedOutcome::Failed, None), "{:?}", judged.basis);
+            assert_eq!(of(2), (JudgedOutcome::Undecided, invalid.clone()), "nothing passes");
+            assert_eq!(of(3), (JudgedOutcome::Undecided, invalid));
+            assert!(judged.runs.iter().all(|run| run.counted));
+        }
+        let without = decided(&[0, 1, 1, 0].repeat(8), [20, 19], &["mean > +3%"]);
+        assert_eq!(without.basis, Basis::Rounds { all: 1, uncounted: 1 });
+        assert!(without.why.contains("INVALID: actions failed"));
     }
 
     #[test]

@@ -101,6 +101,12 @@ impl Condition {
         }
     }
 
+    /// Whether too many errors fail it.
+    #[must_use]
+    pub fn limits_errors(&self) -> bool {
+        self.metric == Metric::Errors && self.more
+    }
+
     /// The verdict of an interval, in the unit of the threshold.
     #[must_use]
     pub fn outcome(&self, (low, high): (f64, f64)) -> Outcome {

@@ -3,7 +3,7 @@
 use plimsoll_report::findings::comparison::{
     CANNOT_TELL, ComparedLevel, ComparedMetric, ComparedRow, Comparison, Condition as JudgedCondition,
 };
-use plimsoll_report::findings::{Findings, Report};
+use plimsoll_report::findings::{Findings, Report, only_actions_failed};
 
 use super::condition::{Condition, Outcome, Threshold};
 use crate::error::first_reason;
@@ -81,11 +81,14 @@ fn judge_one(sides: &[Findings], comparison: &Comparison, wanted: &Condition) ->
 
 fn at(level: &ComparedLevel, wanted: &Condition, place: usize, both: [&Findings; 2]) -> Judged {
     let unknown = Judged::unknown;
-    if let Some(invalid) = both.into_iter().find(|side| !side.validity.valid) {
+    let [_, other] = both;
+    let failed = wanted.limits_errors() && only_actions_failed(&other.validity);
+    let counts = |side: &&Findings| failed && side.letter == other.letter;
+    if let Some(invalid) = both.into_iter().find(|side| !side.validity.valid && !counts(side)) {
         return unknown(format!("{} is INVALID (its numbers must not be used)", invalid.letter));
     }
     // The single runs of a search may be INVALID although its result is valid.
-    if let Some(invalid) = both.into_iter().find(|side| level.invalid.contains(&side.letter)) {
+    if let Some(invalid) = both.into_iter().find(|side| level.invalid.contains(&side.letter) && !counts(side)) {
         return unknown(format!("the numbers of {} at this level are INVALID", invalid.letter));
     }
     if let Some(why) = not_comparable(level, wanted, place, both) {
@@ -107,7 +110,13 @@ fn at(level: &ComparedLevel, wanted: &Condition, place: usize, both: [&Findings;
         ));
     }
     let why = format!("the 95 % interval is {}", shown(low, high, wanted));
-    Judged { outcome: wanted.outcome((low, high)), why, longer_helps: true }
+    match wanted.outcome((low, high)) {
+        // Of the actions that failed, errors are only a part: requests without a response are not among them.
+        Outcome::Passed if failed => {
+            unknown(format!("{why}, but {} is INVALID: too many actions failed", other.letter))
+        }
+        outcome => Judged { outcome, why, longer_helps: true },
+    }
 }
 
 /// Why this number of the sides cannot be judged, or not against the baseline.
@@ -176,8 +185,8 @@ fn shown(low: f64, high: f64, wanted: &Condition) -> String {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_report::findings::Run;
     use plimsoll_report::findings::comparison::{Difference, Estimate, Method};
+    use plimsoll_report::findings::{FAILED_ACTIONS, Run};
 
     use plimsoll_model::{Reason, Validity};
 
@@ -321,6 +330,30 @@ mod tests {
         assert!(judgement.undecided[0].contains(loads), "{judgement:?}");
         assert_eq!(outcome(&found, "read.p99 > +400us").1, "undecided");
         assert_eq!(outcome(&found, "read.p99 > 10ms").1, "failed", "the number itself has no baseline");
+    }
+
+    /// Without this, no server with too many errors could fail a limit of the errors.
+    #[test]
+    fn numbers_that_are_invalid_because_actions_failed_can_fail_a_limit_of_the_errors() {
+        let with = |side: usize, also: Option<&str>| {
+            let mut found = comparison(Some((0.06, 0.14)), true);
+            let metric = &mut found.comparison.as_mut().unwrap().levels[0].rows[0].metrics[0];
+            metric.metric = "errors".to_owned();
+            let text = format!("1 of 20{FAILED_ACTIONS}5.00 % (limit 1 %)");
+            let reasons = std::iter::once(text.as_str()).chain(also).map(Reason::invalid);
+            found.sides[side].validity = Validity::of(reasons);
+            found.comparison.as_mut().unwrap().levels[0].invalid = vec![found.sides[side].letter.clone()];
+            found
+        };
+        let failing = with(1, None);
+        // The interval of B is 1.05 to 1.15 %.
+        assert_eq!(outcome(&failing, "read.errors > 1%").1, "failed");
+        assert_eq!(outcome(&failing, "read.errors > +0.01%").1, "failed");
+        let (judgement, word) = outcome(&failing, "read.errors > 2%");
+        assert!(word == "undecided" && judgement.undecided[0].contains("B is INVALID: too many actions failed"));
+        assert_eq!(outcome(&failing, "read.errors < 2%").1, "undecided");
+        assert_eq!(outcome(&with(1, Some("The server was away.")), "read.errors > 1%").1, "undecided");
+        assert_eq!(outcome(&with(0, None), "read.errors > 1%").1, "undecided", "the baseline");
     }
 
     #[test]

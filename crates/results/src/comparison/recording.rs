@@ -7,7 +7,7 @@ use plimsoll_recording::folder::{Recording, Stage};
 use plimsoll_report::collect::StatusName;
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint, MeasuredRun};
 use plimsoll_report::collect::run::MeasuredLevel;
-use plimsoll_report::findings::Findings;
+use plimsoll_report::findings::{Findings, only_actions_failed};
 
 use super::{ComparedSide, WHOLE_CAPTURE};
 use crate::read_level;
@@ -25,6 +25,8 @@ pub struct RecordedRun {
     pub invalid: Option<String>,
     /// Whether that is the load generator's fault, not the server's.
     pub generators_fault: bool,
+    /// Whether they must not be used only because too many actions failed.
+    pub failed_actions: bool,
     /// The metrics that the load generator's lateness moved.
     pub moved: Vec<String>,
 }
@@ -47,6 +49,7 @@ pub fn runs(folder: &Path) -> anyhow::Result<Vec<RecordedRun>> {
             bail!("{}: {level} was not run{why}; record again", folder.display());
         };
         Ok(RecordedRun {
+            failed_actions: validity.is_some_and(only_actions_failed),
             invalid: reason.map(|reason| format!("{level} is INVALID: {reason}")),
             moved: recorded.as_ref().map(MeasuredLevel::moved_metrics).unwrap_or_default(),
             generators_fault: recorded.is_some_and(|recorded| recorded.generators_fault.is_some()),
