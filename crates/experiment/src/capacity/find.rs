@@ -49,7 +49,7 @@ pub fn find_capacity(
     let mut facts = prepared.server.facts();
     facts.extend(levels.facts());
     let capacity = match search.most.plan.part {
-        None => Some(Box::new(whole.summary(levels.ran.len()))),
+        None => Some(Box::new(whole.summary(&levels.ran))),
         Some(part) => {
             facts.push(format!(
                 "part {part} of a capacity search: to see the result, merge the recordings of all parts (`plimsoll merge`)"

@@ -1,6 +1,7 @@
 //! The search itself: its next load, from the levels so far.
 
-use plimsoll_report::findings::capacity::Capacity;
+use plimsoll_report::findings::Interruption;
+use plimsoll_report::findings::capacity::{Capacity, Trial};
 use plimsoll_results::Usage;
 use plimsoll_stats::capacity::{Next, Search};
 
@@ -14,6 +15,15 @@ use crate::level_spec::LevelSpec;
 const MAX_INVALID_TRIALS: u32 = 3;
 /// Times that the search goes on below a load that the generator could not make.
 const MAX_CAPS: u32 = 3;
+
+/// Notes the measured time of a run that the user interrupted, and which is not judged.
+fn note_interruption(last: &LevelResult, trial: Option<&mut Trial>) {
+    if let (Some(Interruption { after_s, planned_s }), Some(trial)) = (last.about().interruption, trial) {
+        let of = planned_s.map_or_else(String::new, |planned_s| format!(" of {planned_s:.1} s"));
+        trial.seconds = after_s;
+        trial.because = vec![format!("not judged, because the run was interrupted after {after_s:.1} s{of}")];
+    }
+}
 
 /// A search for the highest load that meets its objectives.
 pub(crate) struct CapacitySearch<'a> {
@@ -90,9 +100,14 @@ impl<'a> CapacitySearch<'a> {
         self.ended = Some(why);
     }
 
-    /// The result after `ran` runs.
-    pub(crate) fn summary(self, ran: usize) -> Capacity {
-        let found = self.trials.summary(&self.search, &self.objectives, ran);
+    /// The result after these runs.
+    pub(crate) fn summary(self, ran: &[LevelResult]) -> Capacity {
+        let mut found = self.trials.summary(&self.search, &self.objectives, ran.len());
+        if let Some(last) = ran.last()
+            && found.trials.len() == ran.len()
+        {
+            note_interruption(last, found.trials.last_mut());
+        }
         match self.ended {
             // Loads that all confirming runs carried are known in any case.
             Some(why) => Capacity { outcome: "unfinished".to_owned(), why: Some(why), high: None, ..found },

@@ -129,7 +129,7 @@ impl<'a> Merge<'a> {
             }
             levels.push(level);
         }
-        let capacity = planned.capacity(levels.len(), self.apart.as_ref());
+        let capacity = planned.capacity(&levels, self.apart.as_ref());
         Ok(Merged { levels, facts, capacity, added })
     }
 }

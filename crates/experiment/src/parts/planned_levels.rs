@@ -45,8 +45,8 @@ impl<'a> PlannedLevels<'a> {
         matches!(self, Self::Search(_))
     }
 
-    /// The result of the search, if this is one, after `ran` levels. With clocks that differed there is none.
-    pub(super) fn capacity(self, ran: usize, apart: Option<&Reason>) -> Option<Capacity> {
+    /// The result of the search, if this is one, after these levels. With clocks that differed there is none.
+    pub(super) fn capacity(self, ran: &[LevelResult], apart: Option<&Reason>) -> Option<Capacity> {
         let Self::Search(search) = self else { return None };
         let found = search.summary(ran);
         Some(match apart {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use plimsoll_drive::engine::Watch;
 use plimsoll_report::findings::capacity::Capacity;
-use plimsoll_report::findings::{Findings, Run};
+use plimsoll_report::findings::{Findings, Interruption, Run};
 use plimsoll_results::record::Rows;
 use plimsoll_testkit::servers::Scratch;
 use plimsoll_workload::{Arrivals, Load, Pause};
@@ -102,7 +102,7 @@ fn record_whole(simulated: &Simulated, folder: &Path) {
     let mut found = CapacitySearch::new(&search).unwrap();
     let (levels, ended) = levels_of(simulated, &recording, usize::MAX, |ran| found.next(ran));
     ended.unwrap();
-    let findings = findings(simulated, &spec, &levels, Some(found.summary(levels.len())));
+    let findings = findings(simulated, &spec, &levels, Some(found.summary(&levels)));
     recording.finish(false, Ok(&(findings, ()))).unwrap();
 }
 
@@ -148,7 +148,7 @@ fn searched(simulated: &Simulated, spec: &RunSpec, search: &SearchSpec, scratch:
     let mut found = CapacitySearch::new(search).unwrap();
     let (levels, ended) = levels_of(simulated, &recording, usize::MAX, |ran| found.next(ran));
     ended.unwrap();
-    (levels.len(), found.summary(levels.len()))
+    (levels.len(), found.summary(&levels))
 }
 
 /// A workload that only reads has no number for writes: that is no miss of the server.
@@ -199,7 +199,7 @@ fn a_search_that_an_error_ends_says_which() {
         let mut found = CapacitySearch::new(&search).unwrap();
         let (levels, ended) = levels_of(&simulated, &recording, until, |ran| found.next(ran));
         found.fail(&ended.err().map_or("files: permission denied".to_owned(), |error| format!("{error:#}")));
-        found.summary(levels.len())
+        found.summary(&levels)
     };
     let ended = capacity(2);
     assert_eq!((ended.outcome.as_str(), ended.trials.len()), ("unfinished", 2), "{ended:?}");
@@ -207,6 +207,26 @@ fn a_search_that_an_error_ends_says_which() {
     let whole = capacity(usize::MAX);
     assert_eq!((whole.outcome.as_str(), whole.low), ("at least", Some(2.0)), "{whole:?}");
     assert!(whole.why.unwrap().contains("the limit of runs"));
+}
+
+/// It is not judged, but took its time.
+#[test]
+fn an_interrupted_run_of_a_search_has_its_measured_time() {
+    let scratch = Scratch::new("search-interrupted");
+    let simulated = simulated();
+    let (search, spec) = search(&simulated, None);
+    let to = to(&scratch.path().join("kept"), Rows::None);
+    let recording = RunRecording::begin(Some(&to), &spec, &simulated.workload).unwrap().unwrap();
+    let mut found = CapacitySearch::new(&search).unwrap();
+    let (mut levels, _) = levels_of(&simulated, &recording, 2, |ran| found.next(ran));
+    let mut last = LevelResult::not_run(&search.most.plan, "8 clients".to_owned(), &"interrupted");
+    last.recorded.about.interruption = Some(Interruption { after_s: 0.8, planned_s: Some(2.0) });
+    levels.push(last);
+    let capacity = found.summary(&levels);
+    assert_eq!(capacity.why.as_deref(), Some("interrupted after 2 runs: no result"));
+    let [_, _, trial] = &capacity.trials[..] else { panic!("{capacity:?}") };
+    assert_eq!((trial.seconds, trial.met), (0.8, None));
+    assert_eq!(trial.because, ["not judged, because the run was interrupted after 0.8 s of 2.0 s"]);
 }
 
 #[test]

@@ -46,10 +46,10 @@ pub struct Trial {
     pub brief: bool,
     /// Length of its measured phase, s.
     pub seconds: f64,
-    /// Whether the run met the objective; null where the run does not count: the load generator may be to blame, the run made no request,
-    /// or an objective has no number, or too few requests for its percentile.
+    /// Whether the run met the objective; null where the run does not count: the load generator may be to blame, the run made no request or
+    /// was interrupted, or an objective has no number, or too few requests for its percentile.
     pub met: Option<bool>,
-    /// The objectives that the run missed, with the values, or for which it has too few requests.
+    /// The objectives that the run missed, with the values, or for which it has too few requests; or its interruption.
     pub because: Vec<String>,
 }
 
