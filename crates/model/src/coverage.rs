@@ -203,7 +203,7 @@ pub struct Coverage {
     pub delegations_partial: PartialPairs,
     /// Waiting for SMB2 credits.
     pub credits: Credits,
-    /// NFS 4.1 sessions and their slots, those that waited longest first; at most [`Coverage::SLOT_SESSIONS`].
+    /// NFS 4.1 sessions and their slots, those that waited longest first; at most 1,024.
     pub slots: Vec<SessionSlots>,
     /// Sums over further sessions.
     pub slots_left_out: SlotsLeftOut,
@@ -254,8 +254,6 @@ impl Coverage {
     pub const DELEGATIONS: usize = 256;
     /// Pairs of client and server that are kept in `delegations_partial`, at most.
     pub const PARTIAL_PAIRS: usize = 16_384;
-    /// Sessions that are kept in `slots`, at most.
-    pub const SLOT_SESSIONS: usize = slots::SESSIONS_MAX;
     /// Connections that are kept in `unfinished`, at most.
     pub const UNFINISHED: usize = 1024;
     /// Servers of which the last response is kept, at most: 100 KiB.

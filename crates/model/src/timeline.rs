@@ -59,12 +59,6 @@ impl Timeline {
         self.response_first?.checked_sub(self.request_last?)
     }
 
-    /// Last byte of the response − last byte of the request, ns: Wireshark's service response time (SRT).
-    #[inline]
-    pub fn srt(&self) -> Option<i64> {
-        self.response_last?.checked_sub(self.request_last?)
-    }
-
     /// Last byte of the final response − intended start, ns.
     #[inline]
     pub fn response_time_from_intended(&self) -> Option<i64> {

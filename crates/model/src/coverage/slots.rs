@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::add_fields;
 
 /// Sessions that are kept, at most.
-pub(super) const SESSIONS_MAX: usize = 1_024;
+const SESSIONS_MAX: usize = 1_024;
 
 /// A session with captured requests in its slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn requests_of_sessions_without_a_row_are_counted() {
-        let most = Coverage::SLOT_SESSIONS as u128;
+        let most = SESSIONS_MAX as u128;
         let mut sum = of((0..most).map(|id| session(id, 5)).collect());
         sum.add(&of(vec![session(most, 9), session(most + 1, 1)]));
         assert_eq!((sum.slots.len(), sum.slots[0].id, sum.slots_left_out.requests), (most as usize, most, 20));

@@ -139,11 +139,7 @@ fn body(name: &str, depth: &QueueDepth) -> Markup {
 }
 
 fn range_text((from, to): (u64, u64)) -> String {
-    match to {
-        _ if from == to => count(from),
-        u64::MAX => format!("{} and more", count(from)),
-        _ => format!("{} – {}", count(from), count(to)),
-    }
+    if from == to { count(from) } else { format!("{} – {}", count(from), count(to)) }
 }
 
 fn bar(of: Option<(DepthShare, Option<Percentage>)>) -> Markup {

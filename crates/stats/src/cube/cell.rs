@@ -63,20 +63,4 @@ impl CubeCell {
     pub(super) fn entries(&self) -> usize {
         self.both.entries() + self.response.entries() + self.service.entries()
     }
-
-    /// All response times.
-    pub fn response_times(&self) -> CubeHistogram {
-        sum(&self.both, &self.response)
-    }
-
-    /// All service times.
-    pub fn service_times(&self) -> CubeHistogram {
-        sum(&self.both, &self.service)
-    }
-}
-
-fn sum(both: &CubeHistogram, others: &CubeHistogram) -> CubeHistogram {
-    let mut sum = both.clone();
-    sum.merge(others);
-    sum
 }

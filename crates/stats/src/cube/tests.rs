@@ -72,7 +72,9 @@ fn sums_are_those_of_the_statistics() {
         let sum = whole(&folded);
         assert_eq!((sum.count, sum.errors), (exact.count(), exact.errors()), "{limits:?}");
         assert_eq!((sum.payload, sum.waiting), (exact.payload(), exact.waiting()), "{limits:?}");
-        for (histogram, times) in [(sum.response_times(), exact.response()), (sum.service_times(), exact.service())] {
+        for (others, times) in [(&sum.response, exact.response()), (&sum.service, exact.service())] {
+            let mut histogram = sum.both.clone();
+            histogram.merge(others);
             assert_eq!(Some(histogram.max_ns()), times.moments().max_ns());
             assert_eq!(histogram.bins().map(|(_, count)| count).sum::<u64>(), times.moments().count());
             for p in [50.0, 95.0, 99.0] {
@@ -109,7 +111,8 @@ fn times_are_those_of_the_requests() {
     let found = folded(&cube, ALL);
     assert_eq!((found.start_ns, found.bin_ns, found.bins), (1_000_000_000, BASE_NS, 1));
     assert_eq!(found.cells.iter().map(|one| one.bin).collect::<Vec<_>>(), [None, Some(0)]);
-    assert!(found.cells[0].cell.response_times().percentile_ns(50.0, 0).is_none(), "no response time, no percentile");
+    let untimed = &found.cells[0].cell;
+    assert_eq!(untimed.both.entries() + untimed.response.entries(), 0, "no response time, no percentile");
 }
 
 #[test]

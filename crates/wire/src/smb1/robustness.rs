@@ -21,11 +21,11 @@ fn everything(message: &[u8], total_len: usize) -> String {
         if let Some(view) = transaction::Transaction::new(&link) {
             let complete = transaction::Progress::default().add(&view);
             seen += &format!("{:?} {complete} {:?} {:?}", view, view.is_complete(), view.reaches_end());
-            seen += &format!("{:?} {:?} {:?}", view.name(), view.fid(), transaction::watches_tree(&view));
+            seen += &format!("{:?} {:?}", view.name(), view.fid());
             seen += &format!("{:?} {:?}", view.nt_create_path(), view.nt_created_fid());
             seen +=
                 &format!("{:?} {:?}", trans2::path(&view).map(|path| path.text().chars().count()), trans2::fid(&view));
-            seen += &format!("{:?} {:?}", trans2::information_level(&view), trans2::opened_fid(&view));
+            seen += &format!("{:?}", trans2::opened_fid(&view));
         }
     }
     seen

@@ -1,4 +1,4 @@
-//! Parameters of a TRANSACTION2 request: path, FID, information level.
+//! Parameters of a TRANSACTION2 request: path, FID.
 //! Spec: MS-CIFS 2.2.6
 
 use super::command::TRANSACTION2;
@@ -12,25 +12,22 @@ use super::transaction::Transaction;
 struct Layout {
     path: Option<usize>,
     fid: Option<usize>,
-    level: Option<usize>,
 }
 
 fn layout(function: u16) -> Option<Layout> {
-    let (path, fid, level) = match function {
-        OPEN2 => (Some(28), None, None),
-        FIND_FIRST2 => (Some(12), None, Some(6)),
-        // Its FileName is where to resume, not what to find, and its SID is no FID.
-        FIND_NEXT2 => (None, None, Some(4)),
-        QUERY_FS_INFORMATION => (None, None, Some(0)),
+    let (path, fid) = match function {
+        OPEN2 => (Some(28), None),
+        FIND_FIRST2 => (Some(12), None),
         // MS-SMB 2.2.6.6.1.
-        SET_FS_INFORMATION => (None, Some(0), Some(2)),
-        QUERY_PATH_INFORMATION | SET_PATH_INFORMATION => (Some(6), None, Some(0)),
-        QUERY_FILE_INFORMATION | SET_FILE_INFORMATION => (None, Some(0), Some(2)),
-        CREATE_DIRECTORY => (Some(4), None, None),
-        GET_DFS_REFERRAL => (Some(2), None, None),
+        SET_FS_INFORMATION => (None, Some(0)),
+        QUERY_PATH_INFORMATION | SET_PATH_INFORMATION => (Some(6), None),
+        QUERY_FILE_INFORMATION | SET_FILE_INFORMATION => (None, Some(0)),
+        CREATE_DIRECTORY => (Some(4), None),
+        GET_DFS_REFERRAL => (Some(2), None),
+        // FIND_NEXT2: its FileName is where to resume, not what to find, and its SID is no FID.
         _ => return None,
     };
-    Some(Layout { path, fid, level })
+    Some(Layout { path, fid })
 }
 
 fn request_layout(message: &Transaction<'_>) -> Option<Layout> {
@@ -47,11 +44,6 @@ pub fn path<'a>(message: &Transaction<'a>) -> Option<SmbString<'a>> {
 /// The FID in a request: QUERY_ and SET_FILE_INFORMATION, SET_FS_INFORMATION.
 pub fn fid(message: &Transaction<'_>) -> Option<u16> {
     u16_at(message.parameters.bytes, request_layout(message)?.fid?)
-}
-
-/// The information level in a request (MS-CIFS 2.2.2.3; from 0x0300 on, pass-through levels of MS-SMB 2.2.2.3.5).
-pub fn information_level(message: &Transaction<'_>) -> Option<u16> {
-    u16_at(message.parameters.bytes, request_layout(message)?.level?)
 }
 
 /// The FID in the answer to an OPEN2 (MS-CIFS 2.2.6.1.2). The response does not name its request: the caller knows it.

@@ -3,7 +3,7 @@
 
 use super::andx::Link;
 use super::command;
-use super::fields::{clipped, u8_at, u16_at, u32_at};
+use super::fields::{clipped, u16_at, u32_at};
 use super::string::{Reader, SmbString};
 use super::subcommand::nt;
 
@@ -303,14 +303,6 @@ fn part<'a>(link: &Link<'a>, layout: &Layout, places: &Places) -> Option<Part<'a
     };
     let bytes = clipped(link.message(), usize::try_from(offset).ok()?, usize::try_from(count).ok()?);
     Some(Part { total, count, displacement, offset, bytes })
-}
-
-/// Whether an NT_TRANSACT NOTIFY_CHANGE watches the tree below the directory too (MS-CIFS 2.2.7.4.1).
-pub fn watches_tree(transaction: &Transaction<'_>) -> Option<bool> {
-    const WATCH_TREE: usize = 6;
-    (transaction.function == Some(nt::NOTIFY_CHANGE))
-        .then(|| u8_at(transaction.setup, WATCH_TREE))?
-        .map(|flag| flag != 0)
 }
 
 #[cfg(test)]

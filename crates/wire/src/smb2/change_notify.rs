@@ -46,12 +46,6 @@ impl Request<'_> {
         self.fields.file_id(FILE_ID)
     }
 
-    /// Watches everything below it too.
-    #[must_use]
-    pub fn watches_tree(&self) -> Option<bool> {
-        Some(self.fields.u16(FLAGS)? & FLAG_WATCH_TREE != 0)
-    }
-
     /// Which changes count, FILE_NOTIFY_CHANGE bits.
     #[must_use]
     pub fn filter(&self) -> Option<u32> {
@@ -153,8 +147,7 @@ mod tests {
     fn request() {
         let bytes = Message::request(15).u16(32).u16(1).u32(32).put(&[9; 16]).u32(0x17).u32(0).bytes();
         let view = Request::new(&bytes).unwrap();
-        assert_eq!((view.file_id(), view.watches_tree()), (Some(FileId([9; 16])), Some(true)));
-        assert_eq!(view.filter(), Some(0x17));
+        assert_eq!((view.file_id(), view.filter()), (Some(FileId([9; 16])), Some(0x17)));
         truncations(&bytes, |bytes| Request::new(bytes)?.filter());
     }
 
@@ -163,10 +156,7 @@ mod tests {
         let call = ChangeNotify { directory: FileId([9; 16]), tree: true, filter: 0x17, output_len: 4096 };
         let bytes = emitted(&call);
         let view = Request::new(&bytes).unwrap();
-        assert_eq!(
-            (view.file_id(), view.watches_tree(), view.filter()),
-            (Some(call.directory), Some(true), Some(0x17))
-        );
+        assert_eq!((view.file_id(), view.filter()), (Some(call.directory), Some(0x17)));
         let body = Message::request(15).u16(32).u16(1).u32(4096).put(&[9; 16]).u32(0x17).u32(0);
         assert_eq!(bytes, body.like(&bytes), "as 2.2.35 lays it out");
     }

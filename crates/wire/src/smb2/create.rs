@@ -133,9 +133,6 @@ pub const DISPOSITION_OVERWRITE: u32 = 4;
 /// Truncate, or create.
 pub const DISPOSITION_OVERWRITE_IF: u32 = 5;
 
-/// A new file was created.
-pub const ACTION_CREATED: u32 = 2;
-
 view! {
     /// What to open and how.
     Request, request, Create, REQUEST_SIZE
@@ -192,12 +189,6 @@ impl<'a> Request<'a> {
     #[must_use]
     pub fn oplock_level(&self) -> Option<u8> {
         self.fields.u8(REQUEST_OPLOCK)
-    }
-
-    /// Does it carry create contexts (leases, durable handles, and so on).
-    #[must_use]
-    pub fn has_contexts(&self) -> Option<bool> {
-        Some(self.fields.u32(REQUEST_CONTEXTS + 4)? != 0)
     }
 
     /// Does it reconnect a durable handle (DHnC or DH2C), as far as its create contexts were captured.
@@ -310,7 +301,6 @@ mod tests {
         assert_eq!(view.options(), Some(OPTION_DIRECTORY | OPTION_DELETE_ON_CLOSE));
         assert_eq!(view.deletes_on_close(), Some(true));
         assert_eq!(view.oplock_level(), Some(OPLOCK_BATCH));
-        assert_eq!(view.has_contexts(), Some(true));
         assert_eq!(view.context_names().collect::<Vec<_>>(), [b"MxAc", b"QFid"]);
         assert!(!view.reconnects());
         for name in [b"DHnC", b"DH2C"] {
@@ -340,11 +330,11 @@ mod tests {
     /// Hand-assembled from 2.2.14.
     #[test]
     fn response_fields() {
-        let times = Message::response(5, 0).u16(89).u8(OPLOCK_II).u8(0).u32(ACTION_CREATED).fill(32);
+        let times = Message::response(5, 0).u16(89).u8(OPLOCK_II).u8(0).u32(2).fill(32);
         let bytes = times.u64(4096).u64(1234).u32(ATTRIBUTE_DIRECTORY).u32(0).put(&[3; 16]).u64(0).bytes();
         let view = Response::new(&bytes).unwrap();
         assert_eq!(view.file_id(), Some(FileId([3; 16])));
-        assert_eq!(view.action(), Some(ACTION_CREATED));
+        assert_eq!(view.action(), Some(2));
         assert_eq!(view.end_of_file(), Some(1234));
         assert_eq!(view.is_directory(), Some(true));
         assert_eq!(view.oplock_level(), Some(OPLOCK_II));

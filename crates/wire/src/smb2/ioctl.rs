@@ -36,8 +36,6 @@ pub const RESPONSE_SIZE: u16 = 49;
 pub const OUTPUT_OFFSET: usize = header::LEN + 32;
 /// Response: end of the fixed part.
 pub const RESPONSE_END: usize = header::LEN + 48;
-/// FSCTL_PIPE_TRANSCEIVE: a remote procedure call's request and answer in one.
-pub const FSCTL_PIPE_TRANSCEIVE: u32 = 0x0011_C017;
 
 view! {
     /// Which control on which file.
@@ -130,13 +128,13 @@ mod tests {
     use super::*;
     use crate::smb2::testing::{Message, truncations};
 
-    /// Hand-assembled from 2.2.31.
+    /// Hand-assembled from 2.2.31: FSCTL_PIPE_TRANSCEIVE.
     #[test]
     fn request() {
-        let head = Message::request(11).u16(57).u16(0).u32(FSCTL_PIPE_TRANSCEIVE).put(&[6; 16]).u32(0x78).u32(44);
+        let head = Message::request(11).u16(57).u16(0).u32(0x0011_C017).put(&[6; 16]).u32(0x78).u32(44);
         let bytes = head.u32(0).u32(0x78).u32(0).u32(1024).u32(1).u32(0).bytes();
         let view = Request::new(&bytes).unwrap();
-        assert_eq!((view.ctl_code(), view.input_len()), (Some(FSCTL_PIPE_TRANSCEIVE), Some(44)));
+        assert_eq!((view.ctl_code(), view.input_len()), (Some(0x0011_C017), Some(44)));
         assert_eq!(view.file_id(), Some(FileId([6; 16])));
         truncations(&bytes, |bytes| Request::new(bytes)?.input_len());
     }

@@ -145,12 +145,12 @@ fn once<T>(body: &Body<'_>, name: &'static str, place: &mut Option<T>, value: T)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::smb2::create::{ACTION_CREATED, OPLOCK_LEASE};
+    use crate::smb2::create::OPLOCK_LEASE;
     use crate::smb2::testing::{Message, refused, whole};
 
     /// Hand-assembled from 2.2.14, up to the contexts' place.
     fn fixed() -> Message {
-        let times = Message::response(5, 0).u16(89).u8(OPLOCK_LEASE).u8(0).u32(ACTION_CREATED);
+        let times = Message::response(5, 0).u16(89).u8(OPLOCK_LEASE).u8(0).u32(2);
         let sizes = times.u64(1).u64(2).u64(3).u64(4).u64(8192).u64(1234).u32(0x20).u32(0);
         sizes.put(&[3; 16])
     }
@@ -174,8 +174,7 @@ mod tests {
         let times = Times { creation: 1, last_access: 2, last_write: 3, change: 4 };
         let attributes = Attributes { times, allocation_size: 8192, end_of_file: 1234, attributes: 0x20 };
         let granted = Granted::default();
-        let expected =
-            Opened { file: FileId([3; 16]), oplock: OPLOCK_LEASE, action: ACTION_CREATED, attributes, granted };
+        let expected = Opened { file: FileId([3; 16]), oplock: OPLOCK_LEASE, action: 2, attributes, granted };
         assert_eq!(opened, expected);
         refused(&bytes, |reply| parse(reply).map(Answer::refusal));
     }

@@ -270,11 +270,10 @@ mod tests {
         assert_eq!((view.desired_access(), view.attributes()), (Some(0x0012_0089), Some(0x80)));
         assert_eq!((view.share_access(), view.disposition()), (Some(3), Some(DISPOSITION_OPEN_IF)));
         assert_eq!((view.options(), view.oplock_level()), (Some(OPTION_NON_DIRECTORY), Some(OPLOCK_LEASE)));
-        assert_eq!(view.has_contexts(), Some(true));
         assert_eq!(view.context_names().collect::<Vec<_>>(), [b"MxAc", b"QFid", b"RqLs"]);
         let without = emitted(&CALL);
         assert_eq!((without.len(), &without[..REQUEST_CONTEXTS]), (REQUEST_END + 16, &bytes[..REQUEST_CONTEXTS]));
-        assert_eq!(create::Request::new(&without).unwrap().has_contexts(), Some(false));
+        assert_eq!(create::Request::new(&without).unwrap().context_names().count(), 0);
         let root = emitted(&Create { name: "", ..CALL });
         assert!(create::Request::new(&root).unwrap().name().unwrap().is_empty());
         assert_eq!(root.len(), REQUEST_END + 1, "StructureSize 57 counts a byte");

@@ -290,7 +290,7 @@ mod tests {
             Control::ValidateNegotiate { capabilities: 0x7F, guid: [8; 16], security_mode: 1, dialects: &dialects };
         let expected = Message::structure().u32(0x7F).put(&[8; 16]).u16(1).u16(2).u16(0x0210).u16(0x0300).bytes();
         assert_eq!(input_of(control), expected);
-        assert_eq!(input_of(Control::Other { code: ioctl::FSCTL_PIPE_TRANSCEIVE, input: b"rpc" }), b"rpc");
+        assert_eq!(input_of(Control::Other { code: 0x0011_C017, input: b"rpc" }), b"rpc");
         let call = ioctl::Ioctl { file: FileId([6; 16]), control, max_output: 1 << 17 };
         assert_eq!(header::charge(call.payload()), 2);
     }
