@@ -33,7 +33,7 @@ mod status_name;
 mod units;
 mod validity;
 
-pub(crate) use counts::plural;
+pub(crate) use counts::{are, plural, thousands};
 pub use rows::times_of;
 pub(crate) use share_words::percent;
 pub use status_name::StatusName;

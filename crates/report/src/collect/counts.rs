@@ -5,8 +5,13 @@ pub(crate) fn plural(count: u64, what: &str) -> String {
     format!("{} {what}{}", thousands(count), if count == 1 { "" } else { "s" })
 }
 
-/// Digits in groups of three.
-pub(super) fn thousands(count: u64) -> String {
+/// `1 packet is`, `1,200 packets are`.
+pub(crate) fn are(count: u64, what: &str) -> String {
+    format!("{} {}", plural(count, what), if count == 1 { "is" } else { "are" })
+}
+
+/// `23665` as `23,665`.
+pub(crate) fn thousands(count: u64) -> String {
     let digits = count.to_string();
     let mut grouped = String::new();
     for (i, digit) in digits.chars().enumerate() {

@@ -1,6 +1,6 @@
 //! Data missing from the numbers of a capture, with causes and remedies. Text, page and JSON use the same sentences.
 
-use super::counts::plural;
+use super::counts::{are, plural};
 use super::input;
 use super::rpc_tls;
 use super::share_words::tenths;
@@ -263,10 +263,6 @@ fn compressed(unseen: &Unseen) -> Option<String> {
 /// The counted unit if contents are encrypted, because the number of requests in a message is unknown.
 const MESSAGE: &str = "request message";
 const SEVERAL: &str = " (a message contains one request or more)";
-
-fn are(count: u64, what: &str) -> String {
-    format!("{} {}", plural(count, what), if count == 1 { "is" } else { "are" })
-}
 
 #[cfg(test)]
 mod tests {

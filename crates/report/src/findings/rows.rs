@@ -87,6 +87,16 @@ impl OperationRow {
         self.headline.pick(self.response_time, self.response_time_from_intended)
     }
 
+    /// The suffix of "response time" in the heading of these rows: the kind of headline time.
+    pub(crate) fn headline_words<'r>(rows: impl IntoIterator<Item = &'r OperationRow>) -> &'static str {
+        rows.into_iter().next().map_or("", |row| row.headline.words())
+    }
+
+    /// Write_Raw's block has no answer (Swartz 1997, section 5): only its packets and bytes are known.
+    pub(crate) fn is_asynchronous(&self) -> bool {
+        self.protocol == "SMB1" && self.procedure == "WRITE_RAW async portion"
+    }
+
     /// Whether no other row includes its requests: it is not a subcommand.
     pub fn is_counted_once(&self) -> bool {
         self.parent.is_none()

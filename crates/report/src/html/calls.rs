@@ -31,7 +31,7 @@ pub(super) fn figure(findings: &Findings) -> Option<Figure<'_>> {
         ..Series::new((*name).to_owned(), Shape::Bars, color)
     };
     let series: Vec<Series<'_>> = names.iter().enumerate().map(series).collect();
-    let highest = series.iter().flat_map(|series| series.y.iter().flatten()).copied().fold(0.0, f64::max);
+    let highest = Series::highest(&series);
     let x = Axis::names(phases.iter().map(|phase| phase.call.clone()).collect());
     let chart = Chart { x, y: Axis::linear(Unit::Seconds, "time of a call", highest)?, series };
     let explanation =

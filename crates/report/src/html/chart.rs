@@ -256,6 +256,11 @@ impl<'a> Series<'a> {
         self.x.windows(2).any(|pair| matches!(pair, [before, x] if x < before))
     }
 
+    /// The highest number of several, at least 0.
+    pub(super) fn highest(all: &[Series<'_>]) -> f64 {
+        all.iter().flat_map(|series| series.y.iter().flatten()).copied().fold(0.0, f64::max)
+    }
+
     /// A series without numbers yet.
     pub(super) fn new(name: impl Into<String>, shape: Shape, color: usize) -> Series<'a> {
         Series {

@@ -103,7 +103,7 @@ fn throughput<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
     {
         measured.name = "measured".to_owned();
     }
-    let y = Axis::linear(Unit::PerSecond, "operations", highest(&all))?;
+    let y = Axis::linear(Unit::PerSecond, "operations", Series::highest(&all))?;
     let best = curves
         .iter()
         .flat_map(|curve| &curve.stages)
@@ -168,7 +168,7 @@ fn data<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
     let all: Vec<Series<'a>> =
         curves.iter().enumerate().map(|(i, curve)| series(curve, i, Stage::load, |stage| Some(bits(stage)))).collect();
     let chart =
-        Chart { x: load_axis(curves)?, y: Axis::linear(Unit::BitsPerSecond, "data", highest(&all))?, series: all };
+        Chart { x: load_axis(curves)?, y: Axis::linear(Unit::BitsPerSecond, "data", Series::highest(&all))?, series: all };
     let summary =
         "File data per second at each load, one line per server; the numbers are in the table of load levels.";
     let explanation = "File data read and written per second at each load, without protocol headers, so that different protocols can be compared.";
@@ -211,7 +211,7 @@ fn response_series<'a>(curves: &[Curve<'_>], x: impl Fn(&Stage) -> f64) -> Vec<S
 }
 
 fn response_axis(series: &[Series<'_>], name: &str) -> Option<Axis> {
-    let highest = series.iter().flat_map(|series| &series.high).copied().fold(highest(series), f64::max);
+    let highest = series.iter().flat_map(|series| &series.high).copied().fold(Series::highest(series), f64::max);
     Axis::linear(Unit::Seconds, name, highest)
 }
 
@@ -220,10 +220,6 @@ fn response_words(curves: &[Curve<'_>], against: &str) -> String {
     let means =
         stages.filter_map(|stage| Some(format!("{} {}", stage.words(), duration(stage.headline_time()?.mean_s))));
     format!("Mean {} against {against}: {}.", response_name(curves), means.collect::<Vec<_>>().join(", "))
-}
-
-fn highest(series: &[Series<'_>]) -> f64 {
-    series.iter().flat_map(|series| series.y.iter().flatten()).copied().fold(0.0, f64::max)
 }
 
 /// Iterations of the clients over their mean, from the least served to the most; only where several shared the server.

@@ -55,7 +55,7 @@ fn chart<'a>(depths: &[(String, &QueueDepth)]) -> Option<Chart<'a>> {
             });
         }
     }
-    let highest = series.iter().flat_map(|series| series.y.iter().flatten()).copied().fold(0.0, f64::max);
+    let highest = Series::highest(&series);
     let x = Axis { name: "requests outstanding".into(), ..Axis::names(names.into_iter().map(range_text).collect()) };
     Some(Chart { x, y: Axis::linear(Unit::Percent, "", highest)?, series })
 }

@@ -19,7 +19,7 @@ pub(super) fn figures<'a>(sides: &'a [Findings]) -> Vec<Figure<'a>> {
 /// One table with a line a group and a line an operation. `id` is unique in the page.
 pub(super) fn table(id: &str, groups: &[OperationRow], operations: &[OperationRow]) -> Option<Markup> {
     let decades = decades(groups.iter().chain(operations))?;
-    let from = groups.iter().chain(operations).next().map_or("", |row| row.headline.words());
+    let from = OperationRow::headline_words(groups.iter().chain(operations));
     let caption = "in powers of ten: count and share of each row's times. Each column counts the times from a tenth of the \
     limit in its heading up to this limit. The first column also counts all shorter times.";
     Some(html! {

@@ -61,7 +61,7 @@ fn chart<'a>(level: &Level<'_>, what: &str, pick: fn(&ClientRow) -> Option<f64>)
         }
     };
     let all: Vec<Series<'a>> = level.sides.iter().enumerate().map(series).collect();
-    let highest = all.iter().flat_map(|series| series.y.iter().flatten()).copied().fold(1.0, f64::max);
+    let highest = Series::highest(&all).max(1.0);
     let names = (1..=most).map(|client| client.to_string()).collect();
     let x = Axis { name: "client".to_owned(), ..Axis::names(names) };
     Some(Chart { x, y: Axis::linear(Unit::Ratio, what, highest)?, series: all })

@@ -32,7 +32,7 @@ pub(super) fn figure<'a>(sides: &[Findings]) -> Option<Figure<'a>> {
         ..Series::new(name(*bar), Shape::Bars, color)
     };
     let series: Vec<Series<'a>> = bars.iter().enumerate().map(series).collect();
-    let top = series.iter().flat_map(|series| series.y.iter().flatten()).copied().fold(0.0, f64::max);
+    let top = Series::highest(&series);
     let said = bars.iter().flat_map(|bar| curves.iter().map(move |curve| (*bar, *curve)));
     let said: Vec<String> = said
         .filter_map(|(bar, curve)| Some(format!("{} {} {}/s", name(bar), curve, bits(most(bar, curve)?))))

@@ -175,7 +175,7 @@ fn series<'a>(stages: &[&Stage], name: &str, color: usize, y: impl Fn(&Stage) ->
 
 fn chart<'a>(curve: &LoadCurve, stages: &[&Stage], all: Vec<Series<'a>>, unit: Unit, name: &str) -> Option<Chart<'a>> {
     let most = stages.iter().map(|stage| stage.load()).fold(0.0, f64::max);
-    let highest = all.iter().flat_map(|series| series.y.iter().flatten()).copied().fold(0.0, f64::max);
+    let highest = Series::highest(&all);
     let x = Axis::linear_right(Unit::Count, &curve.load, most)?;
     Some(Chart { x, y: Axis::linear(unit, name, highest)?, series: all })
 }

@@ -47,7 +47,7 @@ pub(super) fn figure<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
         }
     };
     let chart = |series: Vec<Series<'a>>| {
-        let highest = series.iter().flat_map(|series| series.y.iter().flatten()).copied().fold(0.0, f64::max);
+        let highest = Series::highest(&series);
         Some(Chart { x: Axis::names(names.clone()), y: Axis::linear(Unit::Percent, "", highest)?, series })
     };
     let charts = if let [only] = sides {

@@ -12,7 +12,7 @@ const COLUMNS: usize = 18;
 /// Sums over groups and subgroups. `id` is unique in the page.
 pub(super) fn groups(id: &str, rows: &[OperationRow]) -> Option<Markup> {
     (!rows.is_empty()).then(|| {
-        table((id, from(rows), false), "Groups of operations. Other is the sum of its three subgroups.", "Group", &html! {
+        table((id, OperationRow::headline_words(rows), false), "Groups of operations. Other is the sum of its three subgroups.", "Group", &html! {
             tbody { @for (row, share) in rows.iter().zip(shares::of_rows(rows)) {
                 @let (name, sub) = row.group.split_once('.').map_or((row.group.as_str(), false), |(_, sub)| (sub, true));
                 (line(&html! { (Untrusted(name)) }, row, share, sub, None))
@@ -25,7 +25,7 @@ pub(super) fn groups(id: &str, rows: &[OperationRow]) -> Option<Markup> {
 pub(super) fn operations(id: &str, rows: &[OperationRow]) -> Option<Markup> {
     (!rows.is_empty()).then(|| {
         table(
-            (id, from(rows), false),
+            (id, OperationRow::headline_words(rows), false),
             "All procedures in the input. The row of a command includes its subcommands, which have the rows below it.",
             "Operation",
             &procedures(rows),
@@ -37,7 +37,7 @@ pub(super) fn operations(id: &str, rows: &[OperationRow]) -> Option<Markup> {
 pub(super) fn long_lived(findings: &Findings) -> Option<Markup> {
     (!findings.long_lived.is_empty()).then(|| {
         table(
-            ("long-lived", from(&findings.long_lived), false),
+            ("long-lived", OperationRow::headline_words(&findings.long_lived), false),
             "Requests that wait by design (change notification, blocking locks, reads of pipes). The tables of operations and groups exclude these requests.",
             "Operation",
             &procedures(&findings.long_lived),
@@ -49,7 +49,7 @@ pub(super) fn long_lived(findings: &Findings) -> Option<Markup> {
 pub(super) fn members(findings: &Findings) -> Option<Markup> {
     (!findings.members.is_empty()).then(|| {
         table(
-            ("members", from(&findings.members), false),
+            ("members", OperationRow::headline_words(&findings.members), false),
             "NFSv4 compounds, and their operations other than the main one. The tables of operations and groups exclude these rows, \
             and count a compound only as its main operation. Share: share of the compounds.",
             "Operation",
@@ -83,7 +83,7 @@ fn procedures(rows: &[OperationRow]) -> Markup {
                     tr.heading { th scope="rowgroup" colspan=(COLUMNS) { (Untrusted(&first.protocol)) } }
                 }
                 @for (row, share) in protocol {
-                    @if is_asynchronous(row) { (unanswerable(row)) } @else { (line(&procedure(short_name(row), row), row, *share, row.parent.is_some(), None)) }
+                    @if row.is_asynchronous() { (unanswerable(row)) } @else { (line(&procedure(short_name(row), row), row, *share, row.parent.is_some(), None)) }
                 }
             }
         }
@@ -94,11 +94,6 @@ fn procedures(rows: &[OperationRow]) -> Markup {
 pub(super) fn short_name(row: &OperationRow) -> &str {
     let rest = row.parent.as_deref().and_then(|parent| row.procedure.strip_prefix(parent)).map(str::trim_start);
     rest.filter(|rest| !rest.is_empty()).unwrap_or(&row.procedure)
-}
-
-/// Write_Raw's block, which has no answer (Swartz 1997, section 5): only its packets and bytes are known.
-fn is_asynchronous(row: &OperationRow) -> bool {
-    row.protocol == "SMB1" && row.procedure == "WRITE_RAW async portion"
 }
 
 fn unanswerable(row: &OperationRow) -> Markup {
@@ -153,11 +148,6 @@ fn line(name: &Markup, row: &OperationRow, share: Option<Percentage>, sub: bool,
             @if let Some(rate) = rate { td { (rate) } }
         }
     }
-}
-
-/// The suffix of "response time": the kind of headline time.
-fn from(rows: &[OperationRow]) -> &'static str {
-    rows.first().map_or("", |row| row.headline.words())
 }
 
 /// A count that should be nought: pale when it is.

@@ -57,7 +57,7 @@ fn chart<'a>(row: &OperationRow) -> Option<Chart<'a>> {
     let of_count = octaves.iter().map(|octave| share(octave.count as f64, counted as f64)).collect();
     let of_time = octaves.iter().map(|octave| share(octave.total_s, total_s)).collect();
     let all = vec![series("Of the requests", 0, of_count), series("Of the time", 1, of_time)];
-    let highest = all.iter().flat_map(|series| series.y.iter().flatten()).copied().fold(0.0, f64::max);
+    let highest = Series::highest(&all);
     let names = Axis::names(octaves.iter().map(|octave| duration(octave.below_s)).collect());
     let x = Axis { name: "service time below".into(), ..names };
     Some(Chart { x, y: Axis::linear(Unit::Percent, "", highest)?, series: all })

@@ -1,23 +1,11 @@
 //! Numbers with units as readers see them. Commas group thousands; a dash means unknown.
 
+pub(super) use crate::collect::thousands as count;
 use crate::shares::{self, Percentage};
 use maud::{Markup, html};
 
 /// Stands where a number is not known.
 pub(super) const UNKNOWN: &str = "–";
-
-/// `23665` as `23,665`.
-pub(super) fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
 
 /// Seconds in the unit that suits them: `340 ns`, `7.32 ms`, `1.65 s`.
 pub(super) fn duration(s: f64) -> String {

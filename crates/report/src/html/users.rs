@@ -22,7 +22,7 @@ fn overload<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
         [named(curve, 2 * at, "overload", late), named(curve, 2 * at + 1, "errors", failed)]
     };
     let all: Vec<Series<'a>> = curves.iter().enumerate().flat_map(both).collect();
-    let y = Axis::linear(Unit::Percent, "share of iterations", highest(&all))?;
+    let y = Axis::linear(Unit::Percent, "share of iterations", Series::highest(&all))?;
     let explanation = "Two shares of the iterations at each number of users. Overload: iterations that had not ended when the user's next \
         iteration was due, or that never began. Errors: iterations with a failed action.";
     let said = |stage: &Stage| {
@@ -43,7 +43,7 @@ fn throughput<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
         ]
     };
     let all: Vec<Series<'a>> = curves.iter().enumerate().flat_map(both).collect();
-    let y = Axis::linear(Unit::PerSecond, "iterations", highest(&all))?;
+    let y = Axis::linear(Unit::PerSecond, "iterations", Series::highest(&all))?;
     let explanation = "Iterations that ended per second, at each number of users. The line without marks shows the iterations per second \
         that the users' schedules plan. If fewer iterations ended than planned, there is overload.";
     let said = |stage: &Stage| Some(format!("{} {}/s", stage.words(), rate_number(stage.iterations_per_s)));
@@ -55,10 +55,6 @@ fn throughput<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
 /// A number at each level, with its name, and that of its curve if there are several.
 fn named<'a>(curve: &Curve<'_>, color: usize, what: &str, y: impl Fn(&Stage) -> Option<f64>) -> Series<'a> {
     Series { name: format!("{} {what}", curve.name).trim_start().to_owned(), ..series(curve, color, Stage::load, y) }
-}
-
-fn highest(series: &[Series<'_>]) -> f64 {
-    series.iter().flat_map(|series| series.y.iter().flatten()).copied().fold(0.0, f64::max)
 }
 
 fn listed(curves: &[Curve<'_>], said: impl Fn(&Stage) -> Option<String>) -> String {

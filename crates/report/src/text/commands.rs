@@ -16,7 +16,7 @@ pub(super) fn draw(page: &mut Page<'_>, rows: &[OperationRow]) -> fmt::Result {
         return Ok(());
     }
     let scale = page.scale();
-    page.heading(&format!("Response times{} per command, {}:", from(rows), scale.words()))?;
+    page.heading(&format!("Response times{} per command, {}:", OperationRow::headline_words(rows), scale.words()))?;
     page.blank()?;
     page.table(&by_protocol(rows, scale))
 }
@@ -26,7 +26,7 @@ pub(super) fn groups(page: &mut Page<'_>, rows: &[OperationRow]) -> fmt::Result 
         return Ok(());
     }
     let scale = page.scale();
-    page.heading(&format!("Response times{} per group, {}:", from(rows), scale.words()))?;
+    page.heading(&format!("Response times{} per group, {}:", OperationRow::headline_words(rows), scale.words()))?;
     page.blank()?;
     let mut table = Table::new();
     head(&mut table, "Groups:");
@@ -63,11 +63,6 @@ pub(super) fn members(page: &mut Page<'_>, rows: &[OperationRow]) -> fmt::Result
     page.table(&by_protocol(rows, scale))
 }
 
-/// The suffix of "response times": the kind of headline time.
-fn from(rows: &[OperationRow]) -> &'static str {
-    rows.first().map_or("", |row| row.headline.words())
-}
-
 /// One table, so that all protocols share their columns, with a head for each.
 fn by_protocol(rows: &[OperationRow], scale: TimeScale) -> Table {
     let mut table = Table::new();
@@ -80,7 +75,7 @@ fn by_protocol(rows: &[OperationRow], scale: TimeScale) -> Table {
             head(&mut table, &protocol_head(&row.protocol));
             protocol = Some(&row.protocol);
         }
-        if is_asynchronous(row) {
+        if row.is_asynchronous() {
             let mean = packets(row.packets_mean);
             table.row_as(Role::Quiet, vec![name(row), String::new(), String::new(), mean]);
         } else {
@@ -121,11 +116,6 @@ fn scale(rows: &[OperationRow]) -> TimeScale {
     TimeScale::of(
         rows.iter().filter_map(OperationRow::headline_time).flat_map(|t| [t.min_s, t.max_s, t.p50_s, t.mean_s]),
     )
-}
-
-/// Write_Raw's block has no answer (Swartz 1997, section 5): only its number of packets is known.
-pub(super) fn is_asynchronous(row: &OperationRow) -> bool {
-    row.protocol == "SMB1" && row.procedure == "WRITE_RAW async portion"
 }
 
 /// The only command with a part that is not answered.

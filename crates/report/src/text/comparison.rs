@@ -231,7 +231,7 @@ fn line(table: &mut Table, metric: &ComparedMetric, place: usize, scale: TimeSca
     table.row_as(role, cells);
 }
 
-fn unit_label(metric: &ComparedMetric) -> &str {
+pub(super) fn unit_label(metric: &ComparedMetric) -> &str {
     match metric.metric.as_str() {
         "throughput" => "op/s",
         "bytes" => "MB/s",

@@ -20,7 +20,7 @@ pub(super) fn draw(page: &mut Page<'_>, rows: &[OperationRow], groups: &[Operati
     }
     let full = full_bar(page.width());
     let each = 100.0 / full as f64;
-    let from = rows.iter().chain(groups).next().map_or("", |row| row.headline.words());
+    let from = OperationRow::headline_words(rows.iter().chain(groups));
     page.heading(&format!(
         "Response time distributions{from} per command: upper edge (seconds), count, share and cumulative share of each range; a star is {each} %."
     ))?;

@@ -6,7 +6,7 @@ use super::page::{Page, Role};
 use super::table::Table;
 use super::time;
 use super::units::{NONE, bytes};
-use crate::collect::plural;
+use crate::collect::{are, plural};
 use crate::findings::{Encrypted, Findings, Waited};
 
 /// The section; nothing where all messages were read.
@@ -92,8 +92,4 @@ fn explained(found: &Encrypted) -> String {
         );
     }
     text
-}
-
-fn are(count: u64, what: &str) -> String {
-    format!("{} {}", plural(count, what), if count == 1 { "is" } else { "are" })
 }

@@ -1,6 +1,5 @@
 //! Operations and bytes per second over the time that was measured.
 
-use super::commands::is_asynchronous;
 use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, UNKNOWN, at_least, data, significant};
@@ -86,7 +85,7 @@ struct Sum {
 
 impl Sum {
     fn of(row: &OperationRow) -> Sum {
-        let (count, answered) = if is_asynchronous(row) { (0, 0) } else { (row.count, row.answered) };
+        let (count, answered) = if row.is_asynchronous() { (0, 0) } else { (row.count, row.answered) };
         Sum {
             count,
             answered,
@@ -117,7 +116,7 @@ impl Sum {
 /// Every operation once: subcommands are in their command's row, and Write_Raw's asynchronous part moves data without being an
 /// operation.
 fn together(findings: &Findings) -> Sum {
-    let counted = |row: &&OperationRow| row.is_counted_once() || is_asynchronous(row);
+    let counted = |row: &&OperationRow| row.is_counted_once() || row.is_asynchronous();
     findings.operations.iter().filter(counted).map(Sum::of).fold(Sum::default(), Sum::plus)
 }
 

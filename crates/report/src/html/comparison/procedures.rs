@@ -36,7 +36,7 @@ fn chart<'a>(sides: &[Findings], level: &ComparedLevel, metric: &str, unit: Unit
         ..Series::new(side.letter.clone(), Shape::Bars, place)
     };
     let all: Vec<Series<'a>> = sides.iter().enumerate().map(series).collect();
-    let most = all.iter().flat_map(|series| series.y.iter().flatten()).copied().fold(0.0, f64::max);
+    let most = Series::highest(&all);
     let names = rows.iter().map(|row| row.name.clone()).collect();
     (most > 0.0).then_some(())?;
     Some(Chart { x: Axis::names(names), y: Axis::linear(unit, "", most)?, series: all })

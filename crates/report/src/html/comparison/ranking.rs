@@ -54,7 +54,7 @@ fn highest<'a>(sides: &[Findings], ranking: &Ranking) -> Option<Figure<'a>> {
         }
     };
     let all: Vec<Series<'a>> = sides.iter().enumerate().map(series).collect();
-    let most = all.iter().flat_map(|series| series.y.iter().flatten()).copied().fold(0.0, f64::max);
+    let most = Series::highest(&all);
     let said = |curve: &RankedCurve| {
         let of = |(side, one): (&Findings, &Option<Estimate>)| {
             Some(format!("{} {}/s", side.letter, count(one.as_ref()?.value.round().max(0.0) as u64)))

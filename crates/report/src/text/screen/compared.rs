@@ -1,7 +1,7 @@
 //! The first screen of a comparison: the sides, the conditions, the diagnosis, and the numbers of all operations with the largest
 //! differences of groups and procedures.
 
-use super::super::comparison::{before, change_of, detectable_everywhere, is_shown, row_name, verdict};
+use super::super::comparison::{before, change_of, detectable_everywhere, is_shown, row_name, unit_label, verdict};
 use super::super::described;
 use super::super::page::{Page, Role};
 use super::super::table::Table;
@@ -123,7 +123,7 @@ fn table(page: &mut Page<'_>, sides: &[Findings], comparison: &Comparison, room:
         table.row_as(
             role,
             vec![
-                safe::fit_middle(&format!("{} {}", row_name(line.row), label(line.metric)), NAME),
+                safe::fit_middle(&format!("{} {}", row_name(line.row), unit_label(line.metric)), NAME),
                 estimate(0),
                 estimate(line.place + 1),
                 found.map_or_else(|| NONE.to_owned(), |found| change_of(&line.metric.unit, found)),
@@ -152,14 +152,6 @@ fn detectable(page: &mut Page<'_>, comparison: &Comparison) -> fmt::Result {
 
 fn letter(sides: &[Findings], place: usize) -> &str {
     sides.get(place).map_or("", |side| &side.letter)
-}
-
-fn label(metric: &ComparedMetric) -> &str {
-    match metric.metric.as_str() {
-        "throughput" => "op/s",
-        "bytes" => "MB/s",
-        other => other,
-    }
 }
 
 fn number(metric: &ComparedMetric, estimate: Option<&Estimate>, scale: TimeScale) -> String {

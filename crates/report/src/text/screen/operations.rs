@@ -1,6 +1,5 @@
 //! Groups and their operations in one table: count, share of all time waited, percentiles.
 
-use super::super::commands::is_asynchronous;
 use super::super::page::{Page, Role};
 use super::super::table::Table;
 use super::super::units::{NONE, percentage};
@@ -90,7 +89,7 @@ fn choose<'f>(findings: &'f Findings, room: usize) -> (Vec<Line<'f>>, usize) {
         let rows = leaves(&findings.operations, |row, other| {
             other.protocol == row.protocol && other.parent.as_ref() == Some(&row.procedure)
         });
-        let of_group = |row: &&OperationRow| row.group == group.group && !is_asynchronous(row);
+        let of_group = |row: &&OperationRow| row.group == group.group && !row.is_asynchronous();
         let mut rows: Vec<&OperationRow> = rows.filter(of_group).collect();
         rows.sort_by(|a, b| b.waited_s.total_cmp(&a.waited_s));
         rows
