@@ -9,15 +9,15 @@ pub(super) const UNKNOWN: &str = "–";
 
 /// Seconds in the unit that suits them: `340 ns`, `7.32 ms`, `1.65 s`.
 pub(super) fn duration(s: f64) -> String {
-    let size = s.abs();
+    let (minus, size) = (minus(s), s.abs());
     // Below half a unit's thousandth, rounding would print "1000" of the smaller unit.
     match size {
         _ if !s.is_finite() => UNKNOWN.into(),
         0.0 => "0 s".into(),
-        _ if size < 999.5e-9 => format!("{:.0} ns", s * 1e9),
-        _ if size < 999.5e-6 => format!("{} µs", three_digits(s * 1e6)),
-        _ if size < 999.5e-3 => format!("{} ms", three_digits(s * 1e3)),
-        _ => format!("{} s", three_digits(s)),
+        _ if size < 999.5e-9 => format!("{minus}{:.0} ns", size * 1e9),
+        _ if size < 999.5e-6 => format!("{minus}{} µs", three_digits(size * 1e6)),
+        _ if size < 999.5e-3 => format!("{minus}{} ms", three_digits(size * 1e3)),
+        _ => format!("{minus}{} s", three_digits(size)),
     }
 }
 
@@ -40,8 +40,12 @@ pub(super) fn milliseconds(s: f64) -> String {
     let text = format!("{:.3}", s.abs() * 1e3);
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, "000"));
     let whole = whole.parse().map_or_else(|_| whole.to_owned(), count);
-    let minus = if s < 0.0 { "−" } else { "" };
-    format!("{minus}{whole}.{fraction}")
+    format!("{}{whole}.{fraction}", minus(s))
+}
+
+/// The sign of a number: a minus has the width of a digit.
+fn minus(number: f64) -> &'static str {
+    if number < 0.0 { "−" } else { "" }
 }
 
 /// A share of 0..=1 as a percentage; of shares that are parts of one whole, [`percentage`].
@@ -54,7 +58,7 @@ pub(super) fn percentage(shown: Option<Percentage>) -> String {
     match shown {
         None => UNKNOWN.into(),
         Some(shown) if shown.tenths == 0 && shown.some => "< 0.1 %".into(),
-        Some(shown) => format!("{}{} %", if shown.tenths < 0 { "−" } else { "" }, shown.digits()),
+        Some(shown) => format!("{}{} %", minus(shown.tenths as f64), shown.digits()),
     }
 }
 
@@ -121,14 +125,11 @@ pub(super) fn optional<T>(value: Option<T>, show: impl Fn(T) -> String) -> Strin
 }
 
 fn three_digits(n: f64) -> String {
-    match n.abs() {
-        size if size < 9.995 => format!("{n:.2}"),
-        size if size < 99.95 => format!("{n:.1}"),
+    match n {
+        _ if n < 9.995 => format!("{n:.2}"),
+        _ if n < 99.95 => format!("{n:.1}"),
         // Only seconds and exabytes come here with more than three digits.
-        size if size < 1e15 => {
-            let grouped = count(size.round() as u64);
-            if n < 0.0 { format!("−{grouped}") } else { grouped }
-        }
+        _ if n < 1e15 => count(n.round() as u64),
         _ => format!("{n:.2e}"),
     }
 }
@@ -143,7 +144,7 @@ mod tests {
         assert_eq!(duration(999.6e-9), "1.00 µs");
         assert_eq!(duration(0.00732), "7.32 ms");
         assert_eq!(duration(0.9996), "1.00 s");
-        assert_eq!(duration(-0.0021), "-2.10 ms");
+        assert_eq!(duration(-0.0021), "−2.10 ms");
         assert_eq!(long_duration(651.7954), "10 min 51.8 s");
         assert_eq!(long_duration(59.97), "1 min 0.0 s");
         assert_eq!(long_duration(12_345.0), "3 h 25 min 45 s");
