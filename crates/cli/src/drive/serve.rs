@@ -133,19 +133,13 @@ fn password(file: Option<&Path>, variable: Option<OsString>) -> anyhow::Result<S
     }
 }
 
+/// Bytes of a size as workloads write it, or of a number without a unit.
 pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
-    let split = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
-    let (digits, unit) = text.split_at(split);
-    let shift = match unit {
-        "" | "B" => 0,
-        "KiB" => 10,
-        "MiB" => 20,
-        "GiB" => 30,
-        "TiB" => 40,
-        _ => return Err("expected a size in bytes, KiB, MiB, GiB or TiB, e.g. 512MiB".to_owned()),
+    let bytes = match text.ends_with(|last: char| last.is_ascii_digit()) {
+        true => plimsoll_workload::size(&format!("{text}B")),
+        false => plimsoll_workload::size(text),
     };
-    let count = digits.parse::<u64>().map_err(|error| error.to_string())?;
-    count.checked_mul(1 << shift).ok_or_else(|| "too large: the limit is 16777215TiB".to_owned())
+    bytes.ok_or_else(|| "expected a size below 16EiB in bytes, KiB to TiB or kB to TB, e.g. 512MiB".to_owned())
 }
 
 #[cfg(test)]
@@ -156,7 +150,8 @@ mod tests {
     fn sizes_have_units() {
         assert_eq!(parse_size("4GiB"), Ok(4 << 30));
         assert_eq!((parse_size("123"), parse_size("1KiB"), parse_size("7B")), (Ok(123), Ok(1024), Ok(7)));
-        for wrong in ["", "GiB", "4GB", "-1", "1.5GiB", "99999999TiB", "18446744073709551616"] {
+        assert_eq!(parse_size("512MB"), Ok(512_000_000), "as in workload files");
+        for wrong in ["", "GiB", "4G", "-1", "+1", "1.5", "1.5GiB", "99999999TiB", "18446744073709551616"] {
             assert!(parse_size(wrong).is_err(), "{wrong}");
         }
     }
