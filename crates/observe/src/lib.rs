@@ -22,6 +22,7 @@ mod observer;
 pub mod output_thread;
 pub mod packet;
 pub mod pairing;
+mod recent;
 mod shared_state;
 pub mod stream;
 mod thread_queue;

@@ -10,13 +10,14 @@ use plimsoll_wire::rpc::Asked;
 use super::key::Key;
 use super::message::{Calls, Protocol, without_names};
 use crate::message::{Content, Message};
+use crate::recent::Recent;
 use crate::tracer::{FragmentKey, Tracer};
 
 /// Bytes of messages and places of packets that are remembered, at most.
 pub const MEMORY_MAX: usize = 2 << 30;
 /// Runs of zeros as long are not remembered.
 const ZEROS: usize = 24;
-/// Calls whose replies may still come, at most; then the older half is forgotten.
+/// Calls of a generation whose replies may still come.
 const CALLS_MAX: usize = 1 << 20;
 /// Length of a prefix or record mark.
 const PREFIX: usize = 4;
@@ -71,12 +72,8 @@ pub(super) struct Survey {
     is_full: bool,
 }
 
-/// The calls of all streams, the older ones apart.
-#[derive(Debug, Default)]
-struct RecentCalls {
-    young: HashMap<(Stream, u32), Asked, foldhash::fast::RandomState>,
-    old: HashMap<(Stream, u32), Asked, foldhash::fast::RandomState>,
-}
+/// The calls of all streams.
+type RecentCalls = Recent<(Stream, u32), Asked, CALLS_MAX>;
 
 /// The calls of one connection, for a message that goes in one direction.
 struct CallsOf<'c> {
@@ -86,15 +83,12 @@ struct CallsOf<'c> {
 
 impl Calls for CallsOf<'_> {
     fn called(&mut self, xid: u32, asked: Asked) {
-        if self.calls.young.len() >= CALLS_MAX {
-            self.calls.old = std::mem::take(&mut self.calls.young);
-        }
-        self.calls.young.insert((self.own, xid), asked);
+        self.calls.insert((self.own, xid), asked);
     }
 
     fn asked(&self, xid: u32) -> Option<Asked> {
         let other = Stream { direction: 1 - self.own.direction, ..self.own };
-        self.calls.young.get(&(other, xid)).or_else(|| self.calls.old.get(&(other, xid))).copied()
+        self.calls.get(&(other, xid))
     }
 }
 

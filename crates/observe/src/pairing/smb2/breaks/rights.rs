@@ -2,8 +2,6 @@
 //!
 //! Spec: MS-SMB2 2.2.14, 2.2.14.2.10
 
-use std::collections::HashMap;
-use std::hash::Hash;
 use std::net::IpAddr;
 
 use plimsoll_model::{CachingRight, Symbol};
@@ -11,7 +9,9 @@ use plimsoll_wire::smb2::compound::Member;
 use plimsoll_wire::smb2::create;
 use serde::{Deserialize, Serialize};
 
-/// Entries of a generation, some 100 bytes each. The last ones are known in any case, and at most twice as many.
+use crate::recent::Recent;
+
+/// Entries of a generation, some 100 bytes each.
 const GENERATION: usize = 32_768;
 
 /// The file id of an oplock (true), or the key of a lease.
@@ -39,11 +39,11 @@ impl Right {
 /// The leases and oplocks that were granted last.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Rights {
-    granted: Recent<RightId, Right>,
+    granted: Recent<RightId, Right, GENERATION>,
     /// Where those of a key were granted last; `None` if there are several of that key.
-    places: Recent<Key, Option<Place>>,
+    places: Recent<Key, Option<Place>, GENERATION>,
     /// The lease keys of handles.
-    leases: Recent<(IpAddr, [u8; 16]), [u8; 16]>,
+    leases: Recent<(IpAddr, [u8; 16]), [u8; 16], GENERATION>,
 }
 
 impl Rights {
@@ -93,58 +93,5 @@ impl Rights {
     /// The key of the lease that this handle has.
     pub(super) fn lease_of(&self, server: IpAddr, handle: [u8; 16]) -> Option<[u8; 16]> {
         self.leases.get(&(server, handle))
-    }
-}
-
-/// A map that forgets what was inserted long ago.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(bound(
-    serialize = "K: Serialize, V: Serialize",
-    deserialize = "K: Deserialize<'de> + Eq + Hash, V: Deserialize<'de>"
-))]
-struct Recent<K, V> {
-    young: HashMap<K, V, foldhash::fast::RandomState>,
-    old: HashMap<K, V, foldhash::fast::RandomState>,
-}
-
-impl<K, V> Default for Recent<K, V> {
-    fn default() -> Self {
-        Self { young: HashMap::default(), old: HashMap::default() }
-    }
-}
-
-impl<K: Eq + Hash, V: Copy> Recent<K, V> {
-    fn insert(&mut self, key: K, value: V) {
-        if self.young.len() >= GENERATION && !self.young.contains_key(&key) {
-            self.old = std::mem::take(&mut self.young);
-        }
-        self.young.insert(key, value);
-    }
-
-    fn get(&self, key: &K) -> Option<V> {
-        self.young.get(key).or_else(|| self.old.get(key)).copied()
-    }
-
-    fn get_mut(&mut self, key: &K) -> Option<&mut V> {
-        match self.young.get_mut(key) {
-            Some(value) => Some(value),
-            None => self.old.get_mut(key),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_entries_are_known_and_the_number_of_entries_has_a_bound() {
-        let mut recent = Recent::default();
-        for key in 0..5 * GENERATION {
-            recent.insert(key, key);
-            assert!(recent.young.len() + recent.old.len() <= 2 * GENERATION);
-            assert_eq!(recent.get(&key.saturating_sub(GENERATION - 1)), Some(key.saturating_sub(GENERATION - 1)));
-        }
-        assert_eq!(recent.get(&0), None);
     }
 }
