@@ -11,6 +11,7 @@ mod channels;
 mod client_path;
 mod clients;
 pub(crate) mod compact;
+mod compared;
 pub mod comparison;
 mod curve;
 mod delegations;

@@ -55,7 +55,7 @@ use std::fmt;
 pub use style::{Section, Sections, Style};
 use units::TimeScale;
 pub(crate) use units::bytes as size;
-pub(crate) use units::time;
+pub(crate) use units::{in_table, time, unit_label, with_unit};
 pub use units::{significant, time as duration};
 
 /// Writes the report. Fails only where `out` does.

@@ -8,9 +8,7 @@ mod missing;
 mod ranking;
 
 use plimsoll_stats::Intervals;
-use plimsoll_stats::comparison::{
-    self as stats, Basis, CONFIDENCE, Course, Metric, Scope, Verdict, estimate, holm, repeats,
-};
+use plimsoll_stats::comparison::{self as stats, Basis, CONFIDENCE, Course, Metric, Scope, estimate, holm, repeats};
 
 pub use contestant::{Contestant, Ignore, IterationCost, LevelRuns, LoadPoint, MeasuredRun};
 pub use loads::{differing_loads, time_out};
@@ -19,7 +17,7 @@ pub use ranking::protocols;
 
 use super::answers;
 use crate::findings::comparison::{
-    CANNOT_TELL, ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate, Method,
+    ComparedLevel, ComparedMetric, ComparedRow, ComparedVerdict, Comparison, Difference, Estimate, Method,
 };
 use crate::findings::{Findings, Report, Rule, letter};
 
@@ -117,7 +115,7 @@ fn judged(mut row: ComparedRow, comparable: &[bool], moved: &[Vec<String>]) -> C
             let Some(difference) = difference.as_mut().filter(|_| !(is_usable(0) && is_usable(place))) else {
                 continue;
             };
-            (difference.verdict, difference.detectable) = (CANNOT_TELL.to_owned(), None);
+            (difference.verdict, difference.detectable) = (ComparedVerdict::CannotTell, None);
         }
     }
     row
@@ -205,7 +203,7 @@ fn compare(metric: Metric, courses: &[Vec<Course>], from: From) -> Option<Compar
     let difference = |other: &Option<Numbers>| difference(metric, baseline?, other.as_ref()?, from);
     Some(ComparedMetric {
         metric: metric.label().to_owned(),
-        unit: metric.unit().label().to_owned(),
+        unit: metric.unit().into(),
         more_is_better: metric.more_is_better(),
         differences: all.iter().skip(1).map(|other| difference(other).map(shown_difference)).collect(),
         estimates: all.iter().map(|one| one.as_ref().map(|one| shown(&one.estimate))).collect(),
@@ -246,7 +244,7 @@ fn shown_difference(found: stats::Difference) -> Difference {
         relative: found.relative,
         relative_low: found.relative_interval.map(|interval| interval.low),
         relative_high: found.relative_interval.map(|interval| interval.high),
-        verdict: found.verdict.label().to_owned(),
+        verdict: found.verdict.into(),
         p_value: found.p_value,
         holm_significant: false,
         detectable: found.detectable,
@@ -267,11 +265,11 @@ fn mark(levels: &mut [ComparedLevel]) -> u64 {
         .flat_map(|row| &mut row.metrics)
         .flat_map(|metric| &mut metric.differences)
         .flatten()
-        .filter(|difference| difference.verdict != CANNOT_TELL)
+        .filter(|difference| difference.verdict != ComparedVerdict::CannotTell)
         .collect();
     let p_values: Vec<Option<f64>> = all.iter().map(|difference| Some(difference.p_value)).collect();
     for (difference, remains) in all.iter_mut().zip(holm(&p_values, 1.0 - CONFIDENCE)) {
-        difference.holm_significant = remains && difference.verdict != Verdict::NotShown.label();
+        difference.holm_significant = remains && difference.verdict != ComparedVerdict::NotShown;
     }
     all.len() as u64
 }

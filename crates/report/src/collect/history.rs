@@ -4,11 +4,11 @@ mod facts;
 mod plan;
 
 use plimsoll_stats::changes::{CARRYOVER, FEWEST_RUNS, MOST_RUNS, change_points};
-use plimsoll_stats::comparison::{CONFIDENCE, Course, Metric, Scope, Verdict, repeats};
+use plimsoll_stats::comparison::{CONFIDENCE, Course, Metric, Scope, repeats};
 
 use super::comparison::{Contestant, LevelRuns, MeasuredRun, moved_metrics, numbers, shown};
 use crate::findings::TOOL;
-use crate::findings::comparison::{Estimate, FEWER, MORE};
+use crate::findings::comparison::{ComparedVerdict, Estimate};
 use crate::findings::history::{
     History, HistoryMethod, HistoryMetric, HistoryRun, HistorySeries, MetricChange, RunFact, SCHEMA,
 };
@@ -213,7 +213,7 @@ fn one(scope: Scope, metric: Metric, runs: &[Run]) -> HistoryMetric {
         scope: if scope == Scope::All { "all" } else { "operation" }.to_owned(),
         name: scope.name(),
         metric: metric.label().to_owned(),
-        unit: metric.unit().label().to_owned(),
+        unit: metric.unit().into(),
         more_is_better: metric.more_is_better(),
         points: runs.iter().map(point).collect(),
         moved: (0..).zip(runs).filter(|(_, run)| is_moved(run)).map(|(at, _)| at).collect(),
@@ -289,10 +289,10 @@ fn change(
     let (was, is) = (mean(before), mean(after));
     let interval = repeats::welch(kind, before, after, 0.0).and_then(|found| found.relative_interval);
     let verdict = match (is > was, metric.more_is_better) {
-        (true, true) if is_neutral => MORE,
-        (false, true) if is_neutral => FEWER,
-        (is_more, wanted) if is_more == wanted => Verdict::Better.label(),
-        _ => Verdict::Worse.label(),
+        (true, true) if is_neutral => ComparedVerdict::More,
+        (false, true) if is_neutral => ComparedVerdict::Fewer,
+        (is_more, wanted) if is_more == wanted => ComparedVerdict::Better,
+        _ => ComparedVerdict::Worse,
     };
     Some(MetricChange {
         run: *counted.get(cut)? as u64,
@@ -301,6 +301,6 @@ fn change(
         relative: is / was - 1.0,
         relative_low: interval.map(|interval| interval.low).filter(|low| low.is_finite()),
         relative_high: interval.map(|interval| interval.high).filter(|high| high.is_finite()),
-        verdict: verdict.to_owned(),
+        verdict,
     })
 }

@@ -3,9 +3,9 @@
 //! Each round has every workload alone and all of them at the same time, so a round is a pair for each number of each workload, and what
 //! changes slowly falls out of the differences.
 
-use plimsoll_stats::comparison::{Difference, Metric, Verdict, holm, repeats};
+use plimsoll_stats::comparison::{Difference, Metric, holm, repeats};
 
-use crate::findings::comparison::CANNOT_TELL;
+use crate::findings::comparison::ComparedVerdict;
 use crate::findings::{InterferedNumber, Interference, Interval, Stage, Times};
 
 /// The numbers that are compared.
@@ -25,8 +25,7 @@ pub(super) fn interference(stages: &[Stage]) -> Vec<Interference> {
         for (number, difference) in workload.numbers.iter_mut().zip(differences) {
             let differs = differs.next().unwrap_or(false);
             if let Some(one) = difference {
-                let verdict = if differs { one.verdict } else { Verdict::NotShown };
-                number.verdict = Some(verdict.label().to_owned());
+                number.verdict = Some(if differs { one.verdict.into() } else { ComparedVerdict::NotShown });
             }
         }
     }
@@ -75,13 +74,13 @@ fn number(metric: Metric, rounds: &[(Stage, Stage)]) -> Option<(InterferedNumber
     let cannot_tell = is_moved && difference.is_some();
     let number = InterferedNumber {
         metric: metric.label().to_owned(),
-        unit: metric.unit().label().to_owned(),
+        unit: metric.unit().into(),
         alone,
         beside,
         change: (alone > 0.0).then(|| beside / alone - 1.0),
         change_interval: interval.map(|of| Interval { low: of.low, high: of.high }),
         p_value: difference.as_ref().map(|one| one.p_value),
-        verdict: cannot_tell.then(|| CANNOT_TELL.to_owned()),
+        verdict: cannot_tell.then_some(ComparedVerdict::CannotTell),
     };
     Some((number, difference.filter(|_| !cannot_tell)))
 }
@@ -188,8 +187,8 @@ mod tests {
             let worse = found[place].numbers.iter().filter(|number| number.is_worse());
             worse.map(|number| number.metric.as_str()).collect::<Vec<_>>()
         };
-        let steady: Vec<Option<&str>> = found[0].numbers.iter().take(2).map(|one| one.verdict.as_deref()).collect();
-        assert_eq!(steady, [Some("none shown"); 2]);
+        let steady: Vec<_> = found[0].numbers.iter().take(2).map(|one| one.verdict).collect();
+        assert_eq!(steady, [Some(ComparedVerdict::NotShown); 2]);
         assert_eq!((worse(0), worse(1)), (vec!["mean", "p95", "p99"], Vec::new()));
         let changes = found[0].numbers.iter().filter_map(|number| number.change).skip(2);
         assert!(changes.clone().count() == 3 && changes.clone().all(|change| (1.5..2.5).contains(&change)));
@@ -220,10 +219,10 @@ mod tests {
         let found = interference(&stages);
         let verdict = |name: &str| {
             let number = found[0].numbers.iter().find(|number| number.metric == name).unwrap();
-            (number.verdict.clone().unwrap(), number.change_interval.is_some())
+            (number.verdict.unwrap(), number.change_interval.is_some())
         };
-        assert_eq!(verdict("p95"), ("cannot tell".to_owned(), true));
-        assert_eq!(verdict("p99"), ("worse".to_owned(), true), "others stand");
+        assert_eq!(verdict("p95"), (ComparedVerdict::CannotTell, true));
+        assert_eq!(verdict("p99"), (ComparedVerdict::Worse, true), "others stand");
         let others = found[1].numbers.iter().filter(|number| number.is_moved()).count();
         assert_eq!(others, 0, "the other workload has its own threads");
     }

@@ -5,14 +5,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Diagnosis;
+pub use super::compared::{ComparedUnit, ComparedVerdict};
 use super::ranking::Ranking;
-
-/// The verdict on a difference of numbers that must not be used.
-pub const CANNOT_TELL: &str = "cannot tell";
-/// The verdict on a higher throughput if the load of a side is unknown: its clients may have requested more.
-pub const MORE: &str = "more";
-/// The verdict on a lower throughput if the load of a side is unknown.
-pub const FEWER: &str = "fewer";
 
 /// How the sides of a report differ.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -47,9 +41,9 @@ pub struct Comparison {
 pub struct ComparedCapacity {
     /// Both capacities in words.
     pub words: String,
-    /// better, worse, none shown (the intervals overlap), or [`CANNOT_TELL`].
-    pub verdict: String,
-    /// Why the verdict is [`CANNOT_TELL`]; null otherwise.
+    /// better, worse, none shown (the intervals overlap), or cannot tell.
+    pub verdict: ComparedVerdict,
+    /// Why the verdict is cannot tell; null otherwise.
     pub why: Option<String>,
 }
 
@@ -161,7 +155,7 @@ pub struct ComparedMetric {
     /// throughput, bytes, mean, p50, p90, p95, p99, p99.9 or errors.
     pub metric: String,
     /// 1/s, B/s, s or share.
-    pub unit: String,
+    pub unit: ComparedUnit,
     /// Whether a user wants it large.
     pub more_is_better: bool,
     /// One per side; null where it has nothing of the kind.
@@ -200,9 +194,9 @@ pub struct Difference {
     pub relative_low: Option<f64>,
     /// Upper end.
     pub relative_high: Option<f64>,
-    /// better, worse, none shown, or [`CANNOT_TELL`] where one of the two must not be used, where the loads differ, or where
-    /// operations that a capture lacks may be the difference of two rates. [`MORE`] or [`FEWER`] of a throughput if a load is unknown.
-    pub verdict: String,
+    /// better, worse, none shown, or cannot tell where one of the two must not be used, where the loads differ, or where
+    /// operations that a capture lacks may be the difference of two rates. more or fewer of a throughput if a load is unknown.
+    pub verdict: ComparedVerdict,
     /// Approximate probability of a difference this large if there is none.
     pub p_value: f64,
     /// Whether it remains significant if the probability of any false difference in the comparison is at most one in twenty (Holm).
@@ -215,7 +209,7 @@ impl Difference {
     /// Whether it is a difference of throughputs that is neither better nor worse, because the load of a side is unknown.
     #[must_use]
     pub fn is_neutral(&self) -> bool {
-        [MORE, FEWER].contains(&self.verdict.as_str())
+        matches!(self.verdict, ComparedVerdict::More | ComparedVerdict::Fewer)
     }
 }
 

@@ -5,7 +5,7 @@
 use plimsoll_model::Validity;
 use serde::{Deserialize, Serialize};
 
-use super::comparison::Estimate;
+use super::comparison::{ComparedUnit, ComparedVerdict, Estimate};
 
 /// The schema's name; its number changes when a field is removed or changes its meaning.
 pub const SCHEMA: &str = "plimsoll.history/1";
@@ -100,7 +100,7 @@ pub struct HistoryMetric {
     /// Which number: `throughput`, `p50` …
     pub metric: String,
     /// `1/s` or `s`.
-    pub unit: String,
+    pub unit: ComparedUnit,
     /// Whether a user wants it large.
     pub more_is_better: bool,
     /// One for each run, with its own 95 % interval; null where the run has none.
@@ -130,7 +130,7 @@ pub struct MetricChange {
     /// See `relative_low`.
     pub relative_high: Option<f64>,
     /// `better` or `worse`; of a throughput of captures `more` or `fewer`.
-    pub verdict: String,
+    pub verdict: ComparedVerdict,
 }
 
 /// A run from which on numbers differ from those before.

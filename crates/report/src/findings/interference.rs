@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::comparison::CANNOT_TELL;
+use super::comparison::{ComparedUnit, ComparedVerdict};
 use super::curve::Interval;
 
 /// Whose load a level has, in a run of several workloads.
@@ -46,7 +46,7 @@ pub struct InterferedNumber {
     /// What it is: throughput, bytes, mean, p95, p99; response times as `headline` of the stages says.
     pub metric: String,
     /// Its unit: 1/s, B/s, s.
-    pub unit: String,
+    pub unit: ComparedUnit,
     /// Alone.
     pub alone: f64,
     /// Beside the others.
@@ -59,22 +59,22 @@ pub struct InterferedNumber {
     pub p_value: Option<f64>,
     /// `better`, `worse` or `none shown` (Holm's procedure over all numbers of all workloads, 5 %); `cannot tell` if the load
     /// generator's lateness moved it in a round; null with fewer than three rounds.
-    pub verdict: Option<String>,
+    pub verdict: Option<ComparedVerdict>,
 }
 
 impl InterferedNumber {
     /// Whether the others made it worse.
     pub fn is_worse(&self) -> bool {
-        self.verdict.as_deref() == Some("worse")
+        self.verdict == Some(ComparedVerdict::Worse)
     }
 
     /// Whether the others changed it.
     pub fn is_changed(&self) -> bool {
-        self.is_worse() || self.verdict.as_deref() == Some("better")
+        self.is_worse() || self.verdict == Some(ComparedVerdict::Better)
     }
 
     /// Whether it has no verdict because of the load generator's lateness.
     pub fn is_moved(&self) -> bool {
-        self.verdict.as_deref() == Some(CANNOT_TELL)
+        self.verdict == Some(ComparedVerdict::CannotTell)
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::comparison::{Difference, Estimate};
+use super::comparison::{ComparedUnit, Difference, Estimate};
 
 /// The ranking in a comparison of sweeps. A *point* is a load that the curves of all sides have; points at which a side's numbers are not
 /// valid are shown without ranks and do not count.
@@ -84,7 +84,7 @@ pub struct Ranked {
     /// throughput or mean; where iterations are counted: iterations, bytes or iteration time; of stability: errors, outages, client spread.
     pub metric: String,
     /// 1/s, B/s, s, 1/h or share.
-    pub unit: String,
+    pub unit: ComparedUnit,
     /// One per side; null where it has nothing of the kind.
     pub estimates: Vec<Option<Estimate>>,
     /// 1 is best; one per side. A side ties with each side from which it was not shown to differ. Null without an interval, or if the
@@ -122,7 +122,7 @@ impl Ranked {
 
     /// Whether the larger number is the better one.
     pub fn more_is_better(&self) -> bool {
-        matches!(self.unit.as_str(), "1/s" | "B/s")
+        matches!(self.unit, ComparedUnit::PerSecond | ComparedUnit::BytesPerSecond)
     }
 
     /// The side that is ahead of all others alone, counted from 0; `None` if that was not shown, or there is no other side.

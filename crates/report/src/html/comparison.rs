@@ -10,7 +10,7 @@ use super::untrusted::Untrusted;
 use super::{Section, summary};
 use crate::findings::Findings;
 use crate::findings::comparison::{
-    CANNOT_TELL, ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate, FEWER, MORE,
+    ComparedLevel, ComparedMetric, ComparedRow, ComparedUnit, ComparedVerdict, Comparison, Difference, Estimate,
 };
 pub use compact::compact;
 use maud::{Markup, html};
@@ -51,12 +51,12 @@ fn verdicts(comparison: &Comparison) -> Verdicts {
     let metrics = comparison.levels.iter().flat_map(|level| &level.rows).flat_map(|row| &row.metrics);
     let mut sums = Verdicts::default();
     for difference in metrics.flat_map(|metric| metric.differences.iter().flatten()) {
-        match difference.verdict.as_str() {
-            "better" => sums.better += 1,
-            "worse" => sums.worse += 1,
-            MORE | FEWER => sums.neutral += 1,
-            CANNOT_TELL => sums.unknown += 1,
-            _ => sums.not_shown += 1,
+        match difference.verdict {
+            ComparedVerdict::Better => sums.better += 1,
+            ComparedVerdict::Worse => sums.worse += 1,
+            ComparedVerdict::More | ComparedVerdict::Fewer => sums.neutral += 1,
+            ComparedVerdict::NotShown => sums.not_shown += 1,
+            ComparedVerdict::CannotTell => sums.unknown += 1,
         }
     }
     sums
@@ -129,7 +129,7 @@ fn sentence(comparison: &Comparison, other: &Findings, place: usize) -> Markup {
     html! {
         @if let (Some(level), false) = (level, told.is_empty()) {
             strong { (Untrusted(&other.letter)) } " against the baseline, all operations together, at " (Untrusted(&level.level)) ": "
-            @if !level.invalid.is_empty() && told.iter().any(|(_, difference)| difference.verdict == CANNOT_TELL) {
+            @if !level.invalid.is_empty() && told.iter().any(|(_, difference)| difference.verdict == ComparedVerdict::CannotTell) {
                 "not comparable, because the numbers of " (Untrusted(&level.invalid.join(" and "))) " must not be used. "
             } @else {
             @for (i, (metric, difference)) in told.iter().enumerate() {
@@ -173,13 +173,13 @@ fn line(row: &ComparedRow, metric: &ComparedMetric) -> Markup {
         tr {
             th scope="row" { @if !row.protocol.is_empty() { (Untrusted(&row.protocol)) " " } (Untrusted(&row.name)) }
             td.text { (metric_name(&metric.metric)) }
-            @for estimate in &metric.estimates { (number(estimate.as_ref(), &metric.unit)) }
+            @for estimate in &metric.estimates { (number(estimate.as_ref(), metric.unit)) }
             @for difference in &metric.differences { (cells(difference.as_ref())) }
         }
     }
 }
 
-fn number(estimate: Option<&Estimate>, unit: &str) -> Markup {
+fn number(estimate: Option<&Estimate>, unit: ComparedUnit) -> Markup {
     html! {
         @match estimate {
             None => { td { "–" } td { "–" } },
@@ -211,10 +211,10 @@ fn cells(difference: Option<&Difference>) -> Markup {
 
 fn verdict(difference: &Difference) -> Markup {
     html! {
-        @match difference.verdict.as_str() {
-            "better" => span.better { "better" },
-            "worse" => span.worse { "worse" },
-            other => (Untrusted(other)),
+        @match difference.verdict {
+            ComparedVerdict::Better => span.better { "better" },
+            ComparedVerdict::Worse => span.worse { "worse" },
+            other => (other.label()),
         }
     }
 }
@@ -251,13 +251,13 @@ fn metric_name(metric: &str) -> Markup {
     }
 }
 
-fn show(value: f64, unit: &str) -> String {
+pub(super) fn show(value: f64, unit: ComparedUnit) -> String {
     match unit {
-        "s" => duration(value),
-        "1/s" => format!("{}/s", three_digits(value)),
-        "B/s" => format!("{}/s", bytes(value)),
-        "1/h" => format!("{}/h", three_digits(value)),
-        _ => percent(value),
+        ComparedUnit::Seconds => duration(value),
+        ComparedUnit::PerSecond => format!("{}/s", three_digits(value)),
+        ComparedUnit::BytesPerSecond => format!("{}/s", bytes(value)),
+        ComparedUnit::PerHour => format!("{}/h", three_digits(value)),
+        ComparedUnit::Share => percent(value),
     }
 }
 

@@ -167,8 +167,11 @@ fn trade<'a>(curves: &[Curve<'_>], several: bool) -> Option<Figure<'a>> {
 fn data<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
     let all: Vec<Series<'a>> =
         curves.iter().enumerate().map(|(i, curve)| series(curve, i, Stage::load, |stage| Some(bits(stage)))).collect();
-    let chart =
-        Chart { x: load_axis(curves)?, y: Axis::linear(Unit::BitsPerSecond, "data", Series::highest(&all))?, series: all };
+    let chart = Chart {
+        x: load_axis(curves)?,
+        y: Axis::linear(Unit::BitsPerSecond, "data", Series::highest(&all))?,
+        series: all,
+    };
     let summary =
         "File data per second at each load, one line per server; the numbers are in the table of load levels.";
     let explanation = "File data read and written per second at each load, without protocol headers, so that different protocols can be compared.";

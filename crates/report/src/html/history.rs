@@ -3,8 +3,8 @@
 use super::chart::{Axis, Chart, Mark, Scale, Series, Shape, TICKS_UP, Unit, nice_step};
 use super::figure::Figure;
 use super::untrusted::Untrusted;
-use super::{Head, Section, data, units, whole_page};
-use crate::findings::comparison::Estimate;
+use super::{Head, Section, comparison, data, units, whole_page};
+use crate::findings::comparison::{ComparedUnit, Estimate};
 use crate::findings::history::{ChangePoint, History, HistoryMetric, HistorySeries, LABEL};
 use crate::text::history::{fact, later, sentence};
 use maud::{Markup, html};
@@ -64,7 +64,7 @@ fn change(series: &HistorySeries, point: &ChangePoint) -> Markup {
         }
         ul {
             @for (metric, change) in metrics.filter(|(_, change)| change.run == point.run) {
-                li class=(change.verdict) { (Untrusted(&sentence(metric, change))) }
+                li class=(change.verdict.label()) { (Untrusted(&sentence(metric, change))) }
             }
             @for also in &point.also_changed { li { "also changed" (later(also.runs_later)) ": " (Untrusted(&fact(also))) } }
         }
@@ -124,7 +124,13 @@ fn chart<'a>(series: &HistorySeries, metric: &HistoryMetric) -> Option<Chart<'a>
 
 /// Around the values: small changes of a large number would not show on an axis from 0.
 fn axis(metric: &HistoryMetric, low: f64, high: f64) -> Option<Axis> {
-    let unit = if metric.unit == "s" { Unit::Seconds } else { Unit::PerSecond };
+    let unit = match metric.unit {
+        ComparedUnit::Seconds => Unit::Seconds,
+        ComparedUnit::PerSecond => Unit::PerSecond,
+        // A history has no such numbers.
+        ComparedUnit::BytesPerSecond => Unit::BytesPerSecond,
+        ComparedUnit::PerHour | ComparedUnit::Share => Unit::Ratio,
+    };
     // A tenth of the value at least, or noise fills the chart.
     let middle = (low + high) / 2.0;
     let (low, high) = (low.min(middle * 0.95), high.max(middle * 1.05));
@@ -166,7 +172,10 @@ fn run_name(series: &HistorySeries, place: f64) -> String {
 }
 
 fn show(metric: &HistoryMetric, value: f64) -> String {
-    if metric.unit == "s" { units::duration(value) } else { units::per_second(value) }
+    match metric.unit {
+        ComparedUnit::PerSecond => units::per_second(value),
+        unit => comparison::show(value, unit),
+    }
 }
 
 fn numbers(series: &HistorySeries) -> Markup {

@@ -1,8 +1,9 @@
 //! Workloads alone, and at the same time as others.
 
 use super::{Cell, Column, Note, Row, Table, Weight, prefix};
+use crate::findings::comparison::ComparedVerdict;
 use crate::findings::{Findings, InterferedNumber, Interference, Interval};
-use crate::text::{duration, significant};
+use crate::text::{in_table, unit_label};
 
 /// A line a number of each workload; none where only one ran.
 pub(crate) fn interference(sides: &[Findings]) -> Option<Table> {
@@ -38,19 +39,10 @@ pub(crate) fn interference(sides: &[Findings]) -> Option<Table> {
 }
 
 fn row(workload: &str, number: &InterferedNumber) -> Row {
-    let (unit, factor) = match number.unit.as_str() {
-        "s" => (number.metric.as_str(), None),
-        "B/s" => ("MB/s", Some(1e6)),
-        _ => ("op/s", Some(1.0)),
-    };
-    let show = |value: f64| factor.map_or_else(|| duration(value), |factor| significant(value / factor));
-    let verdict = match number.verdict.as_deref() {
-        None => "-",
-        Some(_) if number.is_changed() || number.is_moved() => number.verdict.as_deref().unwrap_or_default(),
-        Some(_) => "none shown",
-    };
+    let show = |value: f64| in_table(number.unit, value);
+    let verdict = number.verdict.map_or("-", ComparedVerdict::label);
     Row {
-        name: format!("{workload} {unit}"),
+        name: format!("{workload} {}", unit_label(&number.metric)),
         invalid: false,
         cells: vec![
             Cell::Words(show(number.alone)),
@@ -59,15 +51,6 @@ fn row(workload: &str, number: &InterferedNumber) -> Row {
             Cell::Words(number.change_interval.map_or_else(|| "-".to_owned(), interval)),
             Cell::Words(verdict.to_owned()),
         ],
-    }
-}
-
-/// With its unit.
-pub(crate) fn shown(number: &InterferedNumber, value: f64) -> String {
-    match number.unit.as_str() {
-        "s" => duration(value),
-        "B/s" => format!("{} MB/s", significant(value / 1e6)),
-        _ => format!("{}/s", significant(value)),
     }
 }
 

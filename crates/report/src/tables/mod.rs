@@ -24,7 +24,7 @@ pub(crate) use delegations::delegations;
 pub(crate) use failures::failures;
 pub(crate) use generator::{generators, unattributable};
 pub(crate) use highest_data::{Most, highest, highest_data};
-pub(crate) use interference::{interference, interval, shown, signed};
+pub(crate) use interference::{interference, interval, signed};
 pub(crate) use lease_breaks::lease_breaks;
 pub(crate) use levels::levels;
 pub(crate) use outages::outages;

@@ -4,10 +4,11 @@ mod compact;
 
 use super::page::{Page, Role};
 use super::table::Table;
-use super::units::{NONE, TimeScale, significant, time};
+use super::units::{NONE, TimeScale, in_table, significant, unit_label};
 use super::{Section, Sections};
 use crate::findings::comparison::{
-    ComparedLevel, ComparedMetric, ComparedRow, Comparison, Condition, Difference, Estimate,
+    ComparedLevel, ComparedMetric, ComparedRow, ComparedUnit, ComparedVerdict, Comparison, Condition, Difference,
+    Estimate,
 };
 use crate::findings::{Findings, Verdict};
 pub(super) use compact::draw as compact;
@@ -125,7 +126,8 @@ fn conditions(page: &mut Page<'_>, conditions: &[Condition]) -> fmt::Result {
         let (role, word) = match condition.outcome.as_str() {
             "failed" => (Role::Bad, "FAILED"),
             "passed" => (Role::Plain, "passed"),
-            _ => (Role::Heading, "COULD NOT BE JUDGED"),
+            "undecided" => (Role::Heading, "COULD NOT BE JUDGED"),
+            unknown => (Role::Bad, unknown),
         };
         page.blank()?;
         page.paragraph(role, "", &format!("--fail-if \"{}\": {word}", condition.text))?;
@@ -217,56 +219,39 @@ pub(super) fn is_shown(row: &ComparedRow, metric: &ComparedMetric, place: usize)
 fn line(table: &mut Table, metric: &ComparedMetric, place: usize, scale: TimeScale) {
     let of = |at: usize| metric.estimates.get(at).and_then(Option::as_ref);
     let found = metric.differences.get(place).and_then(Option::as_ref);
-    let role = match found.map(|found| (found.verdict.as_str(), found.holm_significant)) {
-        Some(("worse", true)) => Role::Bad,
+    let role = match found.map(|found| (found.verdict, found.holm_significant)) {
+        Some((ComparedVerdict::Worse, true)) => Role::Bad,
         _ => Role::Plain,
     };
     let cells = vec![
-        format!("  {}", unit_label(metric)),
-        estimate_of(&metric.unit, of(0), scale),
-        estimate_of(&metric.unit, of(place + 1), scale),
-        found.map_or_else(|| NONE.to_owned(), |found| change_of(&metric.unit, found)),
+        format!("  {}", unit_label(&metric.metric)),
+        estimate_of(metric.unit, of(0), scale),
+        estimate_of(metric.unit, of(place + 1), scale),
+        found.map_or_else(|| NONE.to_owned(), |found| change_of(metric.unit, found)),
         found.map_or_else(|| "cannot tell".to_owned(), verdict),
     ];
     table.row_as(role, cells);
 }
 
-pub(super) fn unit_label(metric: &ComparedMetric) -> &str {
-    match metric.metric.as_str() {
-        "throughput" => "op/s",
-        "bytes" => "MB/s",
-        other => other,
-    }
-}
-
-fn number(unit: &str, value: f64) -> String {
-    match unit {
-        "s" => time(value),
-        "B/s" => significant(value / 1e6),
-        "share" => format!("{} %", significant(value * 100.0)),
-        _ => significant(value),
-    }
-}
-
 /// `1.23 ±2.1 %`, times in the unit that the heading of the table names, or why there is no interval.
-pub(super) fn estimate_of(unit: &str, estimate: Option<&Estimate>, scale: TimeScale) -> String {
-    let number = |unit: &str, value: f64| if unit == "s" { scale.brief(value) } else { number(unit, value) };
+pub(super) fn estimate_of(unit: ComparedUnit, estimate: Option<&Estimate>, scale: TimeScale) -> String {
+    let number = |value: f64| if unit == ComparedUnit::Seconds { scale.brief(value) } else { in_table(unit, value) };
     let Some(estimate) = estimate else { return NONE.to_owned() };
-    let value = number(unit, estimate.value);
+    let value = number(estimate.value);
     match (estimate.low.zip(estimate.high), &estimate.missing) {
         (Some((low, high)), _) if estimate.value > 0.0 => {
             let half = (estimate.value - low).max(high - estimate.value) / estimate.value;
             format!("{value} ±{} %", per_cent(half))
         }
-        (Some((_, high)), _) => format!("{value} to {}", number(unit, high)),
+        (Some((_, high)), _) => format!("{value} to {}", number(high)),
         (None, Some(missing)) => format!("{value} {missing}"),
         (None, None) => value,
     }
 }
 
 /// `+4.4 % (2.6 … 6.1)`: the difference over the baseline, with its interval; of shares in percentage points.
-pub(crate) fn change_of(unit: &str, found: &Difference) -> String {
-    let shares = unit == "share";
+pub(crate) fn change_of(unit: ComparedUnit, found: &Difference) -> String {
+    let shares = unit == ComparedUnit::Share;
     match (found.relative, found.relative_low.zip(found.relative_high)) {
         (Some(relative), Some((low, high))) if !shares => {
             format!("{} % ({} … {})", signed(relative), signed(low), signed(high))
@@ -274,7 +259,7 @@ pub(crate) fn change_of(unit: &str, found: &Difference) -> String {
         _ if shares => format!("{} pt ({} … {})", signed(found.value), signed(found.low), signed(found.high)),
         // Of a baseline that may be nought there is no percentage.
         _ => {
-            let [value, low, high] = [found.value, found.low, found.high].map(|value| number(unit, value));
+            let [value, low, high] = [found.value, found.low, found.high].map(|value| in_table(unit, value));
             format!("{value} ({low} … {high})")
         }
     }
@@ -297,10 +282,7 @@ pub(super) fn signed(share: f64) -> String {
 }
 
 pub(super) fn verdict(found: &Difference) -> String {
-    match found.verdict.as_str() {
-        word if found.holm_significant => format!("{word} *"),
-        word => word.to_owned(),
-    }
+    format!("{}{}", found.verdict.label(), if found.holm_significant { " *" } else { "" })
 }
 
 /// Numbers of all operations of which a report states the smallest detectable difference.

@@ -2,13 +2,14 @@
 
 mod changes;
 
+use super::Style;
+use super::comparison::signed;
 use super::page::{Page, Role};
 use super::screen::LINES;
 use super::spark::spark_between;
 use super::table::Table;
-use super::units::{NONE, significant, time};
-use super::{Style, comparison};
-use crate::findings::comparison::Estimate;
+use super::units::{NONE, with_unit};
+use crate::findings::comparison::{ComparedUnit, ComparedVerdict, Estimate};
 use crate::findings::history::{History, HistorySeries};
 use crate::instant::{Zone, second};
 use crate::safe;
@@ -126,18 +127,18 @@ fn table(page: &mut Page<'_>, series: &HistorySeries, room: usize) -> fmt::Resul
         let counted = || known().filter(|(at, _): &(usize, _)| counts(*at));
         let values: Vec<f64> = counted().map(|(_, point)| point.value).collect();
         let number = |found: Option<(usize, &Estimate)>| match found {
-            Some((_, Estimate { value, .. })) => shown(&metric.unit, *value),
+            Some((_, Estimate { value, .. })) => with_unit(metric.unit, *value),
             None => NONE.to_owned(),
         };
         let change = match (metric.changes.as_slice(), &metric.untested) {
             (_, Some(_)) => "?".to_owned(),
             ([], None) => NONE.to_owned(),
-            ([only], None) => format!("{} %", comparison::signed(only.relative)),
+            ([only], None) => format!("{} %", signed(only.relative)),
             (several, None) => several.len().to_string() + " changes",
         };
         let last = counted().last();
         let role = match metric.changes.last() {
-            Some(last) if last.verdict == "worse" => Role::Bad,
+            Some(last) if last.verdict == ComparedVerdict::Worse => Role::Bad,
             _ => Role::Plain,
         };
         let cells = vec![
@@ -145,7 +146,7 @@ fn table(page: &mut Page<'_>, series: &HistorySeries, room: usize) -> fmt::Resul
             course(&values),
             number(counted().next()),
             number(last),
-            last.map_or_else(|| NONE.to_owned(), |(_, point)| interval(&metric.unit, point)),
+            last.map_or_else(|| NONE.to_owned(), |(_, point)| interval(metric.unit, point)),
             change,
         ];
         table.row_as(role, cells);
@@ -174,13 +175,9 @@ fn course(values: &[f64]) -> String {
     spark_between(&parts, low, high)
 }
 
-fn shown(unit: &str, value: f64) -> String {
-    if unit == "s" { time(value) } else { format!("{}/s", significant(value)) }
-}
-
-fn interval(unit: &str, point: &Estimate) -> String {
+fn interval(unit: ComparedUnit, point: &Estimate) -> String {
     let Some((low, high)) = point.low.zip(point.high) else { return NONE.to_owned() };
-    let (low, high) = (shown(unit, low), shown(unit, high));
+    let (low, high) = (with_unit(unit, low), with_unit(unit, high));
     match (low.split_once(' '), high.split_once(' ')) {
         (Some((number, one)), Some((_, other))) if one == other => format!("{number} to {high}"),
         (None, None) => format!("{} to {high}", low.trim_end_matches("/s")),

@@ -5,7 +5,7 @@ use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, TimeScale, significant};
 use crate::findings::Findings;
-use crate::findings::comparison::Comparison;
+use crate::findings::comparison::{ComparedUnit, Comparison};
 use crate::findings::ranking::{ITERATIONS, Ranked, RankedCurve, Ranking};
 use std::fmt;
 
@@ -60,7 +60,7 @@ fn points(
     for point in &curve.points {
         let Some(ranked) = of(point) else { continue };
         let mut cells = vec![if point.used { point.level.clone() } else { format!("{} !", point.level) }];
-        cells.extend(ranked.estimates.iter().map(|one| estimate_of(&ranked.unit, one.as_ref(), page.scale())));
+        cells.extend(ranked.estimates.iter().map(|one| estimate_of(ranked.unit, one.as_ref(), page.scale())));
         cells.extend(difference(sides, ranked));
         cells.push(if point.used { ahead(sides, ranked) } else { "INVALID".to_owned() });
         table.row_as(if point.used { Role::Plain } else { Role::Bad }, cells);
@@ -72,7 +72,7 @@ fn points(
 fn difference(sides: &[Findings], ranked: &Ranked) -> Option<String> {
     (sides.len() == 2).then(|| {
         let pair = ranked.pairs.first();
-        pair.map_or_else(|| NONE.to_owned(), |pair| change_of(&ranked.unit, &pair.difference))
+        pair.map_or_else(|| NONE.to_owned(), |pair| change_of(ranked.unit, &pair.difference))
     })
 }
 
@@ -104,7 +104,7 @@ fn highest(page: &mut Page<'_>, what: &str, sides: &[Findings], curves: &[Ranked
     for curve in curves {
         let mut cells = vec![curve.curve.clone().unwrap_or_else(|| "all".to_owned())];
         cells.extend(
-            curve.highest.estimates.iter().map(|one| estimate_of(&curve.highest.unit, one.as_ref(), page.scale())),
+            curve.highest.estimates.iter().map(|one| estimate_of(curve.highest.unit, one.as_ref(), page.scale())),
         );
         cells.extend(difference(sides, &curve.highest));
         cells.push(ahead(sides, &curve.highest));
@@ -166,13 +166,13 @@ fn ranked_list(page: &mut Page<'_>, title: &str, sides: &[Findings], (list, leve
     table.head(&["Place", "Server", "Value", "", "Name"]);
     for ranked in list {
         // All are in one column: each says its own unit.
-        let unit = match (ranked.unit.as_str(), ranked.metric.as_str()) {
-            ("s", _) => format!(" {}", page.scale().words()),
-            ("1/s", "iterations") => " (iterations/s)".to_owned(),
-            ("1/s", _) => " (op/s)".to_owned(),
-            ("1/h", _) => " (per hour)".to_owned(),
-            ("share", _) => String::new(),
-            _ => " (MB/s)".to_owned(),
+        let unit = match ranked.unit {
+            ComparedUnit::Seconds => format!(" {}", page.scale().words()),
+            ComparedUnit::PerSecond if ranked.metric == "iterations" => " (iterations/s)".to_owned(),
+            ComparedUnit::PerSecond => " (op/s)".to_owned(),
+            ComparedUnit::PerHour => " (per hour)".to_owned(),
+            ComparedUnit::Share => String::new(),
+            ComparedUnit::BytesPerSecond => " (MB/s)".to_owned(),
         };
         let word = format!("by {}{unit}", ranked.words());
         let points = ranked.estimates.iter().flatten().find_map(|one| one.of).unwrap_or(0);
@@ -184,7 +184,7 @@ fn ranked_list(page: &mut Page<'_>, title: &str, sides: &[Findings], (list, leve
         let said: Vec<String> = ranked
             .pairs
             .iter()
-            .map(|pair| format!("{} over {} {}", pair.other, pair.baseline, change_of(&ranked.unit, &pair.difference)))
+            .map(|pair| format!("{} over {} {}", pair.other, pair.baseline, change_of(ranked.unit, &pair.difference)))
             .collect();
         page.paragraph(Role::Plain, "", &format!("{}: {}", ranked.metric, said.join("; ")))?;
     }
@@ -201,7 +201,7 @@ fn order(sides: &[Findings], ranked: &Ranked, scale: TimeScale) -> Vec<Vec<Strin
         Some(vec![
             place(&at).map_or_else(|| NONE.to_owned(), |place| format!("  {place}")),
             side.letter.clone(),
-            estimate_of(&ranked.unit, estimate.as_ref(), scale),
+            estimate_of(ranked.unit, estimate.as_ref(), scale),
             String::new(),
             side.target().unwrap_or(&side.name).to_owned(),
         ])

@@ -1,5 +1,6 @@
 //! Numbers with their units, in few columns and without false zeros.
 
+use crate::findings::comparison::ComparedUnit;
 use crate::shares::{self, Percentage};
 
 /// Stands where there is no number.
@@ -132,6 +133,36 @@ pub fn significant(value: f64) -> String {
         return format!("{value:.0$}", decimals - 1);
     }
     text
+}
+
+/// The name of a metric in a table: of rates their unit.
+pub(crate) fn unit_label(metric: &str) -> &str {
+    match metric {
+        "throughput" => "op/s",
+        "bytes" => "MB/s",
+        other => other,
+    }
+}
+
+/// A number of a comparison in a table, rates without their unit.
+pub(crate) fn in_table(unit: ComparedUnit, value: f64) -> String {
+    match unit {
+        ComparedUnit::Seconds => time(value),
+        ComparedUnit::BytesPerSecond => significant(value / 1e6),
+        ComparedUnit::Share => format!("{} %", significant(value * 100.0)),
+        ComparedUnit::PerSecond | ComparedUnit::PerHour => significant(value),
+    }
+}
+
+/// The same with the unit of rates, where it stands in a sentence: `3.10 ms`, `120/s`.
+pub(crate) fn with_unit(unit: ComparedUnit, value: f64) -> String {
+    let number = in_table(unit, value);
+    match unit {
+        ComparedUnit::PerSecond => format!("{number}/s"),
+        ComparedUnit::PerHour => format!("{number}/h"),
+        ComparedUnit::BytesPerSecond => format!("{number} MB/s"),
+        ComparedUnit::Seconds | ComparedUnit::Share => number,
+    }
 }
 
 /// Bytes with a decimal unit, three digits: `1.23 MB`.

@@ -5,7 +5,7 @@ use plimsoll_report::collect::comparison::{
     Contestant, Ignore, IterationCost, LevelRuns, LoadPoint, MeasuredRun, Order,
 };
 use plimsoll_report::findings::capacity::Capacity;
-use plimsoll_report::findings::comparison::{ComparedMetric, Comparison};
+use plimsoll_report::findings::comparison::{ComparedMetric, ComparedVerdict, Comparison};
 use plimsoll_report::findings::{Fairness, Findings, MovedNumber, Report, Run, Stage};
 use plimsoll_report::html;
 use plimsoll_report::json::{Layout, write};
@@ -64,8 +64,8 @@ fn metric<'a>(report: &'a Report, scope: &str, metric: &str) -> &'a ComparedMetr
     row.metrics.iter().find(|one| one.metric == metric).unwrap()
 }
 
-fn verdict(report: &Report, name: &str) -> String {
-    metric(report, "all", name).differences[0].as_ref().unwrap().verdict.clone()
+fn verdict(report: &Report, name: &str) -> &'static str {
+    metric(report, "all", name).differences[0].as_ref().unwrap().verdict.label()
 }
 
 /// The contestant with a known load.
@@ -135,7 +135,7 @@ fn what_is_not_recognised_is_no_difference_of_a_group() {
         let both = [run(100, 0), cut].map(|run| asked(contestant("capture", vec![run])));
         let report = Report::compare(both.to_vec(), Order::Apart, Vec::new());
         ["group", "procedure", "all"]
-            .map(|scope| metric(&report, scope, "throughput").differences[0].as_ref().unwrap().verdict.clone())
+            .map(|scope| metric(&report, scope, "throughput").differences[0].as_ref().unwrap().verdict.label())
     };
     assert_eq!(verdicts(0), ["worse"; 3]);
     assert_eq!(verdicts(1), ["worse"; 3], "one in fifty is not the half");
@@ -186,7 +186,7 @@ fn ten_per_cent_are_worse_and_nothing_is_nothing() {
         .iter()
         .flat_map(|row| &row.metrics)
         .flat_map(|metric| metric.differences.iter().flatten());
-    assert!(all.clone().count() > 20 && all.clone().all(|difference| difference.verdict == "none shown"));
+    assert!(all.clone().count() > 20 && all.clone().all(|difference| difference.verdict == ComparedVerdict::NotShown));
     assert_eq!(of(&same).method.tested, all.count() as u64);
 }
 
@@ -197,7 +197,10 @@ fn of_numbers_that_must_not_be_used_nobody_can_tell_whether_they_are_worse() {
     let found = Report::compare(both.to_vec(), Order::Apart, Vec::new());
     let metrics = || of(&found).levels[0].rows.iter().flat_map(|row| &row.metrics);
     let all: Vec<_> = metrics().flat_map(|metric| metric.differences.iter().flatten()).collect();
-    assert!(all.len() > 20 && all.iter().all(|one| one.verdict == "cannot tell" && !one.holm_significant), "{all:?}");
+    assert!(
+        all.len() > 20 && all.iter().all(|one| one.verdict == ComparedVerdict::CannotTell && !one.holm_significant),
+        "{all:?}"
+    );
     assert_eq!((of(&found).method.tested, of(&found).levels[0].invalid.as_slice()), (0, ["B".to_owned()].as_slice()));
     let text = to_string(&found, &Style::default());
     assert!(!text.contains("by chance"), "of no tested difference: {text}");
@@ -262,7 +265,7 @@ fn the_first_screen_says_which_levels_of_a_search_are_invalid_and_compares_the_c
     );
     assert!(after.contains("! At 4 clients: the numbers of B are INVALID: It was late."), "{screen}");
     assert!(screen.lines().count() <= LINES, "{screen}");
-    assert_eq!(of(&found).capacities[0].verdict, "better");
+    assert_eq!(of(&found).capacities[0].verdict, ComparedVerdict::Better);
 }
 
 /// One server twice; the load generator was late on one side.
@@ -279,7 +282,7 @@ fn numbers_that_the_load_generator_moved_have_no_verdict() {
         ["cannot tell", "cannot tell", "better", "better"]
     );
     let group = metric(&late, "group", "mean").differences[0].as_ref().unwrap();
-    assert_eq!((group.verdict.as_str(), group.holm_significant), ("cannot tell", false), "the thread is the same");
+    assert_eq!((group.verdict.label(), group.holm_significant), ("cannot tell", false), "the thread is the same");
     assert_eq!(of(&late).levels[0].moved[1], Vec::<String>::new());
     let text = to_string(&late, &Style::default());
     assert!(text.contains("Cannot tell mean and p90: the load generator of A was late."), "{text}");
@@ -448,9 +451,9 @@ fn repeated_runs_bring_what_a_restart_changes() {
     // Restarts move the mean by 10 %; B is 3 % slower in every pair.
     let runs = |factor: u64| [1000, 1100, 950, 1050].map(|mean| run(mean * factor / 100, 0)).to_vec();
     let apart = compared(runs(100), runs(103), Order::Apart);
-    assert_eq!((of(&apart).levels[0].from.as_str(), verdict(&apart, "mean").as_str()), ("welch", "none shown"));
+    assert_eq!((of(&apart).levels[0].from.as_str(), verdict(&apart, "mean")), ("welch", "none shown"));
     let pairs = compared(runs(100), runs(103), Order::InPairs);
-    assert_eq!((of(&pairs).levels[0].from.as_str(), verdict(&pairs, "mean").as_str()), ("paired", "worse"));
+    assert_eq!((of(&pairs).levels[0].from.as_str(), verdict(&pairs, "mean")), ("paired", "worse"));
     let two = compared(runs(100)[..2].to_vec(), runs(103), Order::InPairs);
     assert_eq!(of(&two).levels[0].from, "batches", "two runs show nothing of restarts");
     assert!(of(&two).method.notes[0].contains("One run per side"));

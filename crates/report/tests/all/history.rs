@@ -156,7 +156,7 @@ fn a_step_is_found_with_the_label_that_changed() {
     assert_eq!(labels, ["All op/s", "read p50", "read p95", "read p99", "write p50", "write p95", "write p99"]);
     let p50 = metric(&history, "read p50");
     let [change] = &p50.changes[..] else { panic!("{:?}", p50.changes) };
-    assert_eq!((change.run, change.verdict.as_str()), (13, "worse"));
+    assert_eq!((change.run, change.verdict.label()), (13, "worse"));
     let (low, high) = (change.relative_low.unwrap(), change.relative_high.unwrap());
     assert!(0.03 < low && low < change.relative && change.relative < high && high < 0.07, "{change:?}");
     for unchanged in ["All op/s", "write p50", "write p95"] {
@@ -305,9 +305,9 @@ fn more_requests_of_captures_are_neither_better_nor_worse() {
         }
         let history = collector.finish(Vec::new());
         assert_eq!(against_schema(&history), Vec::<String>::new());
-        metric(&history, "All op/s").changes.iter().map(|change| change.verdict.clone()).collect::<Vec<_>>()
+        metric(&history, "All op/s").changes.iter().map(|change| change.verdict.label()).collect::<Vec<_>>()
     };
-    assert_eq!((verdict(false), verdict(true)), (vec!["better".to_owned()], vec!["more".to_owned()]));
+    assert_eq!((verdict(false), verdict(true)), (vec!["better"], vec!["more"]));
 }
 
 #[test]

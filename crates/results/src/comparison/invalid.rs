@@ -1,6 +1,6 @@
 //! The sides of a comparison whose numbers must not be used.
 
-use plimsoll_report::findings::comparison::CANNOT_TELL;
+use plimsoll_report::findings::comparison::ComparedVerdict;
 use plimsoll_report::findings::{Findings, Report};
 
 use crate::first_reason;
@@ -27,7 +27,7 @@ pub fn invalid_sides(sides: &[Findings], printed: bool) -> Option<String> {
 /// INVALID although its result is valid.
 pub fn nothing_judged(report: &Report) -> Option<String> {
     let comparison = report.comparison.as_ref()?;
-    let known = comparison.capacities.iter().any(|capacity| capacity.verdict != CANNOT_TELL);
+    let known = comparison.capacities.iter().any(|capacity| capacity.verdict != ComparedVerdict::CannotTell);
     if known || comparison.levels.iter().any(|level| level.invalid.is_empty()) {
         return None;
     }
@@ -52,9 +52,8 @@ mod tests {
             let invalid = invalid.iter().map(|letter| (*letter).to_owned()).collect();
             ComparedLevel { invalid, ..ComparedLevel::default() }
         };
-        let of = |levels: Vec<ComparedLevel>, verdict: Option<&str>| {
-            let capacity =
-                |verdict: &str| ComparedCapacity { words: String::new(), verdict: verdict.to_owned(), why: None };
+        let of = |levels: Vec<ComparedLevel>, verdict: Option<ComparedVerdict>| {
+            let capacity = |verdict| ComparedCapacity { words: String::new(), verdict, why: None };
             let capacities = verdict.map(capacity).into_iter().collect();
             let comparison = Some(Comparison { levels, capacities, ..Comparison::default() });
             let (schema, tool, sides) = (String::new(), String::new(), Vec::new());
@@ -62,9 +61,9 @@ mod tests {
         };
         assert_eq!(of(vec![level(&["B"]), level(&[])], None), None);
         assert!(of(vec![level(&["B"]), level(&["A"])], None).unwrap().starts_with("at each common load level"));
-        assert_eq!(of(vec![level(&["B"])], Some("none shown")), None);
+        assert_eq!(of(vec![level(&["B"])], Some(ComparedVerdict::NotShown)), None);
         assert_eq!(
-            of(Vec::new(), Some(CANNOT_TELL)).as_deref(),
+            of(Vec::new(), Some(ComparedVerdict::CannotTell)).as_deref(),
             Some("the capacities cannot be compared, and the sides have no common load level")
         );
     }

@@ -1,7 +1,7 @@
 //! Judges the conditions: one fails only if the whole interval supports it.
 
 use plimsoll_report::findings::comparison::{
-    CANNOT_TELL, ComparedLevel, ComparedMetric, ComparedRow, Comparison, Condition as JudgedCondition,
+    ComparedLevel, ComparedMetric, ComparedRow, ComparedVerdict, Comparison, Condition as JudgedCondition,
 };
 use plimsoll_report::findings::{Findings, Report, only_actions_failed};
 
@@ -102,7 +102,7 @@ fn at(level: &ComparedLevel, wanted: &Condition, place: usize, both: [&Findings;
         return Judged { longer_helps: true, ..unknown(why_no_interval(metric, place)) };
     };
     let found = metric.differences.get(place).and_then(Option::as_ref);
-    let is_open = level.invalid.is_empty() && found.is_some_and(|found| found.verdict == CANNOT_TELL);
+    let is_open = level.invalid.is_empty() && found.is_some_and(|found| found.verdict == ComparedVerdict::CannotTell);
     if is_open && !matches!(wanted.threshold, Threshold::Value(_)) {
         return unknown(format!(
             "operations missing from the captures may explain the whole difference ({})",
@@ -185,7 +185,7 @@ fn shown(low: f64, high: f64, wanted: &Condition) -> String {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_report::findings::comparison::{Difference, Estimate, Method};
+    use plimsoll_report::findings::comparison::{ComparedUnit, Difference, Estimate, Method};
     use plimsoll_report::findings::{FAILED_ACTIONS, Run};
 
     use plimsoll_model::{Reason, Validity};
@@ -202,14 +202,14 @@ mod tests {
             relative: Some(0.1),
             relative_low: Some(low),
             relative_high: Some(high),
-            verdict: "worse".to_owned(),
+            verdict: ComparedVerdict::Worse,
             p_value: 0.01,
             holm_significant: true,
             detectable: None,
         });
         let metric = ComparedMetric {
             metric: "p99".to_owned(),
-            unit: "s".to_owned(),
+            unit: ComparedUnit::Seconds,
             more_is_better: false,
             estimates: vec![Some(Estimate { value: 0.01, ..estimate.clone() }), Some(estimate)],
             differences: vec![difference],
@@ -284,7 +284,7 @@ mod tests {
     /// The report says of its difference that it cannot tell.
     fn cannot_tell(mut found: Report) -> Report {
         let metric = &mut found.comparison.as_mut().unwrap().levels[0].rows[0].metrics[0];
-        metric.differences[0].as_mut().unwrap().verdict = CANNOT_TELL.to_owned();
+        metric.differences[0].as_mut().unwrap().verdict = ComparedVerdict::CannotTell;
         found
     }
 

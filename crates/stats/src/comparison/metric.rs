@@ -51,7 +51,7 @@ impl Metric {
             Metric::Throughput => Unit::OperationsPerSecond,
             Metric::Bytes => Unit::BytesPerSecond,
             Metric::Errors => Unit::Share,
-            _ => Unit::Seconds,
+            Metric::Mean | Metric::P50 | Metric::P90 | Metric::P95 | Metric::P99 | Metric::P999 => Unit::Seconds,
         }
     }
 

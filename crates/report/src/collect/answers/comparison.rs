@@ -1,7 +1,9 @@
 //! The diagnosis of a comparison: the differences with their intervals, or that none is significant.
 
 use super::measured;
-use crate::findings::comparison::{ComparedLevel, ComparedMetric, ComparedRow, Difference};
+use crate::findings::comparison::{
+    ComparedLevel, ComparedMetric, ComparedRow, ComparedUnit, ComparedVerdict, Difference,
+};
 use crate::findings::ranking::Ranking;
 use crate::findings::{Diagnosis, Findings, Rule, Statement, Verdict, letter};
 
@@ -61,7 +63,7 @@ fn overall(ranking: &Ranking) -> Vec<Statement> {
     let pair = |metric: &str| {
         let ranked = ranking.overall.iter().find(|ranked| ranked.metric == metric)?;
         let first = ranked.pairs.first().filter(|_| ranked.pairs.len() == 1)?;
-        let said = differs(&first.difference, "1/s")?;
+        let said = differs(&first.difference, ComparedUnit::PerSecond)?;
         Some((first, said))
     };
     let said: Vec<(String, String)> = ranking
@@ -91,14 +93,11 @@ fn all_operations(level: &ComparedLevel, place: usize, levels: usize) -> Option<
         .filter(|(_, found)| found.holm_significant && usual.iter().all(|(_, other)| other.verdict != found.verdict));
     let shown: Vec<(&ComparedMetric, &Difference)> = contrary.take(CONTRARY).chain(usual.iter().copied()).collect();
     let (_, first) = shown.first()?;
-    let word = if shown.iter().all(|(_, found)| found.verdict == first.verdict) {
-        first.verdict.as_str()
-    } else {
-        "different"
-    };
+    let word =
+        if shown.iter().all(|(_, found)| found.verdict == first.verdict) { first.verdict.label() } else { "different" };
     let numbers: Vec<String> = shown
         .iter()
-        .filter_map(|(metric, found)| Some(format!("{} {}", name(&metric.metric), differs(found, &metric.unit)?)))
+        .filter_map(|(metric, found)| Some(format!("{} {}", name(&metric.metric), differs(found, metric.unit)?)))
         .collect();
     let at = if levels > 1 { format!(" at {}", level.level) } else { String::new() };
     let text = format!("{} is {word} than {}{at}: {}.", letter(place), letter(0), numbers.join(", "));
@@ -120,7 +119,7 @@ fn neutral(level: &ComparedLevel, place: usize, levels: usize) -> Option<Stateme
         .filter(|(_, found)| found.is_neutral())
         .filter_map(|(metric, found)| {
             let name = if metric.metric == "throughput" { "op/s" } else { name(&metric.metric) };
-            Some(format!("{name} {}", differs(found, &metric.unit)?))
+            Some(format!("{name} {}", differs(found, metric.unit)?))
         })
         .collect();
     let at = if levels > 1 { format!(" at {}", level.level) } else { String::new() };
@@ -155,7 +154,7 @@ fn largest(levels: &[&ComparedLevel], place: usize) -> Option<Statement> {
         "The operation that differs most is {protocol} {operation}: mean response time {difference}{at}.",
         protocol = row.protocol,
         operation = row.name,
-        difference = differs(found, "s")?,
+        difference = differs(found, ComparedUnit::Seconds)?,
         at = if levels.len() > 1 { format!(" at {}", level.level) } else { String::new() },
     );
     Some(measured(Rule::Difference, text))
@@ -204,7 +203,7 @@ fn nothing(levels: &[&ComparedLevel], place: usize, neutral: bool) -> Statement 
 fn shown<'r>(row: &'r ComparedRow, name: &str, place: usize) -> Option<(&'r ComparedMetric, &'r Difference)> {
     let metric = row.metrics.iter().find(|metric| metric.metric == name)?;
     let found = difference(metric, place)?;
-    matches!(found.verdict.as_str(), "better" | "worse").then_some((metric, found))
+    matches!(found.verdict, ComparedVerdict::Better | ComparedVerdict::Worse).then_some((metric, found))
 }
 
 /// A number's difference of the side at `place` from the baseline, which has place 0.
@@ -213,7 +212,7 @@ fn difference(metric: &ComparedMetric, place: usize) -> Option<&Difference> {
 }
 
 /// `+20 % (18 … 22)`.
-fn differs(found: &Difference, unit: &str) -> Option<String> {
+fn differs(found: &Difference, unit: ComparedUnit) -> Option<String> {
     Some(crate::text::change(unit, found)).filter(|words| !words.is_empty())
 }
 

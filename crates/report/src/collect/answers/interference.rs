@@ -1,8 +1,10 @@
 //! The diagnosis of workloads that ran at the same time: what the others did to each.
 
 use super::measured;
+use crate::findings::comparison::ComparedUnit;
 use crate::findings::{InterferedNumber, Interference, Rule, Statement};
-use crate::tables::{interval, shown, signed};
+use crate::tables::{interval, signed};
+use crate::text::with_unit;
 
 /// The number that a sentence is about where it changed, the first that did.
 const TELLING: [&str; 5] = ["p95", "mean", "p99", "throughput", "bytes"];
@@ -57,30 +59,32 @@ fn of_number(number: &InterferedNumber) -> String {
     let change = number.change.map_or_else(String::new, |change| format!(" ({}{interval})", signed(change)));
     let name = match number.metric.as_str() {
         "bytes" => "file data".to_owned(),
-        metric if number.unit == "s" => format!("{metric} response time"),
+        metric if number.unit == ComparedUnit::Seconds => format!("{metric} response time"),
         metric => metric.to_owned(),
     };
-    format!("{name} {} alone, {} at the same time{change}", shown(number, number.alone), shown(number, number.beside))
+    let [alone, beside] = [number.alone, number.beside].map(|value| with_unit(number.unit, value));
+    format!("{name} {alone} alone, {beside} at the same time{change}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::findings::Interval;
+    use crate::findings::comparison::ComparedVerdict;
 
-    fn found(verdict: Option<&str>) -> Interference {
-        let number = |metric: &str, unit: &str, alone: f64, beside: f64, verdict: Option<&str>| InterferedNumber {
+    fn found(verdict: Option<ComparedVerdict>) -> Interference {
+        let number = |metric: &str, unit: ComparedUnit, alone: f64, beside: f64| InterferedNumber {
             metric: metric.to_owned(),
-            unit: unit.to_owned(),
+            unit,
             alone,
             beside,
             change: Some(beside / alone - 1.0),
             change_interval: verdict.map(|_| Interval { low: 1.5, high: 2.5 }),
             p_value: None,
-            verdict: verdict.map(str::to_owned),
+            verdict,
         };
-        let numbers =
-            vec![number("throughput", "1/s", 100.0, 50.0, verdict), number("p95", "s", 0.003, 0.009, verdict)];
+        let throughput = number("throughput", ComparedUnit::PerSecond, 100.0, 50.0);
+        let numbers = vec![throughput, number("p95", ComparedUnit::Seconds, 0.003, 0.009)];
         let beside = vec!["stream-read".to_owned()];
         Interference { workload: "home".to_owned(), load: "4 clients".to_owned(), beside, rounds: 5, numbers }
     }
@@ -89,16 +93,16 @@ mod tests {
     fn a_sentence_says_what_was_shown_and_nothing_else() {
         let said = |verdict| statements(&[found(verdict)])[0].text.clone();
         assert_eq!(
-            said(Some("worse")),
+            said(Some(ComparedVerdict::Worse)),
             "stream-read changes home (4 clients): p95 response time 3.00 ms alone, 9.00 ms at the same time (+200.0 %, 95 % interval \
             +150.0 to +250.0 %); throughput 100/s alone, 50.0/s at the same time (-50.0 %, 95 % interval +150.0 to +250.0 %)."
         );
         assert!(
-            said(Some("none shown"))
+            said(Some(ComparedVerdict::NotShown))
                 .starts_with("No effect of stream-read on home (4 clients) was shown in 5 rounds: p95")
         );
         assert!(said(None).contains("need at least three valid rounds: increase --repeat."));
-        let late = said(Some("cannot tell"));
+        let late = said(Some(ComparedVerdict::CannotTell));
         assert!(late.starts_with("home (4 clients), alone and at the same time as stream-read: p95"), "{late}");
         assert!(late.ends_with("%). Not judged, because the load generator was late: p95, throughput."), "{late}");
     }

@@ -1,7 +1,9 @@
 use super::*;
 use crate::findings::calls::{CallPart, CallPhase, Calls, LocalCall};
 use crate::findings::capacity::{Capacity, Trial};
-use crate::findings::comparison::{ComparedLevel, ComparedMetric, ComparedRow, Difference};
+use crate::findings::comparison::{
+    ComparedLevel, ComparedMetric, ComparedRow, ComparedUnit, ComparedVerdict, Difference,
+};
 use crate::findings::{
     CurveMaximum, CurvePoint, FailureCount, Generator, Interval, Knee, LoadCurve, OperationRow, RoundTrip, Rule, Run,
     Span, Stage, StatusCount, Times, Users, Validity, letter,
@@ -321,7 +323,7 @@ fn a_breakdown_warns_of_unlike_caches() {
     );
 }
 
-fn difference(relative: f64, verdict: &str) -> Difference {
+fn difference(relative: f64, verdict: ComparedVerdict) -> Difference {
     Difference {
         value: relative,
         low: relative - 0.02,
@@ -329,17 +331,17 @@ fn difference(relative: f64, verdict: &str) -> Difference {
         relative: Some(relative),
         relative_low: Some(relative - 0.02),
         relative_high: Some(relative + 0.02),
-        verdict: verdict.into(),
+        verdict,
         p_value: 0.01,
-        holm_significant: verdict != "none shown",
+        holm_significant: verdict != ComparedVerdict::NotShown,
         detectable: Some(0.03),
     }
 }
 
-fn level(verdict: &str) -> ComparedLevel {
-    let metric = |name: &str, relative: f64, verdict: &str| ComparedMetric {
+fn level(verdict: ComparedVerdict) -> ComparedLevel {
+    let metric = |name: &str, relative: f64, verdict: ComparedVerdict| ComparedMetric {
         metric: name.into(),
-        unit: if name == "throughput" { "1/s" } else { "s" }.into(),
+        unit: if name == "throughput" { ComparedUnit::PerSecond } else { ComparedUnit::Seconds },
         more_is_better: name == "throughput",
         estimates: Vec::new(),
         differences: vec![Some(difference(relative, verdict))],
@@ -350,7 +352,7 @@ fn level(verdict: &str) -> ComparedLevel {
         protocol: "NFS3".into(),
         metrics,
     };
-    let all = vec![metric("throughput", 0.0, "none shown"), metric("mean", 0.2, verdict)];
+    let all = vec![metric("throughput", 0.0, ComparedVerdict::NotShown), metric("mean", 0.2, verdict)];
     ComparedLevel {
         level: "whole capture".into(),
         runs: vec![1, 1],
@@ -370,32 +372,32 @@ fn a_comparison_says_what_differs_or_that_nothing_was_shown() {
         let found = comparison::diagnose(&sides, &[level], None);
         found.statements.into_iter().map(|one| one.text).collect::<Vec<_>>()
     };
-    let worse = text(level("worse"));
+    let worse = text(level(ComparedVerdict::Worse));
     assert_eq!(worse[0], "B is worse than A: mean response time +20 % (+18 … +22).");
     assert!(worse[1].contains("NFS3 GETATTR: mean response time +45 %") && worse.len() == 2, "{worse:?}");
-    let same = text(level("none shown"));
+    let same = text(level(ComparedVerdict::NotShown));
     assert_eq!(
         same,
         ["No difference was shown between B and A. Runs of this length detect a change for the worse in 9 of 10 \
              cases if it is at least 3.0 % of throughput or 3.0 % of mean response time. They can miss smaller changes."]
     );
-    let invalid = ComparedLevel { invalid: vec!["B".into()], ..level("worse") };
+    let invalid = ComparedLevel { invalid: vec!["B".into()], ..level(ComparedVerdict::Worse) };
     assert!(text(invalid).is_empty());
     let loads = Some("A had 4 clients, B had 8 clients: the loads differ".to_owned());
-    let unlike = ComparedLevel { other_loads: vec![loads], ..level("cannot tell") };
+    let unlike = ComparedLevel { other_loads: vec![loads], ..level(ComparedVerdict::CannotTell) };
     assert_eq!(
         text(unlike),
         ["A had 4 clients, B had 8 clients: the loads differ, so no difference is called better or worse."]
     );
-    let late = ComparedLevel { moved: vec![vec!["mean".into()], Vec::new()], ..level("cannot tell") };
+    let late = ComparedLevel { moved: vec![vec!["mean".into()], Vec::new()], ..level(ComparedVerdict::CannotTell) };
     let late = text(late);
     assert!(late[0].starts_with("No difference was shown"), "of the throughput: {late:?}");
     assert_eq!(late[1..], ["Not compared, because the load generator was late: mean of A."]);
-    let with_bytes = |verdict: &str, bytes: &str, holm_significant: bool| {
+    let with_bytes = |verdict: ComparedVerdict, bytes: ComparedVerdict, holm_significant: bool| {
         let mut level = level(verdict);
         level.rows[0].metrics.push(ComparedMetric {
             metric: "bytes".into(),
-            unit: "B/s".into(),
+            unit: ComparedUnit::BytesPerSecond,
             more_is_better: true,
             estimates: Vec::new(),
             differences: vec![Some(Difference { holm_significant, ..difference(6.62, bytes) })],
@@ -403,11 +405,15 @@ fn a_comparison_says_what_differs_or_that_nothing_was_shown() {
         text(level).swap_remove(0)
     };
     assert_eq!(
-        with_bytes("worse", "better", true),
+        with_bytes(ComparedVerdict::Worse, ComparedVerdict::Better, true),
         "B is different from A: MB/s +662 % (+660 … +664), mean response time +20 % (+18 … +22)."
     );
-    assert_eq!(with_bytes("worse", "better", false), worse[0], "it may be chance");
-    assert_eq!(with_bytes("better", "better", true), worse[0].replace("worse", "better"), "it contradicts nothing");
-    let alone = with_bytes("none shown", "better", true);
+    assert_eq!(with_bytes(ComparedVerdict::Worse, ComparedVerdict::Better, false), worse[0], "it may be chance");
+    assert_eq!(
+        with_bytes(ComparedVerdict::Better, ComparedVerdict::Better, true),
+        worse[0].replace("worse", "better"),
+        "it contradicts nothing"
+    );
+    let alone = with_bytes(ComparedVerdict::NotShown, ComparedVerdict::Better, true);
     assert_eq!(alone, "B is better than A: MB/s +662 % (+660 … +664).");
 }

@@ -3,7 +3,7 @@
 use super::contestant::Ignore;
 use crate::collect::answers::measured;
 use crate::findings::capacity::Capacity;
-use crate::findings::comparison::{CANNOT_TELL, ComparedCapacity};
+use crate::findings::comparison::{ComparedCapacity, ComparedVerdict};
 use crate::findings::{Findings, Rule, Statement, letter};
 use crate::text::{exact_load, load_words, time};
 use plimsoll_stats::comparison::Verdict;
@@ -21,11 +21,14 @@ pub(super) fn compared(sides: &[Findings], refused: bool, ignore: Ignore) -> Vec
 pub(super) fn statements(capacities: &[ComparedCapacity]) -> impl Iterator<Item = Statement> {
     let sentence = |(place, one): (usize, &ComparedCapacity)| {
         let other = letter(place);
-        let follows = match (&one.why, one.verdict.as_str()) {
+        let follows = match (&one.why, one.verdict) {
             (Some(why), _) => format!(". The capacities cannot be compared: {why}"),
-            (None, "better") => format!(": {other} carries more"),
-            (None, "worse") => format!(": {other} carries less"),
-            (None, _) => ". The intervals overlap, so no difference was shown".to_owned(),
+            (None, ComparedVerdict::Better) => format!(": {other} carries more"),
+            (None, ComparedVerdict::Worse) => format!(": {other} carries less"),
+            (None, ComparedVerdict::NotShown) => ". The intervals overlap, so no difference was shown".to_owned(),
+            (None, ComparedVerdict::More | ComparedVerdict::Fewer | ComparedVerdict::CannotTell) => {
+                ". The capacities cannot be compared".to_owned()
+            }
         };
         measured(Rule::Capacity, format!("{}{follows}.", one.words))
     };
@@ -42,10 +45,10 @@ fn pair(a: &Findings, b: &Findings, place: usize, conditions: (bool, Ignore)) ->
     let about = if why.is_none() { format!(" ({objective})") } else { String::new() };
     let words = format!("{} {}, {} {}{about}", letter(0), carries(of(a)), letter(place), carries(of(b)));
     let verdict = match (of(a).and_then(interval), of(b).and_then(interval)) {
-        (Some(a), Some(b)) if why.is_none() => verdict(a, b).label(),
-        _ => CANNOT_TELL,
+        (Some(a), Some(b)) if why.is_none() => verdict(a, b).into(),
+        _ => ComparedVerdict::CannotTell,
     };
-    ComparedCapacity { words, verdict: verdict.to_owned(), why }
+    ComparedCapacity { words, verdict, why }
 }
 
 /// What a side carries, with its verb.
@@ -134,26 +137,26 @@ mod tests {
         Findings { run: Some(run), stages: vec![stage], ..Findings::default() }
     }
 
-    fn said(a: &Findings, b: &Findings, refused: bool) -> (String, String) {
+    fn said(a: &Findings, b: &Findings, refused: bool) -> (ComparedVerdict, String) {
         let all = compared(&[a.clone(), b.clone()], refused, Ignore::default());
         let statement = statements(&all).next().unwrap().text;
-        (all[0].verdict.clone(), statement)
+        (all[0].verdict, statement)
     }
 
     #[test]
     fn capacities_differ_if_their_intervals_have_no_common_load() {
         let of = |low: f64, high: f64| side((Some(low), Some(high)), |_| ());
         let (verdict, text) = said(&of(40.0, 44.0), &of(52.0, 55.0), false);
-        assert_eq!(verdict, "better");
+        assert_eq!(verdict, ComparedVerdict::Better);
         assert_eq!(text, "A carries 40 to 44 users, B carries 52 to 55 users (p99 < 50ms): B carries more.");
-        assert_eq!(said(&of(52.0, 55.0), &of(40.0, 44.0), false).0, "worse");
+        assert_eq!(said(&of(52.0, 55.0), &of(40.0, 44.0), false).0, ComparedVerdict::Worse);
         let (verdict, text) = said(&of(40.0, 44.0), &of(44.0, 46.0), false);
-        assert_eq!(verdict, "none shown");
+        assert_eq!(verdict, ComparedVerdict::NotShown);
         assert!(text.ends_with("The intervals overlap, so no difference was shown."), "{text}");
         let at_least = side((Some(50.0), None), |_| ());
         let (verdict, text) = said(&of(40.0, 44.0), &at_least, false);
-        assert!(verdict == "better" && text.contains("B carries at least 50 users"), "{text}");
-        assert_eq!(said(&of(40.0, 60.0), &at_least, false).0, "none shown");
+        assert!(verdict == ComparedVerdict::Better && text.contains("B carries at least 50 users"), "{text}");
+        assert_eq!(said(&of(40.0, 60.0), &at_least, false).0, ComparedVerdict::NotShown);
         let none = side((None, Some(1.0)), |_| ());
         assert!(said(&of(40.0, 44.0), &none, false).1.contains("B carries less than 1 user"));
     }
@@ -164,7 +167,7 @@ mod tests {
         let a = side(ends, |_| ());
         let why = |b: &Findings| {
             let (verdict, text) = said(&a, b, false);
-            assert_eq!(verdict, CANNOT_TELL, "{text}");
+            assert_eq!(verdict, ComparedVerdict::CannotTell, "{text}");
             text
         };
         let objective = side(ends, |one| one.objectives = vec!["p95 < 50ms".to_owned()]);
@@ -199,16 +202,24 @@ mod tests {
         };
         let a = search("iterations/s", 400.0, 4, 10.0);
         let (verdict, text) = said(&a, &search("iterations/s", 900.0, 64, 10.0), false);
-        assert!(verdict == CANNOT_TELL && text.contains("at most 4 actions outstanding"), "{text}");
+        assert!(verdict == ComparedVerdict::CannotTell && text.contains("at most 4 actions outstanding"), "{text}");
         let (verdict, text) = said(&a, &search("iterations/s", 900.0, 4, 60.0), false);
         assert!(
-            verdict == CANNOT_TELL && text.contains("runs of 10.0 s; B: ") && text.contains("runs of 60.0 s"),
+            verdict == ComparedVerdict::CannotTell
+                && text.contains("runs of 10.0 s; B: ")
+                && text.contains("runs of 60.0 s"),
             "{text}"
         );
-        assert_eq!(said(&a, &search("iterations/s", 900.0, 4, 10.0), false).0, "better");
+        assert_eq!(said(&a, &search("iterations/s", 900.0, 4, 10.0), false).0, ComparedVerdict::Better);
         let ignore = Ignore { load: true, ..Ignore::default() };
-        assert_eq!(compared(&[a, search("iterations/s", 900.0, 64, 60.0)], false, ignore)[0].verdict, "better");
+        assert_eq!(
+            compared(&[a, search("iterations/s", 900.0, 64, 60.0)], false, ignore)[0].verdict,
+            ComparedVerdict::Better
+        );
         // The number of clients or users is the result, and the first run of each search may have another.
-        assert_eq!(said(&search("clients", 4.0, 1, 10.0), &search("clients", 9.0, 8, 10.0), false).0, "better");
+        assert_eq!(
+            said(&search("clients", 4.0, 1, 10.0), &search("clients", 9.0, 8, 10.0), false).0,
+            ComparedVerdict::Better
+        );
     }
 }

@@ -1,9 +1,8 @@
 //! Whether two sides had the same load. A server that was asked for more does more, and answers later: that is no difference of servers.
 
 use super::contestant::{Ignore, LevelRuns, LoadPoint};
-use crate::findings::comparison::{CANNOT_TELL, ComparedRow, FEWER, MORE};
+use crate::findings::comparison::{ComparedRow, ComparedVerdict};
 use crate::findings::{Interruption, letter};
-use plimsoll_stats::comparison::Verdict;
 
 /// The beginning of a parameter in [`LoadPoint::pace`] that is no part of the load.
 const TIMEOUT: &str = "time-out ";
@@ -72,8 +71,8 @@ pub(super) fn neutral(mut rows: Vec<ComparedRow>, level: &[&LevelRuns], ignore: 
     for (place, difference) in throughputs.flat_map(|metric| (1..).zip(&mut metric.differences)) {
         let Some(found) = difference.as_mut().filter(|_| !(is_known(0) && is_known(place))) else { continue };
         found.detectable = None;
-        if ![CANNOT_TELL, Verdict::NotShown.label()].contains(&found.verdict.as_str()) {
-            found.verdict = if found.value > 0.0 { MORE } else { FEWER }.to_owned();
+        if ![ComparedVerdict::CannotTell, ComparedVerdict::NotShown].contains(&found.verdict) {
+            found.verdict = if found.value > 0.0 { ComparedVerdict::More } else { ComparedVerdict::Fewer };
         }
     }
     rows

@@ -2,10 +2,10 @@
 //! low, and the missing part is not a difference between servers.
 
 use plimsoll_model::Group;
-use plimsoll_stats::comparison::{Metric, Verdict};
+use plimsoll_stats::comparison::Metric;
 
 use super::contestant::Contestant;
-use crate::findings::comparison::{CANNOT_TELL, ComparedRow, Difference};
+use crate::findings::comparison::{ComparedRow, ComparedVerdict, Difference};
 
 /// Scopes of rows.
 const ALL: &str = "all";
@@ -46,7 +46,7 @@ fn judge(row: &mut ComparedRow, present: &[(f64, f64)]) {
             // The true rate is the measured rate divided by the captured fraction.
             let factor = (baseline.0 / other.1, baseline.1 / other.0);
             if let Some(difference) = difference.as_mut().filter(|found| !holds(found, factor)) {
-                (difference.verdict, difference.detectable) = (CANNOT_TELL.to_owned(), None);
+                (difference.verdict, difference.detectable) = (ComparedVerdict::CannotTell, None);
             }
         }
     }
@@ -61,7 +61,7 @@ fn present(one: &Contestant) -> (f64, f64) {
 
 /// Whether a verdict on two rates remains valid with their ratio times `factor`.
 fn holds(found: &Difference, factor: (f64, f64)) -> bool {
-    if found.verdict == Verdict::NotShown.label() || factor == (1.0, 1.0) {
+    if found.verdict == ComparedVerdict::NotShown || factor == (1.0, 1.0) {
         return true;
     }
     let Some((low, high)) = found.relative_low.zip(found.relative_high) else { return false };

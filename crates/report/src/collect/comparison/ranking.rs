@@ -11,7 +11,7 @@ use plimsoll_stats::comparison::{
 use super::contestant::{Contestant, IterationCost, LevelRuns, LoadPoint};
 use super::{Numbers, Order, common, difference, from, numbers};
 use super::{shown, shown_difference};
-use crate::findings::comparison::Estimate;
+use crate::findings::comparison::{ComparedUnit, ComparedVerdict, Estimate};
 use crate::findings::ranking::{ITERATIONS, OPERATIONS, Ranked, RankedCurve, RankedPair, RankedPoint, Ranking};
 use crate::findings::{Stage, besides_repeat, letter};
 use by::{By, factor, uneven};
@@ -190,12 +190,12 @@ fn unplaced(
     let count = estimates.len();
     let all = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
     let pairs = all.filter_map(|(a, b)| Some((a, b, pair(a, b)?))).collect();
-    with_pairs((by.label(metric), metric.unit().label()), estimates, pairs)
+    with_pairs((by.label(metric), metric.unit().into()), estimates, pairs)
 }
 
 /// A number of every side with all pairs, and no places yet.
 fn with_pairs(
-    (metric, unit): (&str, &str),
+    (metric, unit): (&str, ComparedUnit),
     estimates: Vec<Option<Estimate>>,
     pairs: Vec<(usize, usize, Differs)>,
 ) -> Ranked {
@@ -204,8 +204,7 @@ fn with_pairs(
         other: letter(b),
         difference: shown_difference(found),
     });
-    let (metric, unit) = (metric.to_owned(), unit.to_owned());
-    Ranked { metric, unit, pairs: pairs.collect(), places: vec![None; estimates.len()], estimates }
+    Ranked { metric: metric.to_owned(), unit, pairs: pairs.collect(), places: vec![None; estimates.len()], estimates }
 }
 
 /// Errors, outages and differences between clients at the loads that all have.
@@ -330,7 +329,7 @@ fn places_of(ranked: &Ranked) -> Vec<Option<u64>> {
     let shown = |a: usize, b: usize| {
         let (first, second) = (letter(a.min(b)), letter(a.max(b)));
         let found = ranked.pairs.iter().find(|pair| pair.baseline == first && pair.other == second);
-        let better = if b < a { "better" } else { "worse" };
+        let better = if b < a { ComparedVerdict::Better } else { ComparedVerdict::Worse };
         found.is_some_and(|pair| pair.difference.holm_significant && pair.difference.verdict == better)
     };
     places(&values, ranked.more_is_better(), shown)

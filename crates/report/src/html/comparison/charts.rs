@@ -68,7 +68,7 @@ fn ranges<'a>(metrics: &[(&ComparedRow, &ComparedMetric)], place: usize, letter:
         series.y.push(Some(value * 100.0));
         series.low.push(low * 100.0);
         series.high.push(high * 100.0);
-        series.labels.push(format!("{letter}: {} {}, {}", row.name, metric.metric, difference.verdict));
+        series.labels.push(format!("{letter}: {} {}, {}", row.name, metric.metric, difference.verdict.label()));
     }
     series
 }

@@ -2,7 +2,7 @@
 
 use super::charts::Across;
 use super::{before, notices, show};
-use crate::findings::comparison::{CANNOT_TELL, ComparedLevel, ComparedMetric, Comparison, Difference, FEWER, MORE};
+use crate::findings::comparison::{ComparedLevel, ComparedMetric, ComparedVerdict, Comparison, Difference};
 use crate::findings::{Findings, Report};
 use crate::html::chart::Unit;
 use crate::html::figure::Figure;
@@ -120,7 +120,7 @@ fn cell(metric: Option<&ComparedMetric>, place: usize) -> Markup {
         td {
             @match (metric, value(metric, place)) {
                 (Some(metric), Some(number)) => {
-                    (show(number, &metric.unit))
+                    (show(number, metric.unit))
                     // The baseline differs from nothing.
                     @if let (Some(other), true) = (place.checked_sub(1), value(Some(metric), 0).is_some()) {
                         " " (mark(metric.differences.get(other).and_then(Option::as_ref)))
@@ -137,13 +137,13 @@ fn mark(difference: Option<&Difference>) -> Markup {
     let by = difference.relative.map_or_else(String::new, |share| format!("{:.0} %", share.abs() * 100.0));
     let remains = if difference.holm_significant { "*" } else { "" };
     html! {
-        @match difference.verdict.as_str() {
-            "better" => small.better { "▲" (by) (remains) },
-            "worse" => small.worse { "▼" (by) (remains) },
-            MORE => small { "△" (by) (remains) },
-            FEWER => small { "▽" (by) (remains) },
-            CANNOT_TELL => small { "?" },
-            _ => small { "=" },
+        @match difference.verdict {
+            ComparedVerdict::Better => small.better { "▲" (by) (remains) },
+            ComparedVerdict::Worse => small.worse { "▼" (by) (remains) },
+            ComparedVerdict::More => small { "△" (by) (remains) },
+            ComparedVerdict::Fewer => small { "▽" (by) (remains) },
+            ComparedVerdict::NotShown => small { "=" },
+            ComparedVerdict::CannotTell => small { "?" },
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{cells, number};
 use crate::findings::Findings;
-use crate::findings::comparison::{Comparison, Difference, Estimate};
+use crate::findings::comparison::{ComparedVerdict, Comparison, Difference, Estimate};
 use crate::findings::ranking::{Ranked, RankedCurve, RankedPoint, Ranking};
 use crate::html::chart::{Axis, Chart, Series, Shape, Unit};
 use crate::html::figure::Figure;
@@ -130,7 +130,7 @@ fn heads(sides: &[Findings]) -> Markup {
 fn line(sides: &[Findings], ranked: &Ranked) -> Markup {
     html! {
         @for (estimate, place) in ranked.estimates.iter().zip(&ranked.places) {
-            (number(estimate.as_ref(), &ranked.unit))
+            (number(estimate.as_ref(), ranked.unit))
             td.key { @match place { Some(place) => (place), None => "–" } }
         }
         @for (at, first) in sides.iter().enumerate() { @for second in sides.iter().skip(at + 1) {
@@ -142,7 +142,7 @@ fn line(sides: &[Findings], ranked: &Ranked) -> Markup {
 
 /// A difference that is not significant among all pairs affects no rank, and has no verdict here.
 fn as_placed(difference: &Difference) -> Difference {
-    let verdict = if difference.holm_significant { difference.verdict.clone() } else { "none shown".to_owned() };
+    let verdict = if difference.holm_significant { difference.verdict } else { ComparedVerdict::NotShown };
     Difference { verdict, ..difference.clone() }
 }
 

@@ -2,9 +2,7 @@
 
 use super::{NEUTRAL, before, notes};
 use crate::findings::Findings;
-use crate::findings::comparison::{
-    CANNOT_TELL, ComparedLevel, ComparedMetric, Comparison, Difference, Estimate, FEWER, MORE,
-};
+use crate::findings::comparison::{ComparedLevel, ComparedMetric, ComparedVerdict, Comparison, Difference, Estimate};
 use crate::text::page::{Page, Role};
 use crate::text::table::Table;
 use crate::text::units::{NONE, TimeScale, significant};
@@ -75,16 +73,16 @@ fn cell(metric: Option<&ComparedMetric>, place: usize, show: impl Fn(f64) -> Str
 
 fn mark(difference: Option<&Option<Difference>>) -> &'static str {
     let Some(Some(difference)) = difference else { return "? " };
-    match (difference.verdict.as_str(), difference.holm_significant) {
-        ("better", true) => "+*",
-        ("better", false) => "+ ",
-        ("worse", true) => "-*",
-        ("worse", false) => "- ",
-        (MORE, true) => ">*",
-        (MORE, false) => "> ",
-        (FEWER, true) => "<*",
-        (FEWER, false) => "< ",
-        (CANNOT_TELL, _) => "? ",
-        _ => "= ",
+    match (difference.verdict, difference.holm_significant) {
+        (ComparedVerdict::Better, true) => "+*",
+        (ComparedVerdict::Better, false) => "+ ",
+        (ComparedVerdict::Worse, true) => "-*",
+        (ComparedVerdict::Worse, false) => "- ",
+        (ComparedVerdict::More, true) => ">*",
+        (ComparedVerdict::More, false) => "> ",
+        (ComparedVerdict::Fewer, true) => "<*",
+        (ComparedVerdict::Fewer, false) => "< ",
+        (ComparedVerdict::NotShown, _) => "= ",
+        (ComparedVerdict::CannotTell, _) => "? ",
     }
 }

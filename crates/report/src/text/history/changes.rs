@@ -1,11 +1,12 @@
 //! Where numbers of a history change, in sentences.
 
-use super::{NAMED, count, shown};
+use super::{NAMED, count};
+use crate::findings::comparison::ComparedVerdict;
 use crate::findings::history::{ChangePoint, FactChange, HistoryMetric, HistoryRun, HistorySeries, MetricChange};
 use crate::instant::second;
 use crate::safe;
-use crate::text::comparison;
 use crate::text::page::Role;
+use crate::text::{comparison, with_unit};
 
 /// Widest value of a fact that changed.
 const VALUE: usize = 40;
@@ -54,7 +55,7 @@ fn of_point(series: &HistorySeries, point: &ChangePoint, full: bool) -> Vec<Para
     let head = format!("From {}{recording}{labels}:", second(point.begin_ns));
     let mut all = vec![(Role::Heading, String::new(), head)];
     for (metric, change) in metrics.iter().take(most) {
-        let role = if change.verdict == "worse" { Role::Bad } else { Role::Plain };
+        let role = if change.verdict == ComparedVerdict::Worse { Role::Bad } else { Role::Plain };
         all.push((role, "  ".to_owned(), sentence(metric, change)));
     }
     let more = |of: usize, what: &str| {
@@ -77,9 +78,9 @@ pub(crate) fn sentence(metric: &HistoryMetric, change: &MetricChange) -> String 
         }
         None => String::new(),
     };
-    let (before, after) = (shown(&metric.unit, change.before), shown(&metric.unit, change.after));
+    let (before, after) = (with_unit(metric.unit, change.before), with_unit(metric.unit, change.after));
     let size = comparison::signed(change.relative);
-    format!("{} {size} %{interval}, {before} -> {after}, {}", metric.label(), change.verdict)
+    format!("{} {size} %{interval}, {before} -> {after}, {}", metric.label(), change.verdict.label())
 }
 
 /// A fact that changed: `Label kernel 6.11 -> 6.12`.

@@ -1,13 +1,15 @@
 //! The first screen of a comparison: the sides, the conditions, the diagnosis, and the numbers of all operations with the largest
 //! differences of groups and procedures.
 
-use super::super::comparison::{before, change_of, detectable_everywhere, is_shown, row_name, unit_label, verdict};
+use super::super::comparison::{before, change_of, detectable_everywhere, is_shown, row_name, verdict};
 use super::super::described;
 use super::super::page::{Page, Role};
 use super::super::table::Table;
-use super::super::units::{NONE, TimeScale, significant};
+use super::super::units::{NONE, TimeScale, in_table, unit_label};
 use super::{Block, LINES, Look, TABLES, drawn, foot, statements};
-use crate::findings::comparison::{ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate};
+use crate::findings::comparison::{
+    ComparedLevel, ComparedMetric, ComparedRow, ComparedUnit, ComparedVerdict, Comparison, Difference, Estimate,
+};
 use crate::findings::{Findings, Rule};
 use crate::safe;
 use std::fmt;
@@ -40,7 +42,7 @@ impl<'c> Line<'c> {
     /// How large a difference that was shown is; none where none was.
     fn size(&self) -> Option<f64> {
         let found = self.difference()?;
-        let shown = matches!(found.verdict.as_str(), "better" | "worse");
+        let shown = matches!(found.verdict, ComparedVerdict::Better | ComparedVerdict::Worse);
         shown.then(|| found.relative.unwrap_or(found.value).abs() + if found.holm_significant { 1e6 } else { 0.0 })
     }
 }
@@ -114,19 +116,19 @@ fn table(page: &mut Page<'_>, sides: &[Findings], comparison: &Comparison, room:
             table.row(vec![format!("{}, {}", letter(sides, line.place + 1), line.level)]);
         }
         of = Some(this);
-        let estimate = |at: usize| number(line.metric, line.metric.estimates.get(at).and_then(Option::as_ref), scale);
+        let estimate = |at: usize| shown(line.metric, line.metric.estimates.get(at).and_then(Option::as_ref), scale);
         let found = line.difference();
         let role = match line.size() {
-            Some(_) if found.is_some_and(|found| found.verdict == "worse") => Role::Bad,
+            Some(_) if found.is_some_and(|found| found.verdict == ComparedVerdict::Worse) => Role::Bad,
             _ => Role::Plain,
         };
         table.row_as(
             role,
             vec![
-                safe::fit_middle(&format!("{} {}", row_name(line.row), unit_label(line.metric)), NAME),
+                safe::fit_middle(&format!("{} {}", row_name(line.row), unit_label(&line.metric.metric)), NAME),
                 estimate(0),
                 estimate(line.place + 1),
-                found.map_or_else(|| NONE.to_owned(), |found| change_of(&line.metric.unit, found)),
+                found.map_or_else(|| NONE.to_owned(), |found| change_of(line.metric.unit, found)),
                 found.map_or_else(|| "cannot tell".to_owned(), verdict),
             ],
         );
@@ -154,14 +156,9 @@ fn letter(sides: &[Findings], place: usize) -> &str {
     sides.get(place).map_or("", |side| &side.letter)
 }
 
-fn number(metric: &ComparedMetric, estimate: Option<&Estimate>, scale: TimeScale) -> String {
+fn shown(metric: &ComparedMetric, estimate: Option<&Estimate>, scale: TimeScale) -> String {
     let Some(Estimate { value, .. }) = estimate else { return NONE.to_owned() };
-    match metric.unit.as_str() {
-        "s" => scale.show(*value),
-        "B/s" => significant(value / 1e6),
-        "share" => format!("{} %", significant(value * 100.0)),
-        _ => significant(*value),
-    }
+    if metric.unit == ComparedUnit::Seconds { scale.show(*value) } else { in_table(metric.unit, *value) }
 }
 
 /// All operations at each level, then the largest differences that were shown of the rest; in the order of the levels.

@@ -1,6 +1,7 @@
 //! Runs made by hand: load levels, curves, repeats and shares.
 
 use super::*;
+use plimsoll_report::findings::comparison::ComparedVerdict;
 
 /// A level of [`run`].
 fn stage(rich: &Findings, number: u32, clients: u64, reasons: &[&str]) -> Stage {
@@ -247,13 +248,13 @@ pub(crate) fn shared() -> Findings {
 fn interference() -> Interference {
     let number = |metric: &str, unit: &str, alone: f64, beside: f64, known: bool| InterferedNumber {
         metric: metric.into(),
-        unit: unit.into(),
+        unit: serde_json::from_value(unit.into()).unwrap(),
         alone,
         beside,
         change: Some(beside / alone - 1.0),
         change_interval: known.then_some(Interval { low: 0.5, high: 1.5 }),
         p_value: known.then_some(0.001),
-        verdict: known.then(|| "worse".into()),
+        verdict: known.then_some(ComparedVerdict::Worse),
     };
     Interference {
         workload: "home-folders".into(),

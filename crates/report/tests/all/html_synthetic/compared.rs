@@ -117,13 +117,13 @@ fn metric(metric: &str, unit: &str, more_is_better: bool, value: f64, change: f6
         |value: f64| Estimate { value, low: Some(value * 0.98), high: Some(value * 1.02), of: Some(30), missing: None };
     let shown = change.abs() > 0.02;
     let verdict = match (shown, (change > 0.0) == more_is_better) {
-        (false, _) => "none shown",
-        (true, true) => "better",
-        (true, false) => "worse",
+        (false, _) => ComparedVerdict::NotShown,
+        (true, true) => ComparedVerdict::Better,
+        (true, false) => ComparedVerdict::Worse,
     };
     ComparedMetric {
         metric: metric.into(),
-        unit: unit.into(),
+        unit: serde_json::from_value(unit.into()).unwrap(),
         more_is_better,
         estimates: vec![Some(estimate(value)), Some(estimate(value * (1.0 + change)))],
         differences: vec![Some(Difference {
@@ -133,7 +133,7 @@ fn metric(metric: &str, unit: &str, more_is_better: bool, value: f64, change: f6
             relative: Some(change),
             relative_low: Some(change - 0.02),
             relative_high: Some(change + 0.02),
-            verdict: verdict.into(),
+            verdict,
             p_value: if shown { 0.000_1 } else { 0.9 },
             holm_significant: shown,
             detectable: Some(0.03),

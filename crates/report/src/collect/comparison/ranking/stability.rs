@@ -4,7 +4,7 @@
 use plimsoll_stats::comparison::{Difference, Metric, Missing, Side, arithmetic_mean, rate, repeats};
 
 use crate::findings::Stage;
-use crate::findings::comparison::Estimate;
+use crate::findings::comparison::{ComparedUnit, Estimate};
 use crate::findings::ranking::{CLIENT_SPREAD, ERRORS, OUTAGES};
 
 /// Seconds of an hour: outages are counted per hour.
@@ -21,7 +21,7 @@ pub(super) struct StabilityPoint<'a> {
 /// A number of every contestant (less is better), and the difference between the second and the first of two.
 pub(super) struct Instability {
     pub(super) metric: &'static str,
-    pub(super) unit: &'static str,
+    pub(super) unit: ComparedUnit,
     pub(super) estimates: Vec<Option<Estimate>>,
     pub(super) differences: Vec<(usize, usize, Difference)>,
 }
@@ -49,7 +49,7 @@ fn errors(points: &[StabilityPoint<'_>], count: usize) -> Instability {
     let all: Vec<&Vec<Side>> = points.iter().filter_map(|point| point.errors.as_ref()).collect();
     let own = |one: usize| -> Vec<Side> { all.iter().filter_map(|point| point.get(one).copied()).collect() };
     let means: Vec<Option<Side>> = (0..count).map(|one| arithmetic_mean(&own(one))).collect();
-    of_sides((ERRORS, "share"), &means, all.len())
+    of_sides((ERRORS, ComparedUnit::Share), &means, all.len())
 }
 
 /// Outages per hour of all loads together.
@@ -60,11 +60,11 @@ fn outages(points: &[StabilityPoint<'_>], count: usize) -> Instability {
         rate(own().map(|stage| stage.silence.outages).sum(), seconds / HOUR)
     };
     let rates: Vec<Option<Side>> = (0..count).map(of).collect();
-    of_sides((OUTAGES, "1/h"), &rates, points.len())
+    of_sides((OUTAGES, ComparedUnit::PerHour), &rates, points.len())
 }
 
 /// Compares independent numbers.
-fn of_sides((metric, unit): (&'static str, &'static str), sides: &[Option<Side>], points: usize) -> Instability {
+fn of_sides((metric, unit): (&'static str, ComparedUnit), sides: &[Option<Side>], points: usize) -> Instability {
     let difference = |a: usize, b: usize| {
         // Of errors less is better, as of outages.
         Some(Difference::of_sides(Metric::Errors, sides.get(a)?.as_ref()?, sides.get(b)?.as_ref()?))
@@ -103,7 +103,7 @@ fn client_spread(points: &[StabilityPoint<'_>], count: usize) -> Instability {
         let both: Vec<(f64, f64)> = values(a).into_iter().zip(values(b)).collect();
         repeats::paired(Metric::Errors, &both, 0.0)
     };
-    let (metric, unit) = (CLIENT_SPREAD, "share");
+    let (metric, unit) = (CLIENT_SPREAD, ComparedUnit::Share);
     Instability { metric, unit, estimates: (0..count).map(shown).collect(), differences: pairs(count, difference) }
 }
 
