@@ -34,8 +34,8 @@ pub(super) fn statuses(findings: &Findings) -> Option<Markup> {
                                 @else { (Untrusted(&row.protocol)) " " (Untrusted(&row.procedure)) }
                             }
                             td.text { (Untrusted(&status.name)) }
-                            td { code { (format!("0x{:08X}", status.status)) } }
-                            td.text { @if status.error { span.error { "error" } } @else if status.outcome == "unknown" { "not known" } @else { "no error" } }
+                            td { code { (format!("{:#010x}", status.status)) } }
+                            td.text { span.error[status.error] { (Untrusted(&status.outcome)) } }
                             td { (count(status.count)) }
                             td { (percent_of(status.count, row.answered)) }
                         }
