@@ -99,6 +99,17 @@ pub(crate) fn binary(bytes: u64) -> String {
     format!("{} {}", bytes >> (10 * place), units.get(place).copied().unwrap_or_default())
 }
 
+impl FileIo {
+    /// The ranges of sizes that reads or writes have, in order.
+    pub(crate) fn size_ranges(&self) -> Vec<(u64, u64)> {
+        let mut ranges: Vec<(u64, u64)> =
+            self.reads.sizes.iter().chain(&self.writes.sizes).map(|it| (it.from, it.to)).collect();
+        ranges.sort_unstable();
+        ranges.dedup();
+        ranges
+    }
+}
+
 impl IoDirection {
     /// Mean size, bytes; none without requests.
     #[must_use]

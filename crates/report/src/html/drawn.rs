@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::summary::range_bar;
-use super::units::{UNKNOWN, bits, bytes, count, duration, optional, per_second, percent};
+use super::units::{UNKNOWN, bits, bytes, count, duration, optional, per_second, percent, percentage};
 use super::untrusted::Untrusted;
 use crate::findings::Spread;
 use crate::tables::{Cell, Row, Table, Unit};
@@ -58,7 +58,9 @@ fn words_of(cell: &Cell) -> String {
         Cell::Rate(rate) => per_second(*rate),
         Cell::Bytes(rate) => optional(*rate, |rate| format!("{}/s", bytes(rate))),
         Cell::Bits(rate) => optional(*rate, |rate| format!("{}/s", bits(rate * 8.0))),
+        Cell::Size(size) => optional(*size, bytes),
         Cell::Share(share) => optional(*share, percent),
+        Cell::Percentage(share) => percentage(*share),
         Cell::Number(number, decimals, after) => optional(*number, |number| format!("{number:.decimals$}{after}")),
         Cell::Range(range) => optional(*range, |(p50, p99)| format!("{} to {}", duration(p50), duration(p99))),
         Cell::Spread(spread, Unit::Seconds) => spread_of(*spread, duration),

@@ -5,6 +5,7 @@ mod channels;
 mod clients;
 mod delegations;
 mod failures;
+mod file_io;
 mod generator;
 mod highest_data;
 mod interference;
@@ -22,6 +23,7 @@ pub(crate) use channels::channels;
 pub(crate) use clients::{clients, is_shared};
 pub(crate) use delegations::delegations;
 pub(crate) use failures::failures;
+pub(crate) use file_io::{caches, orders};
 pub(crate) use generator::{generators, unattributable};
 pub(crate) use highest_data::{Most, highest, highest_data};
 pub(crate) use interference::{interference, interval, signed};
@@ -37,6 +39,7 @@ pub(crate) use users::{late_iterations, users};
 
 use crate::findings::Findings;
 use crate::findings::Stage;
+use crate::shares::Percentage;
 
 /// A table: a line a load level, most of the time.
 pub(crate) struct Table {
@@ -99,8 +102,12 @@ pub(crate) enum Cell {
     Bytes(Option<f64>),
     /// The same in bits.
     Bits(Option<f64>),
+    /// Bytes.
+    Size(Option<f64>),
     /// 0..=1.
     Share(Option<f64>),
+    /// A part of a whole whose other parts are in the table.
+    Percentage(Option<Percentage>),
     /// With this number of decimals, and a suffix.
     Number(Option<f64>, usize, &'static str),
     /// Median and p99 as bars, if there is room.

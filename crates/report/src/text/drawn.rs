@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::page::{Page, Role};
 use super::table::Table as Lines;
-use super::units::{NONE, TimeScale, percent, significant};
+use super::units::{NONE, TimeScale, bytes, percent, percentage, significant};
 use crate::findings::Spread;
 use crate::tables::{Cell, Table, Unit, Weight};
 
@@ -77,7 +77,9 @@ fn words_of(cell: &Cell, scale: TimeScale, brief: TimeScale) -> String {
         Cell::Rate(rate) => significant(*rate),
         Cell::Bytes(rate) => maybe(*rate, &|rate| significant(rate / 1e6)),
         Cell::Bits(rate) => maybe(*rate, &|rate| significant(rate * 8.0 / 1e6)),
+        Cell::Size(size) => maybe(*size, &|size| bytes(size.round() as u64)),
         Cell::Share(share) => maybe(*share, &percent),
+        Cell::Percentage(share) => percentage(*share),
         Cell::Number(number, decimals, after) => maybe(*number, &|number| format!("{number:.decimals$}{after}")),
         Cell::Range(range) => {
             range.map_or_else(|| NONE.to_owned(), |(p50, p99)| format!("{} to {}", brief.brief(p50), brief.brief(p99)))
