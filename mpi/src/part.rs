@@ -13,7 +13,7 @@ use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use crate::options::Options;
 
 /// Between two looks at the process of a part.
-const LOOK: Duration = Duration::from_millis(100);
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Drives a part, to its end; the exit code. While it runs, `look` is called again and again.
 ///
@@ -101,7 +101,7 @@ fn end_with(command: &mut Command, program: &Path, mut look: impl FnMut()) -> an
             break status;
         }
         look();
-        sleep(LOOK);
+        sleep(CHECK_INTERVAL);
     };
     exit_code(status).with_context(|| format!("{}", program.display()))
 }

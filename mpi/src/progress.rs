@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::say;
 
 /// Between two looks at the files.
-const LOOK: Duration = Duration::from_millis(500);
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 /// Between two lines that differ only in numbers.
 const LINE: Duration = Duration::from_secs(5);
 
@@ -43,7 +43,7 @@ impl Progress {
 
     /// Prints a line if there is something new. To be called often.
     pub(crate) fn look(&mut self) {
-        if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
+        if self.looked.is_some_and(|looked| looked.elapsed() < CHECK_INTERVAL) {
             return;
         }
         self.looked = Some(Instant::now());

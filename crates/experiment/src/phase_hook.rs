@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::level_spec::LevelSpec;
 
 /// How often it is looked whether the command has ended.
-const LOOK: Duration = Duration::from_millis(10);
+const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The command.
 #[derive(Clone, Debug)]
@@ -99,7 +99,7 @@ fn wait(child: &mut Child, timeout: Duration, is_over: &dyn Fn() -> bool) -> any
             kill_with_group(child)?;
             return Ok(None);
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(CHECK_INTERVAL);
     }
 }
 

@@ -97,7 +97,7 @@ impl ResolvedTarget {
     }
 
     /// The dimensions that reports distinguish: servers and accounts, if there are several.
-    pub fn told_apart_by(&self) -> Option<Dimensions> {
+    pub fn distinguished_by(&self) -> Option<Dimensions> {
         let accounts = |one: &Self| matches!(&one.target, Target::Smb(smb) if smb.accounts.len() > 1);
         let servers = (!self.others.is_empty()).then_some(Dimension::Server);
         let users = self.all().any(accounts).then_some(Dimension::User);

@@ -10,7 +10,7 @@ use super::wrong_data::wrong;
 
 /// A worker thread busier than this share of its core is the bottleneck itself.
 const CPU: f64 = 0.90;
-/// Turns over, of those asked for.
+/// Iterations that ended, of those asked for.
 const ACHIEVED: f64 = 0.95;
 /// Actions that may fail.
 const ERRORS: f64 = 0.01;

@@ -27,7 +27,7 @@ pub use browser::Browser;
 pub use lines::{Lines, latest_ns};
 pub use metrics::Metrics;
 pub use notices::{OutputState, Silence};
-pub use pace::{LOOK, Pace};
+pub use pace::{CHECK_INTERVAL, Pace};
 pub use progress_file::ProgressFile;
 pub use publish::{Listening, Publish};
 pub use run::{RunView, Wanted};

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 /// Number of packets between two readings of the clock.
 const FRAMES: u32 = 256;
 /// Interval between two updates of the views.
-pub const LOOK: Duration = Duration::from_millis(100);
+pub const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// A packet this much earlier than the latest one shows that the clock of the capture was set back, ns. Packets of several captures in a
 /// pipe, or of several files, are out of order by less.
 const BACK_NS: i64 = 5_000_000_000;
@@ -152,7 +152,7 @@ impl Pace {
         if now < self.next {
             return false;
         }
-        (self.next, self.looked_ns) = (now + LOOK, self.latest_ns);
+        (self.next, self.looked_ns) = (now + CHECK_INTERVAL, self.latest_ns);
         true
     }
 

@@ -17,7 +17,7 @@ use plimsoll_stats::Headline;
 use plimsoll_stats::live::{Recent, Totals};
 use plimsoll_workload::fileset::JobProgress;
 
-use crate::pace::{BEHIND_NS, LOOK};
+use crate::pace::{BEHIND_NS, CHECK_INTERVAL};
 use crate::publish::Publish;
 use crate::{Beside, Lines, LiveView, Metrics, Screen};
 
@@ -189,7 +189,7 @@ impl Follower {
             if ended {
                 return;
             }
-            std::thread::park_timeout(LOOK);
+            std::thread::park_timeout(CHECK_INTERVAL);
         }
     }
 

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// Packets for one system call.
 const TOGETHER: usize = 64;
 /// Between two looks at the clock where nothing is due.
-const LOOK: Duration = Duration::from_micros(250);
+const CHECK_INTERVAL: Duration = Duration::from_micros(250);
 /// Ports that clients get: none that a server has.
 const PORTS: std::ops::Range<u32> = 3_000..65_000;
 /// Between the ports of a connection in two passes. It has no divisor in common with their number.
@@ -97,7 +97,7 @@ impl Replay {
         while sent < most {
             let due = (begun.elapsed().as_micros() * u128::from(per_second) / 1_000_000) as u64;
             if due.min(most) <= sent || (due - sent < TOGETHER as u64 && due < most) {
-                std::thread::sleep(LOOK);
+                std::thread::sleep(CHECK_INTERVAL);
                 continue;
             }
             sent += self.send_some(&socket, (most - sent).min(TOGETHER as u64) as usize)? as u64;

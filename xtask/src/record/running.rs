@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::process;
 
 /// How often we look whether something has happened.
-const LOOK: Duration = Duration::from_millis(50);
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Time for a program to end on request, before it is killed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -74,7 +74,7 @@ impl Running {
             if start.elapsed() > limit {
                 return Err(format!("{} {what} in {limit:?}:\n{}", self.name, self.said().trim_end()));
             }
-            sleep(LOOK);
+            sleep(CHECK_INTERVAL);
         }
         Ok(())
     }
@@ -89,7 +89,7 @@ impl Running {
             if start.elapsed() > limit {
                 return Err(format!("{} did not end in {limit:?}:\n{}", self.name, self.said().trim_end()));
             }
-            sleep(LOOK);
+            sleep(CHECK_INTERVAL);
         }
     }
 

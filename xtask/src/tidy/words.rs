@@ -4,7 +4,7 @@ use super::source::Source;
 
 /// A replaced word and the word to use. Underscores and capitals inside a name are boundaries: `station` is found in
 /// `stations_with_errors` and `StationTally`, and not in `workstation`. A word without a capital is found in any case.
-const REPLACED: [(&str, &str); 50] = [
+const REPLACED: [(&str, &str); 55] = [
     ("station", "client (in code: client_index)"),
     ("stations", "clients"),
     ("Station", "Client"),
@@ -55,6 +55,11 @@ const REPLACED: [(&str, &str); 50] = [
     ("iterations a second", "iterations per second"),
     ("requests a second", "requests per second"),
     ("runs a side", "runs per side"),
+    ("FELT_NS", "NOTICEABLE_NS"),
+    ("is_felt", "is_noticeable"),
+    ("turn_kind", "iteration_kind"),
+    ("late_turns", "late_iterations"),
+    ("AsServerSays", "ServerDefault"),
 ];
 
 /// Not checked: this table, and texts about the past.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use plimsoll_client::smb2::auth::Realm;
-use plimsoll_client::smb2::{Dialect, Wish};
+use plimsoll_client::smb2::{Dialect, Requirement};
 use plimsoll_client::target::{Server, Target};
 use plimsoll_client::tls::Trust;
 use plimsoll_drive::connect::ConnectOptions;
@@ -97,7 +97,7 @@ impl Targets {
             let (target, facts) = (with_password(&url)?, facts.to_vec());
             Ok(Protected { name, base: 0, is_smb: true, target, options, facts, served_by: Served::Samba })
         };
-        let (plain, demanded) = (Wish::AsServerSays, Wish::Demanded);
+        let (plain, demanded) = (Requirement::ServerDefault, Requirement::Demanded);
         [
             row("none", Dialect::V311, plain, plain, ["not signed", "not encrypted"]),
             row("signed, AES-GMAC", Dialect::V311, demanded, plain, ["signed with AES-GMAC", "not encrypted"]),

@@ -8,7 +8,7 @@ use plimsoll_client::Client;
 use plimsoll_client::blocking::Blocking;
 use plimsoll_client::content::Content;
 use plimsoll_client::operation::{Access, Caching, Cause, Disposition};
-use plimsoll_client::smb2::{Dialect, Wish};
+use plimsoll_client::smb2::{Dialect, Requirement};
 use plimsoll_client::target::Target;
 use plimsoll_client::{Failure, FileKey, Operation, Reply, Tag};
 use plimsoll_drive::connect::{self, ConnectOptions, Connector};
@@ -362,12 +362,12 @@ fn until_sent(client: &mut Driven) {
 fn the_embedded_smb_server_signs_and_encrypts() {
     let content = Arc::new(Content::new(3));
     for dialect in Dialect::ALL {
-        for encryption in [Wish::AsServerSays, Wish::Demanded] {
-            if encryption == Wish::Demanded && dialect < Dialect::V300 {
+        for encryption in [Requirement::ServerDefault, Requirement::Demanded] {
+            if encryption == Requirement::Demanded && dialect < Dialect::V300 {
                 continue;
             }
             let server = embedded(Kind::Smb);
-            let signing = Wish::Demanded;
+            let signing = Requirement::Demanded;
             let wishes =
                 ConnectOptions { dialects: dialect..=dialect, signing, encryption, ..ConnectOptions::default() };
             let mut client = connect(&*reached(&server, &wishes));

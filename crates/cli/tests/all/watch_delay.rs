@@ -23,7 +23,7 @@ const SIZE: (u16, u16) = (160, 50);
 const NAME: &str = "mark-";
 const DIGITS: usize = 4;
 /// A capture of the screen takes about this long anyway.
-const LOOK: Duration = Duration::from_millis(5);
+const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// When the name of each file first came in the events of the page.
 fn events(place: &Namespace, page: &str) -> Receiver<(usize, Instant)> {
@@ -99,7 +99,7 @@ fn requests_appear_in_the_terminal_and_on_the_page() {
         let sent = Instant::now();
         while !tmux.screen().contains(&name) {
             assert!(sent.elapsed() < LIMIT, "{name} is not on the screen:\n{}", tmux.screen());
-            std::thread::sleep(LOOK);
+            std::thread::sleep(CHECK_INTERVAL);
         }
         delays[0].push(sent.elapsed().as_secs_f64());
         let (found, at) = finds.recv_timeout(LIMIT).unwrap();

@@ -11,7 +11,7 @@ use super::back_channel::UnsentReplies;
 use super::delegations::Delegations;
 use super::file::Files;
 use super::job::Jobs;
-use super::options::{Agreed, Nfs4Options, PROGRAM, VERSION};
+use super::options::{Negotiated, Nfs4Options, PROGRAM, VERSION};
 use super::owners::Owners;
 use super::parted::Parted;
 use super::recoveries::Recoveries;
@@ -97,7 +97,7 @@ pub struct Nfs4Client {
     pub(super) unsent_replies: UnsentReplies,
     pub(super) owners: Owners,
     pub(super) spare: SparePaths,
-    pub(super) agreed: Agreed,
+    pub(super) agreed: Negotiated,
     /// Client owner (the same after a reconnection) and verifier.
     pub(super) owner: Arc<[u8]>,
     pub(super) verifier: [u8; 8],
@@ -183,7 +183,7 @@ impl Nfs4Client {
             unsent_replies: UnsentReplies::default(),
             owners: Owners::new(0, 1),
             spare: SparePaths::default(),
-            agreed: options.agreed.get().copied().unwrap_or(Agreed::UNKNOWN),
+            agreed: options.agreed.get().copied().unwrap_or(Negotiated::UNKNOWN),
             owner: owner.into_bytes().into(),
             verifier: number.to_be_bytes(),
             client_id: (0, 0),

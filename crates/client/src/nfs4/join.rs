@@ -6,7 +6,7 @@ use plimsoll_wire::nfs::v4::create_session::Session as Created;
 
 use super::client::Nfs4Client;
 use super::job::{Connecting, Goal, Job, Rest};
-use super::options::Agreed;
+use super::options::Negotiated;
 use super::recovery::Stage;
 use super::session::{MOST, Part};
 use super::trunk::{Bound, Claims, Join, Last, Trunk};
@@ -14,7 +14,7 @@ use crate::nfs::JobId;
 use crate::operation::{Cause, Failure, Reply};
 
 /// Interval between checks whether another connection has created the session, ns: connecting takes some round trips.
-const LOOK: i64 = 1_000_000;
+const CHECK_INTERVAL: i64 = 1_000_000;
 /// Time for which a connection that has reclaimed everything waits for the others of its session, ns. A connection without requests may not
 /// detect the loss of the session for a long time; its later reclaims become new opens.
 const PATIENCE: i64 = 5_000_000_000;
@@ -42,7 +42,7 @@ impl Nfs4Client {
             }
             Some(Join::Bind(bound)) => {
                 self.change_to(&bound);
-                self.agreed = Agreed::of(&bound.session, self.session.slots());
+                self.agreed = Negotiated::of(&bound.session, self.session.slots());
                 Connecting::Bind
             }
             Some(Join::Wait) => {
@@ -132,8 +132,8 @@ impl Nfs4Client {
     fn look_later(&mut self, id: JobId, job: &mut Job, now: i64) {
         let failure = Failure::never_sent(Cause::TimedOut);
         let since = job.rest.as_ref().map_or(now, |rest| rest.since);
-        job.rest = Some(Rest { since, pause: LOOK, waits: true, failure });
-        self.resting.push((now.saturating_add(LOOK), id));
+        job.rest = Some(Rest { since, pause: CHECK_INTERVAL, waits: true, failure });
+        self.resting.push((now.saturating_add(CHECK_INTERVAL), id));
     }
 
     /// The session that it shares with other connections; `None` if it has a separate one.

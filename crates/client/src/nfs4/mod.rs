@@ -88,7 +88,7 @@ mod uncommitted;
 
 pub use client::Nfs4Client;
 pub use delegation_counts::DelegationCounts;
-pub use options::{Agreed, Nfs4Options};
+pub use options::{Negotiated, Nfs4Options};
 pub use recoveries::{Reclaims, Recoveries};
 pub use trunk::Trunk;
 

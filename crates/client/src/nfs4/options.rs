@@ -42,7 +42,7 @@ pub struct Nfs4Options {
     /// Ask for a read delegation with each open for reading, from 4.1 on. Not by clients with several connections.
     pub delegations: bool,
     /// The values negotiated by the first client.
-    pub agreed: OnceLock<Agreed>,
+    pub agreed: OnceLock<Negotiated>,
     /// Maximum number of slots that the server grants: the number that the first client got, which requested 4,096.
     pub server_slots: OnceLock<u32>,
     /// The most slots of a session of the load; 0 before the first one.
@@ -66,7 +66,7 @@ pub struct Nfs4Options {
 
 /// The values negotiated between client and server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Agreed {
+pub struct Negotiated {
     /// Maximum number of outstanding requests of a session; 0 in 4.0, which has no sessions.
     pub slots: u32,
     /// Maximum size of a READ, bytes.
@@ -89,7 +89,7 @@ const SHORTEST_LEASE: u32 = 3;
 /// Maximum size of the results of a READDIR, bytes.
 const PAGE: u32 = 64 << 10;
 
-impl Agreed {
+impl Negotiated {
     /// Values before the negotiation.
     pub(super) const UNKNOWN: Self =
         Self { slots: 1, read: 4_096, write: 4_096, directory: 4_096, back_channel: false, lease_seconds: LEASE };

@@ -16,7 +16,7 @@ use super::client::Nfs4Client;
 use super::file::open_states;
 use super::found::Found;
 use super::job::{Connecting, Goal, Job, Leaving, Walk};
-use super::options::Agreed;
+use super::options::Negotiated;
 use super::requests::Calling;
 use super::session;
 use super::shapes;
@@ -130,7 +130,7 @@ impl Nfs4Client {
             }
             Connecting::CreateSession if self.options.is_sessionless() => {
                 self.confirmed();
-                self.agreed = Agreed::without_session(self.options.most);
+                self.agreed = Negotiated::without_session(self.options.most);
                 Connecting::Root
             }
             Connecting::ExchangeId => {
@@ -142,7 +142,7 @@ impl Nfs4Client {
             Connecting::CreateSession => {
                 let session = found.session.ok_or(Malformed)?;
                 self.created(&session);
-                self.agreed = Agreed::of(&session, self.session.slots());
+                self.agreed = Negotiated::of(&session, self.session.slots());
                 // With several connections, the last one sends RECLAIM_COMPLETE.
                 if self.share_session(session, self.is_new) { Connecting::ReclaimComplete } else { Connecting::Root }
             }

@@ -15,7 +15,7 @@ use super::connection::{Connection, Protection, RequestContext, SentMessages, Se
 use super::jobs::{Job, JobId, Kind};
 use super::logon::Logon;
 use super::logon_messages::chosen_in_311;
-use super::options::{Dialect, Wish};
+use super::options::{Dialect, Requirement};
 use super::request_kind::RequestKind;
 use crate::calls::{Call, Identity};
 use crate::client::{Events, NewChannel};
@@ -83,7 +83,7 @@ impl SmbClient {
         }
         let mut salt = [0; 32];
         aws_lc_rs::rand::fill(&mut salt).map_err(|_| Cause::OutOfResources)?;
-        let logon = Logon::new(self.authenticate(now)?, self.options.signing == Wish::Demanded);
+        let logon = Logon::new(self.authenticate(now)?, self.options.signing == Requirement::Demanded);
         let Identity { share, user, .. } = *self.connection.identity();
         let identity = Identity { client: new.client, server: new.server, connection: new.connection, share, user };
         let mut connection = Connection::new(identity, *self.options.dialects.start(), self.options.credits);

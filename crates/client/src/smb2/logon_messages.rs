@@ -18,7 +18,7 @@ use super::jobs::JobId;
 use super::logon::Logon;
 use super::logons::LogonIdentity;
 use super::negotiated_security::NegotiatedSecurity;
-use super::options::{Dialect, Negotiated, Wish};
+use super::options::{Dialect, Negotiated, Requirement};
 use super::request_kind::RequestKind;
 use crate::calls::Call;
 use crate::client::Events;
@@ -34,7 +34,7 @@ impl SmbClient {
             Ok(auth) => auth,
             Err(cause) => return self.logon_failed(job, None, None, cause, now, events),
         };
-        self.logon = Some(Box::new(Logon::new(auth, self.options.signing == Wish::Demanded)));
+        self.logon = Some(Box::new(Logon::new(auth, self.options.signing == Requirement::Demanded)));
         if let Err(cause) = self.build_negotiate(&salt) {
             return self.logon_failed(job, Some(RequestKind::Negotiate), None, cause, now, events);
         }
@@ -64,8 +64,8 @@ impl SmbClient {
 
     pub(super) fn security_mode(&self) -> u8 {
         match self.options.signing {
-            Wish::AsServerSays => negotiate::SIGNING_ENABLED,
-            Wish::Demanded => negotiate::SIGNING_REQUIRED,
+            Requirement::ServerDefault => negotiate::SIGNING_ENABLED,
+            Requirement::Demanded => negotiate::SIGNING_REQUIRED,
         }
     }
 
@@ -274,10 +274,10 @@ impl SmbClient {
             channels.keys = keys;
         }
         self.note_identity(setup.flags);
-        let demanded = self.options.encryption == Wish::Demanded;
+        let demanded = self.options.encryption == Requirement::Demanded;
         self.connection.session.seals = demanded || setup.flags & session_setup::SESSION_ENCRYPTS != 0;
         let unsealed = self.connection.session.seals && self.connection.session.seal.is_none();
-        let unsigned = self.options.signing == Wish::Demanded && key.is_none();
+        let unsigned = self.options.signing == Requirement::Demanded && key.is_none();
         if unsealed || unsigned { Err(Cause::NotOffered) } else { Ok(()) }
     }
 

@@ -66,4 +66,4 @@ pub use connection::{keys, preauth, sealing, signing};
 pub use directory_cache::DirectoryLeases;
 pub use durable::Reconnects;
 pub use logons::{LogonIdentity, Logons};
-pub use options::{Dialect, Negotiated, SmbOptions, Wish};
+pub use options::{Dialect, Negotiated, Requirement, SmbOptions};

@@ -66,10 +66,10 @@ impl Dialect {
 
 /// Whether something is left to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Wish {
+pub enum Requirement {
     /// Done where the server demands it.
     #[default]
-    AsServerSays,
+    ServerDefault,
     /// Demanded: a server that cannot is not talked to.
     Demanded,
 }
@@ -86,9 +86,9 @@ pub struct SmbOptions {
     /// Dialects to offer; one alone is forced.
     pub dialects: RangeInclusive<Dialect>,
     /// Signatures on everything.
-    pub signing: Wish,
+    pub signing: Requirement,
     /// Encryption of everything.
-    pub encryption: Wish,
+    pub encryption: Requirement,
     /// Ciphers to offer in 3.1.1, the best first.
     pub ciphers: Vec<Cipher>,
     /// Signatures to offer in 3.1.1, the best first.
@@ -116,8 +116,8 @@ impl SmbOptions {
             share: share.to_owned(),
             accounts: vec![Account::new(credentials)],
             dialects: Dialect::V202..=Dialect::V311,
-            signing: Wish::AsServerSays,
-            encryption: Wish::AsServerSays,
+            signing: Requirement::ServerDefault,
+            encryption: Requirement::ServerDefault,
             ciphers: vec![Cipher::Aes128Gcm, Cipher::Aes128Ccm, Cipher::Aes256Gcm, Cipher::Aes256Ccm],
             signing_algorithms: vec![
                 SigningAlgorithm::AesGmac,

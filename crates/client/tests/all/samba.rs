@@ -11,7 +11,7 @@ use plimsoll_client::operation::{Access, Caching, Cause, Disposition};
 use plimsoll_client::smb2::auth::{Credentials, Secret};
 use plimsoll_client::smb2::sealing::Cipher;
 use plimsoll_client::smb2::signing::SigningAlgorithm;
-use plimsoll_client::smb2::{Dialect, LogonIdentity, Negotiated, SmbClient, SmbOptions, Wish};
+use plimsoll_client::smb2::{Dialect, LogonIdentity, Negotiated, Requirement, SmbClient, SmbOptions};
 use plimsoll_client::{Failure, FileKey, Operation, Reply};
 use plimsoll_model::{Endpoint, Outcome, Symbol};
 use plimsoll_testkit::servers::{Samba, Scratch, Share, available};
@@ -201,7 +201,7 @@ fn a_client_that_demands_signatures() {
     let Some(samba) = samba(&[]) else { return };
     for algorithm in [SigningAlgorithm::AesGmac, SigningAlgorithm::AesCmac, SigningAlgorithm::HmacSha256] {
         let mut options = options(Share::Data);
-        options.signing = Wish::Demanded;
+        options.signing = Requirement::Demanded;
         options.signing_algorithms = vec![algorithm];
         assert_eq!(travel(&samba, options).signing, Some(algorithm));
     }
@@ -227,12 +227,12 @@ fn a_client_that_demands_encryption() {
     let Some(samba) = samba(&[]) else { return };
     for cipher in [Cipher::Aes128Gcm, Cipher::Aes128Ccm, Cipher::Aes256Gcm, Cipher::Aes256Ccm] {
         let mut options = options(Share::Data);
-        options.encryption = Wish::Demanded;
+        options.encryption = Requirement::Demanded;
         options.ciphers = vec![cipher];
         assert_eq!(travel(&samba, options).encryption, Some(cipher));
     }
     let mut old = options(Share::Data);
-    (old.encryption, old.dialects) = (Wish::Demanded, Dialect::V210..=Dialect::V210);
+    (old.encryption, old.dialects) = (Requirement::Demanded, Dialect::V210..=Dialect::V210);
     assert_eq!(open(&samba, old).connect().unwrap_err().cause, Cause::NotOffered);
 }
 
@@ -270,7 +270,7 @@ fn who_may_log_on_and_where() {
         let elsewhere = SmbOptions::new("127.0.0.1", Share::Data.name(), credentials.clone());
         assert_eq!(failed(elsewhere).cause, Cause::ShareRefused);
         let mut signed = SmbOptions::new("127.0.0.1", Share::Guest.name(), credentials);
-        signed.signing = Wish::Demanded;
+        signed.signing = Requirement::Demanded;
         assert_eq!(failed(signed).cause, Cause::NotOffered, "without a key nothing is signed");
     }
 }
@@ -372,19 +372,19 @@ fn what_waits_by_design() {
 #[test]
 fn breaks_are_agreed_to() {
     let Some(samba) = samba(&[]) else { return };
-    agree_to_breaks(&samba, &Dialect::ALL, Wish::AsServerSays);
+    agree_to_breaks(&samba, &Dialect::ALL, Requirement::ServerDefault);
 }
 
 #[test]
 fn breaks_are_agreed_to_where_all_else_is_encrypted() {
     let encrypting = [Dialect::V300, Dialect::V302, Dialect::V311];
     let Some(demanding) = samba(&["smb encrypt = required"]) else { return };
-    agree_to_breaks(&demanding, &encrypting, Wish::AsServerSays);
+    agree_to_breaks(&demanding, &encrypting, Requirement::ServerDefault);
     let Some(willing) = samba(&[]) else { return };
-    agree_to_breaks(&willing, &encrypting, Wish::Demanded);
+    agree_to_breaks(&willing, &encrypting, Requirement::Demanded);
 }
 
-fn agree_to_breaks(samba: &Samba, dialects: &[Dialect], encryption: Wish) {
+fn agree_to_breaks(samba: &Samba, dialects: &[Dialect], encryption: Requirement) {
     for &dialect in dialects {
         let mut options = options(Share::Data);
         options.dialects = dialect..=dialect;

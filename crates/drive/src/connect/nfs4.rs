@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use plimsoll_client::nfs4::{Agreed, Nfs4Client, Nfs4Options, Trunk};
+use plimsoll_client::nfs4::{Negotiated, Nfs4Client, Nfs4Options, Trunk};
 use plimsoll_client::operation::{Cause, Failure};
 use plimsoll_client::tls::Tls;
 use plimsoll_client::{Client, Composed, of_unreached};
@@ -150,7 +150,7 @@ impl Connector for Nfs4Server {
         if self.reserved_port {
             facts.push("source ports below 1024".to_owned());
         }
-        if let Some(&Agreed { slots, read, write, back_channel, lease_seconds, .. }) = self.options.agreed.get() {
+        if let Some(&Negotiated { slots, read, write, back_channel, lease_seconds, .. }) = self.options.agreed.get() {
             // The first session belongs to no client of the load, so it has no slot per connection.
             let of_load = Some(self.options.load_slots.load(Relaxed)).filter(|&of_load| of_load > 0);
             facts.push(match of_load.unwrap_or(slots) {

@@ -14,7 +14,7 @@ use plimsoll_client::local::{Reading, Root};
 use plimsoll_client::nfs3::{self, MountError, NfsOptions, Ports};
 use plimsoll_client::nfs4::Nfs4Options;
 use plimsoll_client::smb2::auth::{Account, Authentication, Credentials, Realm, TicketError};
-use plimsoll_client::smb2::{Dialect, SmbOptions, Wish};
+use plimsoll_client::smb2::{Dialect, Requirement, SmbOptions};
 use plimsoll_client::target::{NfsTarget, Server, SmbTarget, Target};
 use plimsoll_client::tls::{Trust, TrustError};
 use plimsoll_model::{Names, Symbol};
@@ -29,9 +29,9 @@ pub struct ConnectOptions {
     /// SMB dialects to offer; one alone is forced.
     pub dialects: RangeInclusive<Dialect>,
     /// SMB signatures on everything.
-    pub signing: Wish,
+    pub signing: Requirement,
     /// SMB encryption of everything.
-    pub encryption: Wish,
+    pub encryption: Requirement,
     /// SMB clients ask for leases of directories, and cache listings.
     pub directory_leases: bool,
     /// SMB users log on with Kerberos, with a ticket from here; `None`: with NTLM. NFS targets with `sec=krb5` get their ticket from here.
@@ -50,7 +50,7 @@ pub struct ConnectOptions {
 
 impl Default for ConnectOptions {
     fn default() -> Self {
-        let (signing, encryption) = (Wish::AsServerSays, Wish::AsServerSays);
+        let (signing, encryption) = (Requirement::ServerDefault, Requirement::ServerDefault);
         Self {
             dialects: Dialect::V202..=Dialect::V311,
             signing,

@@ -12,7 +12,7 @@ use super::rendezvous::Rendezvous;
 use super::{Plan, Watch};
 
 /// Interval at which waiting workers check whether the run was stopped.
-const LOOK: Duration = Duration::from_millis(10);
+const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 /// Time that workers need to wake up before the common start, ns.
 const WAKING_UP_NS: i64 = 1_000_000;
 
@@ -86,7 +86,7 @@ impl RunCoordinator {
         barrier.up += up;
         self.gathered.notify_all();
         while barrier.arrived < self.size && !self.failed() && !watch.abandoned() {
-            let waited = self.gathered.wait_timeout(barrier, LOOK);
+            let waited = self.gathered.wait_timeout(barrier, CHECK_INTERVAL);
             barrier = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         if let Some(decided) = barrier.begin {

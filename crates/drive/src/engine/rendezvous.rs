@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::Watch;
 
 /// Runs that wait look so often whether somebody has ended them.
-const LOOK: Duration = Duration::from_millis(10);
+const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 /// What the workers of all runs need to wake up before the common start, ns.
 const WAKING_UP_NS: i64 = 2_000_000;
 
@@ -50,7 +50,7 @@ impl Rendezvous {
         state.latest = state.latest.max(ready);
         self.gathered.notify_all();
         while state.arrived < self.runs && state.begin.is_none() && !state.cancelled && !watch.stopped() {
-            state = self.gathered.wait_timeout(state, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.gathered.wait_timeout(state, CHECK_INTERVAL).unwrap_or_else(PoisonError::into_inner).0;
         }
         if state.begin.is_none() {
             // Were each to decide by itself, one might begin and another one not.

@@ -14,7 +14,7 @@ use plimsoll_client::smb2::auth::kerberos::ServiceTicket;
 use plimsoll_client::smb2::auth::{Authentication, Credentials, Realm, Secret, TicketError};
 use plimsoll_client::smb2::sealing::Cipher;
 use plimsoll_client::smb2::signing::SigningAlgorithm;
-use plimsoll_client::smb2::{Dialect, Negotiated, SmbClient, SmbOptions, Wish};
+use plimsoll_client::smb2::{Dialect, Negotiated, Requirement, SmbClient, SmbOptions};
 use plimsoll_client::target::{Server, Target};
 use plimsoll_client::{Operation, Reply};
 use plimsoll_drive::connect::{self, ConnectError, ConnectOptions};
@@ -102,10 +102,10 @@ fn one_ticket_opens_every_dialect_signed_and_encrypted() {
             Dialect::V300 | Dialect::V302 => SigningAlgorithm::AesCmac,
             Dialect::V311 => SigningAlgorithm::AesGmac,
         };
-        let agreed = travel(&samba, SmbOptions { signing: Wish::Demanded, ..forced() });
+        let agreed = travel(&samba, SmbOptions { signing: Requirement::Demanded, ..forced() });
         assert_eq!(agreed.signing, Some(expected), "{}", dialect.name());
     }
-    let sealed = || SmbOptions { encryption: Wish::Demanded, ..options(&ticket) };
+    let sealed = || SmbOptions { encryption: Requirement::Demanded, ..options(&ticket) };
     let old = travel(&samba, SmbOptions { dialects: Dialect::V300..=Dialect::V300, ..sealed() });
     assert_eq!(old.encryption, Some(Cipher::Aes128Ccm));
     // AES-256 uses all 32 bytes of the key, the other ciphers 16.

@@ -21,7 +21,7 @@ use crate::run_recording::RunRecording;
 use crate::run_spec::RunSpec;
 
 /// Between two looks at the recordings of the other parts.
-const LOOK: Duration = Duration::from_millis(200);
+const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The same run, with the search and its first level if this process drives one part of it.
 ///
@@ -163,7 +163,7 @@ impl<'a> JointSearch<'a> {
             if self.monitor.stopped() || begun.elapsed() > patience {
                 return Ok(None);
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(CHECK_INTERVAL);
         }
     }
 }

@@ -90,10 +90,10 @@ impl Objectives {
     /// Whether a run met them; `scheduled`: its starts had a schedule.
     pub(super) fn judge(&self, ran: &LevelResult, scheduled: bool) -> Outcome {
         let mut missed: Vec<String> = ran.failures().map(|(cause, count)| format!("{cause}: {count}")).collect();
-        if ran.late_turns() > 0 {
+        if ran.late_iterations() > 0 {
             missed.push(format!(
                 "iterations that ended after the same user's next iteration was due: {}",
-                ran.late_turns()
+                ran.late_iterations()
             ));
         }
         if ran.never_sent() > 0 {

@@ -16,7 +16,7 @@ use crate::lateness;
 use crate::validity::Level;
 
 /// The iterations of one kind; the caller knows its name.
-pub(crate) fn turn_kind(tally: &IterationTally) -> IterationKind {
+pub(crate) fn iteration_kind(tally: &IterationTally) -> IterationKind {
     let seconds = |sum_ns: u64, of: u64| (of > 0).then(|| sum_ns as f64 / of as f64 / 1e9);
     IterationKind {
         name: String::new(),

@@ -11,7 +11,7 @@ use plimsoll_workload::Load;
 
 use super::confidence::ConfidenceIntervals;
 use super::counts::{
-    alike, answered_in_it, failures, fairness, keeping_up, server_failed, session_requests, share, turn_kind,
+    alike, answered_in_it, failures, fairness, iteration_kind, keeping_up, server_failed, session_requests, share,
 };
 use super::disruption;
 use super::frequent_status::most_frequent;
@@ -137,16 +137,16 @@ fn judged(
         interruption,
         users,
         overtime_s: scheduled.then_some(generator.overtime_ns as f64 / 1e9),
-        iterations: kinds.iter().map(turn_kind).collect(),
+        iterations: kinds.iter().map(iteration_kind).collect(),
         session_requests: session_requests(&generator.session_requests),
     };
     let iterations = clients.iter().map(|client| client.iterations).sum();
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
-    let late_turns = if scheduled { kinds.iter().map(|kind| kind.late + kind.unended).sum() } else { 0 };
+    let late_iterations = if scheduled { kinds.iter().map(|kind| kind.late + kind.unended).sum() } else { 0 };
     let due = users.map(|_| clients.iter().map(|client| client.due_iterations).sum());
     let asked = Some(clients.iter().map(ClientTally::asked).sum());
     let (complete, span_ns, server_failed) = (end == End::Planned, measured, server_failed(&clients));
-    let judgement = Judgement { reasons, late_turns, due, asked, on_time, busy, behind, server_failed };
+    let judgement = Judgement { reasons, late_iterations, due, asked, on_time, busy, behind, server_failed };
     let recorded = MeasuredLevel { statistics, span_ns, iterations, about, threads, complete, generators_fault };
     LevelResult { recorded, intervals, part: None, judgement }
 }

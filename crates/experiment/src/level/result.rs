@@ -32,8 +32,8 @@ pub struct LevelResult {
 #[derive(Default)]
 pub(super) struct Judgement {
     pub(super) reasons: Vec<Reason>,
-    /// Turns that were begun and had not ended when their user's next one was due, or at all: with those never begun, overload.
-    pub(super) late_turns: u64,
+    /// Iterations that were begun and had not ended when their user's next one was due, or at all: with those never begun, overload.
+    pub(super) late_iterations: u64,
     /// Iterations of users' schedules that were due; `None` without users.
     pub(super) due: Option<u64>,
     /// Actions of the measured phase that sent a request; `None` if unknown.
@@ -223,9 +223,9 @@ impl LevelResult {
         last.saturating_sub(first) as f64 / 1e9
     }
 
-    /// Turns that were begun and had not ended when their user's next one was due, or at all.
-    pub fn late_turns(&self) -> u64 {
-        self.judgement.late_turns
+    /// Iterations that were begun and had not ended when their user's next one was due, or at all.
+    pub fn late_iterations(&self) -> u64 {
+        self.judgement.late_iterations
     }
 
     /// What it did, if it requested nothing that says anything of its load; `None` if it did.

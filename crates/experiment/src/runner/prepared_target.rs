@@ -69,7 +69,7 @@ impl Runner<'_> {
                 Arc::new(Several::new(servers.collect()).context("no target")?)
             }
         };
-        Ok(PreparedTarget { server, places, maker, by: resolved.told_apart_by() })
+        Ok(PreparedTarget { server, places, maker, by: resolved.distinguished_by() })
     }
 
     /// What clients do on these servers.

@@ -11,7 +11,7 @@ use plimsoll_observe::capture::{CaptureAnomalies, Captures, Downtimes, Hole, Nex
 use plimsoll_report::{Zone, duration};
 use plimsoll_stats::live::{InterfaceState, LiveLosses, WaitingNow};
 
-use crate::{Beside, LOOK, LiveView, Metrics, OutputState, Pace, latest_ns};
+use crate::{Beside, CHECK_INTERVAL, LiveView, Metrics, OutputState, Pace, latest_ns};
 pub use silence::FirstPacket;
 use whole::WholeSince;
 
@@ -146,7 +146,7 @@ impl Watching {
         // A screen stays open after the end of a file that had packets.
         let stays = self.view.stays() && self.running.frames() > 0;
         while stays && !is_over && !self.stop.asked() {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(CHECK_INTERVAL);
             is_over = self.look(captures.anomalies());
         }
         Ok(())

@@ -12,7 +12,7 @@ use super::waiting::is_ready;
 /// to the capture.
 const GRACE: Duration = Duration::from_secs(2);
 /// Interval at which the stop flag is checked while a pipe is silent.
-pub(super) const LOOK: Duration = Duration::from_millis(100);
+pub(super) const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Ends the reading of captures, from any thread.
 #[derive(Clone, Debug, Default)]
@@ -73,7 +73,7 @@ impl Read for Stoppable {
                 self.stop.0.cut_off.store(true, Relaxed);
                 return Ok(0);
             }
-            if is_ready(&self.inner, left.unwrap_or(LOOK).min(LOOK))? {
+            if is_ready(&self.inner, left.unwrap_or(CHECK_INTERVAL).min(CHECK_INTERVAL))? {
                 return self.inner.read(room);
             }
         }

@@ -43,7 +43,7 @@ use plimsoll_stats::tallies::Long;
 use super::percent;
 use crate::findings::{Diagnosis, Findings, Rule, Slow, Verdict};
 pub(super) use evidence::Evidence;
-use evidence::{CAUSE_SHARE, FELT_NS};
+use evidence::{CAUSE_SHARE, NOTICEABLE_NS};
 use few::Few;
 use found::{Found, Kind, Look, NAMED};
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use plimsoll_client::smb2::{Dialect, Wish};
+use plimsoll_client::smb2::{Dialect, Requirement};
 use plimsoll_client::target::{Embedded, PASSWORD_VARIABLE, Target};
 use plimsoll_client::tls::{Trust, authorities};
 
@@ -177,7 +177,7 @@ impl WishFlags {
     }
 
     fn with_seed(&self, seed: u64) -> ConnectOptions {
-        let wish = |demanded| if demanded { Wish::Demanded } else { Wish::AsServerSays };
+        let wish = |demanded| if demanded { Requirement::Demanded } else { Requirement::ServerDefault };
         let dialects = self.dialect.map_or(Dialect::V202..=Dialect::V311, |dialect| dialect..=dialect);
         let (signing, encryption) = (wish(self.signing), wish(self.encryption));
         let trust = if self.tls_insecure { Trust::Anyone } else { authorities(self.tls_ca.as_deref()) };

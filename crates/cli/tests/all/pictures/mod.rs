@@ -24,7 +24,7 @@ use table::Row;
 /// How long a live page shows a load before its picture is taken.
 const WATCHED: Duration = Duration::from_secs(60);
 /// The machine is observed for this long before a run.
-const LOOK: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
@@ -156,7 +156,7 @@ fn busy_percent() -> u64 {
         text.lines().next().unwrap().split_whitespace().skip(1).take(8).map(|tick| tick.parse().unwrap()).collect()
     };
     let before = ticks();
-    std::thread::sleep(LOOK);
+    std::thread::sleep(CHECK_INTERVAL);
     let passed: Vec<u64> = ticks().iter().zip(before).map(|(now, before)| now.saturating_sub(before)).collect();
     let all: u64 = passed.iter().sum();
     let idle = passed[3] + passed[4];

@@ -7,7 +7,7 @@ use super::server::ERROR;
 use crate::client::Client;
 use crate::operation::{Cause, Operation, Reply, Tag};
 use crate::smb2::auth::Credentials;
-use crate::smb2::{Dialect, SmbOptions, Wish};
+use crate::smb2::{Dialect, Requirement, SmbOptions};
 
 fn options(dialect: Dialect) -> SmbOptions {
     let mut options = SmbOptions::new("srv", "share", Credentials::anonymous());
@@ -63,8 +63,8 @@ fn a_dialect_that_was_not_offered_is_not_spoken() {
 fn what_is_demanded_and_cannot_be_had_ends_the_logon() {
     for demand in ["signing", "encryption"] {
         let mut options = options(Dialect::V210);
-        options.signing = if demand == "signing" { Wish::Demanded } else { Wish::AsServerSays };
-        options.encryption = if demand == "encryption" { Wish::Demanded } else { Wish::AsServerSays };
+        options.signing = if demand == "signing" { Requirement::Demanded } else { Requirement::ServerDefault };
+        options.encryption = if demand == "encryption" { Requirement::Demanded } else { Requirement::ServerDefault };
         let mut world = World::new(options);
         world.server.dialect = 0x0210;
         world.connect();

@@ -112,7 +112,7 @@ pub(super) struct Worker<'a, S, N> {
     /// Slots that are not over, and when the last one was.
     live: u32,
     last: i64,
-    told_idle: bool,
+    said_idle: bool,
     /// Actions that are outstanding.
     acting: u32,
     /// Connections that wait until they may be made (or left), that are being, and how many may be at a time.
@@ -189,7 +189,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             gave_up: false,
             live: 0,
             last: 0,
-            told_idle: false,
+            said_idle: false,
             acting: 0,
             dirty: Vec::new(),
             served: Vec::new(),

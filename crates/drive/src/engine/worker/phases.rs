@@ -172,8 +172,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             if self.now >= end {
                 break;
             }
-            if self.live == 0 && !self.told_idle {
-                self.told_idle = true;
+            if self.live == 0 && !self.said_idle {
+                self.said_idle = true;
                 self.job.coordinator.idle(self.last);
                 continue;
             }

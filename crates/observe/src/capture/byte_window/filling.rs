@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{Backing, ByteWindow, LONGEST_NEED, READ_BYTES, buffer};
 use crate::capture::error::Stop;
-use crate::capture::stop::LOOK;
+use crate::capture::stop::CHECK_INTERVAL;
 
 impl ByteWindow {
     /// From now on the capture is read live.
@@ -16,7 +16,7 @@ impl ByteWindow {
     /// Waits a little for more to come. Whether there is more, or the end.
     pub(in super::super) fn wait(&mut self) -> io::Result<bool> {
         match &mut self.backing {
-            Backing::Live(live) => live.wait(LOOK),
+            Backing::Live(live) => live.wait(CHECK_INTERVAL),
             _ => Ok(true),
         }
     }

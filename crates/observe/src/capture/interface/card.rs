@@ -7,7 +7,7 @@ use super::clock::now_ns;
 
 /// How often the counters are read. By a clock that cannot be set: by the time of the packets, a clock that is set back by an hour
 /// would stop the reading for an hour.
-const LOOK: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Packets that the card lost between two instants, ns since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Card {
     }
 
     fn is_due(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.read) >= LOOK
+        now.saturating_duration_since(self.read) >= CHECK_INTERVAL
     }
 
     /// The packets were lost between the last reading and this one: nothing says when.

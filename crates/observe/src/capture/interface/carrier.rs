@@ -4,7 +4,7 @@ use std::io;
 use std::time::Instant;
 
 use super::socket::LinkState;
-use crate::capture::stop::LOOK;
+use crate::capture::stop::CHECK_INTERVAL;
 
 /// What is known of the carrier.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Carrier {
         if now < self.due {
             return None;
         }
-        self.due = now + LOOK;
+        self.due = now + CHECK_INTERVAL;
         // The socket reports an interface that was removed.
         let has_carrier = state().ok()?.has_carrier;
         let had = std::mem::replace(&mut self.had, has_carrier);
@@ -62,7 +62,7 @@ mod tests {
         let mut carrier = Carrier::of(state(&carriers[0]), 0);
         let begun = carrier.due;
         let look = |(at, has_carrier): (u32, &bool)| {
-            let now = (begun + LOOK * at, u64::from(at) * 100_000_000);
+            let now = (begun + CHECK_INTERVAL * at, u64::from(at) * 100_000_000);
             let lost = carrier.look(now, || Ok(state(has_carrier)));
             assert_eq!(carrier.look(now, || unreachable!("not due")), None);
             lost.map(|ns| ns / 1_000_000)
@@ -83,7 +83,7 @@ mod tests {
         let now = (carrier.due, 0);
         assert_eq!(carrier.look(now, || Err(io::Error::other("no such device"))), None);
         carrier.forget();
-        let lost = carrier.look((now.0 + LOOK, 0), || Ok(LinkState { is_up: true, has_carrier: false }));
+        let lost = carrier.look((now.0 + CHECK_INTERVAL, 0), || Ok(LinkState { is_up: true, has_carrier: false }));
         assert_eq!(lost, None);
     }
 }

@@ -43,7 +43,7 @@ pub use folder::SaveOptions;
 pub use tcpdump::FilterError;
 
 use super::LinkType;
-use super::stop::{LOOK, Live, StopReading};
+use super::stop::{CHECK_INTERVAL, Live, StopReading};
 use super::waiting::is_ready;
 use card::Card;
 use carrier::Carrier;
@@ -319,7 +319,7 @@ impl Interface {
             (self.asked_ns, self.is_removed) = (now_ns(), !self.stop.asked());
             self.socket.filter(&filter::nothing())?;
             self.end = End::Draining;
-        } else if !self.poll(LOOK)? || self.ring.block().is_none() {
+        } else if !self.poll(CHECK_INTERVAL)? || self.ring.block().is_none() {
             self.look_for_losses()?;
             self.look_at_card(true);
             self.end_with_downtime();
@@ -363,7 +363,7 @@ impl Read for Interface {
                 if self.stop.asked() || self.counts.is_gone() {
                     self.end_on()?;
                 } else {
-                    self.poll(LOOK)?;
+                    self.poll(CHECK_INTERVAL)?;
                 }
             }
         }

@@ -121,8 +121,8 @@ fn far(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, IpAddr)> {
         // A shorter round trip matters to a client that waits for it again and again, which it could avoid.
         let is_avoidable = || trip_s >= AVOIDABLE_TRIP_S && !asks_for(tallies, path.client).is_empty();
         let is_far = trip_s >= FAR_TIMES * usual_s && (trip_s >= ROUND_TRIP_S || is_avoidable());
-        let is_felt = cost_s >= ROUND_TRIP_TIME * client.time_s && cost_s * 1e9 >= evidence.least_ns();
-        (is_far && is_felt).then_some((cost_s, hidden_s, trip_s, usual_s, others.len(), path.client, client))
+        let is_noticeable = cost_s >= ROUND_TRIP_TIME * client.time_s && cost_s * 1e9 >= evidence.least_ns();
+        (is_far && is_noticeable).then_some((cost_s, hidden_s, trip_s, usual_s, others.len(), path.client, client))
     });
     let (cost_s, hidden_s, trip_s, usual_s, others, ip, client) = costs.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let others = match others {

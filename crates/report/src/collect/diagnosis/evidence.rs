@@ -11,11 +11,11 @@ use crate::findings::Findings;
 pub(super) const CAUSE_SHARE: f64 = 0.05;
 /// Minimum additional time per request, ns: half a revolution of a disk at 7,200 rpm. A short processor load adds a millisecond or two,
 /// which users do not notice and cannot fix.
-pub(super) const FELT_NS: f64 = 4_000_000.0;
-/// Minimum total of the additional waiting, as a fraction of the capture's length; `FELT_SUM_NS` if that is less.
-const FELT_TIME: f64 = 0.05;
-/// Minimum total of the additional waiting, ns; `FELT_TIME` if that is less.
-const FELT_SUM_NS: f64 = 1e9;
+pub(super) const NOTICEABLE_NS: f64 = 4_000_000.0;
+/// Minimum total of the additional waiting, as a fraction of the capture's length; `NOTICEABLE_SUM_NS` if that is less.
+const NOTICEABLE_TIME: f64 = 0.05;
+/// Minimum total of the additional waiting, ns; `NOTICEABLE_TIME` if that is less.
+const NOTICEABLE_SUM_NS: f64 = 1e9;
 
 /// Minimum factor between geometric means, and standard errors of it that chance may make.
 const CLEAR_TIMES: f64 = 2.0;
@@ -51,7 +51,7 @@ impl Evidence<'_> {
 
     /// Minimum total of the clients' additional waiting for a cause, ns.
     pub(super) fn least_ns(&self) -> f64 {
-        self.elapsed_ns().map_or(FELT_SUM_NS, |elapsed_ns| FELT_SUM_NS.min(FELT_TIME * elapsed_ns))
+        self.elapsed_ns().map_or(NOTICEABLE_SUM_NS, |elapsed_ns| NOTICEABLE_SUM_NS.min(NOTICEABLE_TIME * elapsed_ns))
     }
 
     /// Whether a difference is more than chance among so few requests: their geometric means differ by twice, and by three standard errors
@@ -61,8 +61,8 @@ impl Evidence<'_> {
     }
 
     /// Whether the additional waiting is relevant: per request, in total, and compared with all other waiting.
-    pub(super) fn is_felt(&self, excess: &Excess) -> bool {
-        excess.mean_ns - excess.others_ns >= FELT_NS
+    pub(super) fn is_noticeable(&self, excess: &Excess) -> bool {
+        excess.mean_ns - excess.others_ns >= NOTICEABLE_NS
             && excess.ns() >= self.least_ns().max(CAUSE_SHARE * self.waited_ns())
     }
 }

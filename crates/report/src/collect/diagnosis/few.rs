@@ -20,7 +20,7 @@ const FEW_AMONG: f64 = 0.2;
 const FEW_ALIKE: f64 = 0.5;
 
 /// Minimum time of the slowest request, s: users do not notice a shorter single request (R. B. Miller, 1968).
-const FEW_FELT_S: f64 = 0.1;
+const FEW_NOTICEABLE_S: f64 = 0.1;
 
 /// Minimum number of slow requests of several operations.
 const SEVERAL_LEAST: usize = 5;
@@ -74,7 +74,7 @@ pub(super) fn few_slow(findings: &Findings, waited_s: f64) -> Option<Few<'_>> {
     let is_waited_for =
         |slow: &&Slow| row_of(slow).is_some_and(|row| row.waited_s * ALMOST >= slow.headline_s(findings.headline));
     let slowest = findings.slowest.iter().find(is_waited_for);
-    let slowest = slowest.filter(|one| one.headline_s(findings.headline) >= FEW_FELT_S)?;
+    let slowest = slowest.filter(|one| one.headline_s(findings.headline) >= FEW_NOTICEABLE_S)?;
     let row = row_of(slowest)?;
     let limit_s = FEW_ALIKE * slowest.headline_s(findings.headline);
     let alike: Vec<&Slow> = findings
@@ -133,8 +133,8 @@ pub(super) fn several(evidence: &Evidence<'_>) -> Option<Found> {
     let (share, all) = (sum_ns / waited_ns, tallies.sum(|_| true).total().count);
     let mut operations: BTreeMap<Operation, u64> = BTreeMap::new();
     alike.iter().for_each(|one| *operations.entry(one.operation).or_default() += 1);
-    let are_felt = most_ns >= FEW_FELT_S * 1e9 && sum_ns >= evidence.least_ns();
-    if !are_felt
+    let are_noticeable = most_ns >= FEW_NOTICEABLE_S * 1e9 && sum_ns >= evidence.least_ns();
+    if !are_noticeable
         || !(FEW_SHARE..=1.0).contains(&share)
         || operations.len() < 2
         || alike.len() < SEVERAL_LEAST
@@ -195,7 +195,7 @@ fn regular(alike: &[&Long]) -> Option<String> {
 fn is_large(evidence: &Evidence<'_>, slow: &Slow) -> bool {
     let took_s = slow.headline_s(evidence.findings.headline);
     let fair_s = payload_of(evidence, slow).unwrap_or(0.0) / FAIR_BYTES_PER_S;
-    is_transfer(slow) && took_s - fair_s < FEW_FELT_S
+    is_transfer(slow) && took_s - fair_s < FEW_NOTICEABLE_S
 }
 
 /// Whether most of its time was sending and receiving.

@@ -8,7 +8,7 @@ use plimsoll_stats::tallies::{Cell, Listing};
 
 use super::super::counts::{plural, thousands};
 use super::network::are_one_at_a_time;
-use super::{Evidence, FELT_NS, Found, Kind, percent};
+use super::{Evidence, Found, Kind, NOTICEABLE_NS, percent};
 use crate::findings::Rule;
 use crate::text::{duration, size};
 
@@ -150,7 +150,7 @@ fn small(evidence: &Evidence<'_>, tallies: &Tallies, operation: Operation) -> Op
     let (_, cell) = all.iter().find(|(one, _)| *one == operation)?;
     let share = cell.waited_ns as f64 / evidence.waited_ns();
     let each = cell.payload as f64 / cell.count.max(1) as f64;
-    let is_small = cell.count >= SMALL_LEAST && each > 0.0 && each <= SMALL_BYTES && cell.mean_ns() < FELT_NS;
+    let is_small = cell.count >= SMALL_LEAST && each > 0.0 && each <= SMALL_BYTES && cell.mean_ns() < NOTICEABLE_NS;
     let is_cause = share >= SMALL_SHARE && cell.waited_ns as f64 >= evidence.least_ns();
     if !is_small
         || !is_cause

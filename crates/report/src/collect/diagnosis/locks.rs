@@ -13,7 +13,7 @@ use crate::instant;
 use crate::text::duration;
 
 /// Minimum length of the longest wait, s: users do not notice a shorter single wait (R. B. Miller, 1968).
-const FELT_S: f64 = 0.1;
+const NOTICEABLE_S: f64 = 0.1;
 /// A file, or a holder, is named that has this part of these waits.
 const MOSTLY: f64 = 0.5;
 /// Refused requests, at least.
@@ -27,7 +27,7 @@ pub(super) fn waits(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let most = all.iter().max_by_key(|one| one.waited_ns)?;
     let sum_s = sum_ns / 1e9;
     let share = sum_s / (waited_s + sum_s);
-    if share < CAUSE_SHARE || sum_ns < evidence.least_ns() || (most.longest_ns as f64) < FELT_S * 1e9 {
+    if share < CAUSE_SHARE || sum_ns < evidence.least_ns() || (most.longest_ns as f64) < NOTICEABLE_S * 1e9 {
         return None;
     }
     let text = format!(
@@ -65,8 +65,8 @@ pub(super) fn refused(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let sum_ns: f64 = all.iter().map(|one| one.tried_ns as f64).sum();
     let (requests, sum_s) = (all.iter().map(|one| one.requests).sum::<u64>(), sum_ns / 1e9);
     let share = sum_s / (waited_s + sum_s);
-    let is_felt = most.longest_ns as f64 >= FELT_S * 1e9 && sum_ns >= evidence.least_ns();
-    if requests < REFUSED_LEAST || share < CAUSE_SHARE || !is_felt {
+    let is_noticeable = most.longest_ns as f64 >= NOTICEABLE_S * 1e9 && sum_ns >= evidence.least_ns();
+    if requests < REFUSED_LEAST || share < CAUSE_SHARE || !is_noticeable {
         return None;
     }
     let part = most.tried_ns as f64 / sum_ns;

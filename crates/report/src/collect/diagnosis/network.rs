@@ -203,7 +203,7 @@ fn round_trip(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let requests = evidence.tallies?.sum(|_| true).total().count;
     let share = requests as f64 * round_trip_s / waited_s;
     let is_large = round_trip_s >= ROUND_TRIP_S && (ROUND_TRIP_SHARE..=1.0).contains(&share);
-    if !is_large || !is_felt_one_by_one(evidence, 0.0, round_trip_s) {
+    if !is_large || !is_noticeable_one_by_one(evidence, 0.0, round_trip_s) {
         return None;
     }
     let text = format!(
@@ -247,7 +247,7 @@ fn most_asked(evidence: &Evidence<'_>) -> String {
 
 /// Whether clients send one request after the other on each connection, `beyond_s` passes outside of each response time, and round trips
 /// are a large part of the clients' time.
-fn is_felt_one_by_one(evidence: &Evidence<'_>, beyond_s: f64, round_trip_s: f64) -> bool {
+fn is_noticeable_one_by_one(evidence: &Evidence<'_>, beyond_s: f64, round_trip_s: f64) -> bool {
     let Some((tallies, elapsed_ns)) = evidence.tallies.zip(evidence.elapsed_ns()) else { return false };
     let mut clients: HashMap<IpAddr, (u64, f64, (i64, i64))> = HashMap::new();
     for place in tallies.places() {
@@ -328,7 +328,7 @@ fn far_client(evidence: &Evidence<'_>) -> Option<Found> {
     if to_client < ROUND_TRIP_S || to_client < 2.0 * mean_s || to_client < 10.0 * to_server {
         return None;
     }
-    if !is_felt_one_by_one(evidence, to_client, to_client) {
+    if !is_noticeable_one_by_one(evidence, to_client, to_client) {
         return None;
     }
     let text = format!(

@@ -157,7 +157,7 @@ fn slowest<'t>(evidence: &Evidence<'t>, tallies: &'t Tallies) -> Option<SlowPath
             let mine = sum_of(rows.iter().copied());
             let excess = mine
                 .slower_than(&all.without(&mine))
-                .filter(|excess| evidence.is_felt(excess) && Evidence::is_clear(excess));
+                .filter(|excess| evidence.is_noticeable(excess) && Evidence::is_clear(excess));
             if let Some((excess, walk)) = excess.zip(within().next()) {
                 let row = &noted.rows[walk.row as usize];
                 let path = noted.path(row)[..walk.end as usize].to_owned();

@@ -9,7 +9,7 @@ use plimsoll_stats::tallies::{ByOperation, Excess, PlaceKey, SLOW_MEAN};
 
 use super::super::counts::plural;
 use super::client_paths::distance;
-use super::{CAUSE_SHARE, Evidence, FELT_NS, Found, Kind, percent};
+use super::{CAUSE_SHARE, Evidence, Found, Kind, NOTICEABLE_NS, percent};
 use crate::findings::{Breakdown, Findings, Rule};
 use crate::text::duration;
 
@@ -109,13 +109,13 @@ impl<'t> All<'t> {
     /// Compares a place with the others of its kind; `mine` is all of its requests or a part of them.
     fn compared(&self, place: Place, mine: &ByOperation, others: &ByOperation) -> Option<Excess> {
         let excess = mine.slower_than(others).or_else(|| far_slower(place, mine, others))?;
-        let is_felt = excess.mean_ns - excess.others_ns >= FELT_NS;
+        let is_noticeable = excess.mean_ns - excess.others_ns >= NOTICEABLE_NS;
         // A client with more outstanding requests waits longer for each.
         let crowd = match place {
             Place::Client(ip) => self.crowding(ip),
             _ => 1.0,
         };
-        (is_felt && Evidence::is_clear(&excess) && excess.times() >= SLOW_MEAN * crowd).then_some(excess)
+        (is_noticeable && Evidence::is_clear(&excess) && excess.times() >= SLOW_MEAN * crowd).then_some(excess)
     }
 
     /// Whether a place differs from the others of its kind without the requests of another place.

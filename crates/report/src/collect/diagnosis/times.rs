@@ -10,7 +10,7 @@ use plimsoll_stats::tallies::{Excess, Long, MIN_COMPARED, PlaceKey, SLOW_MEAN};
 
 use super::super::counts::{plural, thousands};
 use super::places::{difference, times};
-use super::{Evidence, FELT_NS, Found, Kind, clients, percent};
+use super::{Evidence, Found, Kind, NOTICEABLE_NS, clients, percent};
 use crate::findings::Rule;
 use crate::instant;
 use crate::text::duration;
@@ -61,7 +61,10 @@ pub(super) fn slow_interval(evidence: &Evidence<'_>) -> Option<Found> {
     let share = excess.whole_ns / evidence.waited_ns();
     let explains = excess.ns() / evidence.waited_ns();
     // A client with more outstanding requests waits longer for each.
-    if !evidence.is_felt(&excess) || !Evidence::is_clear(&excess) || excess.times() < SLOW_MEAN * slow.load.max(1.0) {
+    if !evidence.is_noticeable(&excess)
+        || !Evidence::is_clear(&excess)
+        || excess.times() < SLOW_MEAN * slow.load.max(1.0)
+    {
         return None;
     }
     // Connections are set up together, when clients begin, and each only once.
@@ -125,7 +128,7 @@ pub(super) fn load(evidence: &Evidence<'_>) -> Option<Found> {
     let busy = evidence.tallies?.course().busy()?;
     let ([many, few], [most, least]) = (busy.outstanding, busy.per_second);
     let is_more = many >= BUSY_OUTSTANDING && many >= BUSY_TIMES * few && most > BUSY_MOST * least;
-    if !is_more || !is_each(&busy.excess) || busy.excess.times() < SLOW_MEAN || !evidence.is_felt(&busy.excess) {
+    if !is_more || !is_each(&busy.excess) || busy.excess.times() < SLOW_MEAN || !evidence.is_noticeable(&busy.excess) {
         return None;
     }
     let text = format!(
@@ -150,7 +153,7 @@ pub(super) fn queue(evidence: &Evidence<'_>) -> Option<Found> {
     let ([many, few], [most, least]) = (busy.outstanding, busy.per_second_of_operation);
     let is_busy = many >= BUSY_OUTSTANDING && many >= BUSY_TIMES * few;
     let is_flat = (BUSY_LEAST * least..=BUSY_MOST * least).contains(&most);
-    if !is_busy || !is_flat || !is_each(&busy.excess) || !evidence.is_felt(&busy.excess) {
+    if !is_busy || !is_flat || !is_each(&busy.excess) || !evidence.is_noticeable(&busy.excess) {
         return None;
     }
     let text = format!(
@@ -190,7 +193,7 @@ pub(super) fn limit(evidence: &Evidence<'_>) -> Option<(Found, &'static str)> {
     let is_service = excess.service_share.is_some_and(|share| share >= LIMIT_SERVICE);
     let trips = evidence.coverage.client_paths.iter().filter_map(|path| path.round_trips[0].median_ns);
     let is_near = trips.max().is_none_or(|ns| ns as f64 <= LIMIT_NEAR * excess.mean_ns);
-    if !is_busy || !is_each(excess) || !is_limit || !is_service || !is_near || !evidence.is_felt(excess) {
+    if !is_busy || !is_each(excess) || !is_limit || !is_service || !is_near || !evidence.is_noticeable(excess) {
         return None;
     }
     let all = evidence.tallies?.sum(|_| true);
@@ -240,14 +243,14 @@ pub(super) fn one_by_one(evidence: &Evidence<'_>) -> Option<Found> {
     let is_alone = tallies.places().iter().all(|place| place.key.server.ip == server) && is_near;
     let share = cell.waited_ns as f64 / evidence.waited_ns();
     let (before, behind_ns) = (mean_s / each_s, (mean_s - each_s) * 1e9);
-    let is_felt = behind_ns >= FELT_NS && behind_ns * cell.count as f64 >= evidence.least_ns();
+    let is_noticeable = behind_ns >= NOTICEABLE_NS && behind_ns * cell.count as f64 >= evidence.least_ns();
     if !is_even
         || !is_one
         || !is_alone
         || !waits_most_of_the_time(evidence)
         || before < BUSY_OUTSTANDING
         || share < EVEN_SHARE
-        || !is_felt
+        || !is_noticeable
     {
         return None;
     }

@@ -8,7 +8,7 @@ use plimsoll_model::{Operation, Symbol};
 use plimsoll_stats::tallies::{Cell, Long, MIN_COMPARED};
 
 use super::super::super::counts::{plural, thousands};
-use super::super::{FELT_NS, clients};
+use super::super::{NOTICEABLE_NS, clients};
 use super::{
     Evidence, Found, Kind, OPERATION_SHARE, SLOW_NS, SLOW_NS_PER_BYTE, SLOW_SERVICE, SLOW_TIMES, percent, rest,
 };
@@ -48,7 +48,7 @@ pub(in super::super) fn slow_part(evidence: &Evidence<'_>) -> Option<Found> {
     let is_most = slow_ns >= MOST * cell.waited_ns as f64 && slow_ns >= OPERATION_SHARE * evidence.waited_ns();
     let is_service = cell.service_share().is_some_and(|share| share >= SLOW_SERVICE);
     let excess_ns = slow_ns - count as f64 * others.mean_ns();
-    let is_slow = mean_ns >= SLOW_TIMES * others.mean_ns() && mean_ns - others.mean_ns() >= FELT_NS;
+    let is_slow = mean_ns >= SLOW_TIMES * others.mean_ns() && mean_ns - others.mean_ns() >= NOTICEABLE_NS;
     let is_cause = is_part && is_most && is_slow && excess_ns >= evidence.least_ns();
     if !is_cause || !is_service || !are_spread(evidence, &slow) {
         return None;
