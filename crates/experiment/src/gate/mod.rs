@@ -105,8 +105,12 @@ impl Gate {
         self.counted.push(fault.is_none());
         if fault.is_none() {
             for (at, question) in (0..).zip(&mut self.questions) {
+                let level = at / self.spec.conditions.len();
+                // The actions of another level say nothing about this one.
+                let mut runs = sides.iter().flat_map(|runs| runs.iter().filter_map(|run| run.get(level)));
+                let failed = runs.find_map(|run| invalid(run, false));
                 failed.iter().for_each(|why| question.note_failed_actions(why));
-                question.observe(observe(&question.condition, at / self.spec.conditions.len(), sides));
+                question.observe(observe(&question.condition, level, sides));
             }
         }
         let now = self.begun.elapsed();
@@ -311,6 +315,23 @@ mod tests {
             assert_eq!((over, outcomes), (true, vec![Outcome::Undecided]));
             assert!(why.contains("1 client is INVALID: 50 of 1000 actions of the workload failed"), "{why}");
         }
+    }
+
+    #[test]
+    fn the_failed_actions_of_one_level_say_nothing_about_another() {
+        let mut gate = gate(100, 1_000);
+        gate.spec.conditions = vec![Condition::parse("errors > 2%").unwrap()];
+        let ask = |level: &str| Question::new(gate.spec.conditions[0].clone(), level.to_owned(), 0.01);
+        gate.questions = vec![ask("1 client"), ask("2 clients")];
+        let [baseline, candidate] = [[0, 0], [0, 50]].map(|failed| {
+            let level = |failed: i64, more: i64| run(failed + more * failed.signum());
+            let levels = |more| failed.into_iter().flat_map(|failed| level(failed, more)).collect();
+            [levels(0), levels(1)]
+        });
+        (0..12).any(|_| gate.judge([&baseline, &candidate]));
+        let [healthy, failing] = &gate.questions[..] else { unreachable!() };
+        assert_eq!((failing.outcome, &healthy.unanswerable), (Outcome::Failed, &None));
+        assert_ne!(healthy.outcome, Outcome::Failed);
     }
 
     fn gate(most_rounds: u32, budget: u64) -> Gate {

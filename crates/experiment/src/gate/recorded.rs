@@ -168,7 +168,10 @@ fn in_turns(
         }
         for (at, question) in questions.iter_mut().enumerate() {
             if let Some(runs) = round.get(at / conditions.len()) {
-                failed.iter().for_each(|why| question.note_failed_actions(why));
+                // The actions of another level say nothing about this one.
+                let mut failed = runs.iter().filter(|placed| !placed.run.generators_fault);
+                let failed = failed.find_map(|placed| placed.run.invalid.as_ref());
+                failed.into_iter().for_each(|why| question.note_failed_actions(why));
                 question.observe(observe(&question.condition, runs));
             }
         }
