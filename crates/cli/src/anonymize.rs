@@ -86,7 +86,7 @@ fn copy(input: &Path, key: Key, quiet: bool, file: &mut impl Write) -> anyhow::R
     let is_cut = captures.anomalies().truncated_tail + captures.anomalies().bad_records > 0;
     let format = captures.formats().first().map(|format| (format.format, format.tick_ns));
     let (format, tick_ns) = (format.map(|(format, _)| format), format.and_then(|(_, tick_ns)| tick_ns));
-    let mut second = first.finish(format, tick_ns, Stated::of(&captures))?;
+    let mut second = first.finish(format, tick_ns, Stated::of(&captures)?)?;
     each_frame(input, quiet, |frame| Ok(second.frame(frame, file)?))?;
     let counts = second.finish(file, is_cut)?;
     let name = input.display();

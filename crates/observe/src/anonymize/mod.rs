@@ -43,6 +43,11 @@ pub enum AnonymizeError {
          each part", MEMORY_MAX >> 20
     )]
     TooLarge,
+    /// The copy would state fewer downtimes.
+    #[error(
+        "cannot anonymize: the capture states that its interface went down {0} times; split the capture (editcap -c 5000000)"
+    )]
+    Downtimes(u64),
     /// File traffic behind headers that are not written.
     #[error(
         "cannot anonymize packet {0}: it carries SMB or NFS in a tunnel, in PPP or in IP fragments of TCP; capture inside the tunnel, or \

@@ -8,6 +8,7 @@ use std::io::{self, Write};
 
 use crate::capture::{CAPTURE_OF_TAP, COMMENT, Captures, Hole, INTERFACE_REMOVED};
 
+use super::AnonymizeError;
 use super::output::{block, option};
 
 const INTERFACE_STATISTICS: u32 = 5;
@@ -28,15 +29,22 @@ pub struct Stated {
 
 impl Stated {
     /// Those of a capture.
-    pub fn of(captures: &Captures) -> Self {
+    ///
+    /// # Errors
+    /// It states more downtimes than a capture remembers.
+    pub fn of(captures: &Captures) -> Result<Self, AnonymizeError> {
         let anomalies = captures.anomalies();
-        Self {
+        let downtimes = captures.downtimes().take_holes(i64::MAX);
+        if downtimes.len() as u64 != anomalies.downtime.count {
+            return Err(AnonymizeError::Downtimes(anomalies.downtime.count));
+        }
+        Ok(Self {
             drops: anomalies.reported_drops,
-            downtimes: captures.downtimes().take_holes(i64::MAX),
+            downtimes,
             until_ns: anomalies.captured_until_ns,
             is_removed: anomalies.interfaces_removed > 0,
             is_tap: anomalies.shortened_by_tap > 0,
-        }
+        })
     }
 
     /// The name of the interfaces.
@@ -96,7 +104,7 @@ mod tests {
         std::fs::write(&path, copy).unwrap();
         let mut captures = Captures::open(vec![Input::File(path)]).unwrap();
         while captures.next().unwrap().is_some() {}
-        Stated::of(&captures)
+        Stated::of(&captures).unwrap()
     }
 
     #[test]
