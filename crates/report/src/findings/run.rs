@@ -90,7 +90,7 @@ pub struct Generator {
     /// counted.
     #[serde(default)]
     pub bindings_repeated: u64,
-    /// Further connections of sessions that were lost in the load and not bound again. 0 in recordings from before they were counted.
+    /// Further connections of sessions that were lost before the end of the measured phase and not bound again. 0 in recordings from before they were counted.
     #[serde(default)]
     pub channels_given_up: u64,
     /// Requests that were sent again because the connection that they had gone out on was lost, from connecting to logging off.
