@@ -265,7 +265,7 @@ mod tests {
 
     use super::*;
 
-    /// A run of one level with 1,000 actions, of which so many failed.
+    /// A run of one level with 1,000 actions; `failed` of them failed.
     fn run(failed: i64) -> Vec<LevelResult> {
         let mut statistics = Statistics::new(Options::default());
         let mut recorder = IntervalRecorder::new(Intervals::growing());

@@ -313,7 +313,7 @@ mod tests {
         }
     }
 
-    /// A run that begins at this second, 0.5 s long. One of so many requests of an INVALID run was refused.
+    /// A run of 0.5 s, which begins at `second`. If it is `failing`, it is INVALID, and every nth request was refused.
     fn run_at(second: i64, failing: Option<i64>) -> RecordedRun {
         let mut recorder = IntervalRecorder::new(Intervals::growing());
         let begun = second * 1_000 * MS;
@@ -331,7 +331,8 @@ mod tests {
         }
     }
 
-    /// The result for runs in this order of the sides. One of so many requests of the candidate's runs was refused, by turns.
+    /// The result for runs in this order of the sides. In the candidate's runs every nth request was refused; the runs alternate between
+    /// the two values of n in `errors`.
     fn decided(order: &[usize], errors: [i64; 2], conditions: &[&str]) -> GateResult {
         let conditions: Vec<Condition> = conditions.iter().map(|text| Condition::parse(text).unwrap()).collect();
         let mut sides = [vec![Vec::new()], vec![Vec::new()]];

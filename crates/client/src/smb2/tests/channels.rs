@@ -81,7 +81,7 @@ impl World {
     }
 }
 
-/// Each attempt of a resumption has a logon of its own, and thereby other keys.
+/// Each attempt to resume a session logs on again, so it has other keys.
 #[test]
 fn a_channel_is_bound_with_the_keys_of_the_last_logon() {
     let mut world = World::with_two_channels();

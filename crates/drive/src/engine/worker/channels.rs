@@ -175,7 +175,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
     }
 
-    /// A session continues the load with fewer connections than planned: no action fails, and nobody else would show it.
+    /// Counts a channel without which a session continues the load. No action fails, so no other count would show it.
     fn count_given_up(&mut self, at: u32, home: u32, cause: Cause, was_up: bool) {
         let Some(connection) = self.connections.get_mut(at as usize) else { return };
         if !std::mem::replace(&mut connection.given_up, true) {
