@@ -23,6 +23,7 @@ mod der;
 mod files;
 mod inbox;
 mod joined;
+mod kept;
 pub mod kerberos;
 mod listing;
 pub mod local;

@@ -4,6 +4,8 @@ use std::io::IoSlice;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::kept::Kept;
+
 /// Bytes to send on one connection, in order: owned bytes with shared data in between.
 #[derive(Debug, Default)]
 pub struct Outbox {
@@ -11,10 +13,7 @@ pub struct Outbox {
     shared: Vec<Shared>,
     queued: u64,
     taken: u64,
-    /// How often much was sent at a time, without little in between.
-    much: u8,
-    /// How often in a row little was sent at a time.
-    little: u8,
+    kept: Kept,
     /// The outboxes of a session's further connections: channel `n` at `n - 1`.
     channels: Vec<Outbox>,
 }
@@ -137,17 +136,8 @@ impl Outbox {
 
     /// Forgets all bytes: they were sent.
     fn forget_all(&mut self) {
-        // A connection that always sends much needs the memory again at once. Others keep little, because they may be idle from now on.
-        if self.bytes.len() > KEPT {
-            (self.much, self.little) = (self.much.saturating_add(1), 0);
-        } else {
-            self.little = self.little.saturating_add(1);
-            self.much = if self.little < LITTLE { self.much } else { 0 };
-        }
-        let kept = if self.much < MUCH { KEPT } else { KEPT_BUSY };
-        self.bytes.clear();
+        self.kept.empty(&mut self.bytes, KEPT, KEPT_BUSY);
         self.shared.clear();
-        self.bytes.shrink_to(kept);
         self.shared.shrink_to(SHARED_KEPT);
     }
 
@@ -183,10 +173,8 @@ impl Outbox {
 
 /// Bytes of capacity that an empty outbox keeps.
 const KEPT: usize = 1024;
-/// The same of a connection that has sent more than [`KEPT`] at least [`MUCH`] times, until it sends less [`LITTLE`] times in a row.
+/// The same of a connection that sends more than [`KEPT`] again and again.
 const KEPT_BUSY: usize = 16 << 10;
-const MUCH: u8 = 4;
-const LITTLE: u8 = 2;
 /// Pieces of shared data that an empty outbox keeps room for: a write or two.
 const SHARED_KEPT: usize = 4;
 
@@ -250,25 +238,6 @@ mod tests {
         outbox.channel(1).put(b"second");
         outbox.reset(0);
         assert_eq!((outbox.end(), flat(outbox.channel(1))), (0, b"second".to_vec()));
-    }
-
-    #[test]
-    fn memory_stays_only_with_a_connection_that_sends_much_again_and_again() {
-        let mut outbox = Outbox::new();
-        let mut send = |bytes: usize| {
-            outbox.put(&vec![0; bytes]);
-            outbox.consume(bytes);
-            outbox.bytes.capacity()
-        };
-        for _ in 1..MUCH {
-            assert_eq!((send(9_000), send(100)), (KEPT, KEPT), "an encrypted write, and the next request");
-            assert_eq!(send(100), KEPT);
-        }
-        let last = (0..MUCH).map(|_| send(9_000)).last();
-        assert!(last.is_some_and(|kept| (9_000..=KEPT_BUSY).contains(&kept)));
-        assert!(send(100_000) <= KEPT_BUSY);
-        assert!(send(100) > KEPT, "one short request between long ones");
-        assert_eq!(send(100), KEPT);
     }
 
     #[test]

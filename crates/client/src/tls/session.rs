@@ -8,6 +8,7 @@ use plimsoll_wire::rpc::{StartTls, start_tls};
 use rustls::{CipherSuite, ClientConnection};
 
 use super::{Tls, VersionNotOffered, broken};
+use crate::kept::Kept;
 
 /// The xid of the question, which is the connection's first call.
 const XID: u32 = 0x506C_696D;
@@ -15,8 +16,10 @@ const XID: u32 = 0x506C_696D;
 const RECORD: usize = 16 << 10;
 /// Data that is encrypted before it is sent, at most: bounds memory, and the time until the first record goes.
 const AHEAD: usize = 256 << 10;
-/// An idle connection keeps no more memory than this for sent and received data, bytes.
+/// Bytes of memory that an idle connection keeps for sent data, and for received data.
 const KEPT: usize = 4 << 10;
+/// The same of a connection that always has more: all that it encrypts ahead, with the overhead of the records.
+const KEPT_BUSY: usize = AHEAD + (32 << 10);
 
 /// TLS on one connection.
 #[derive(Debug)]
@@ -26,13 +29,15 @@ pub struct TlsSession {
     connection: Box<ClientConnection>,
     /// Bytes to send, from `sent` on.
     cipher: Vec<u8>,
+    cipher_kept: Kept,
     sent: usize,
     /// For each record of data in `cipher`: where it ends, and how many bytes of data it has.
     records: VecDeque<(usize, usize)>,
     /// Data that is encrypted and not all sent: it is offered again, and must not be encrypted again.
     ahead: usize,
-    /// Received data, from `taken` on.
+    /// Received data for which the caller had no room, from `taken` on.
     plain: Vec<u8>,
+    plain_kept: Kept,
     taken: usize,
     /// The server has said that it sends nothing more.
     closed: bool,
@@ -59,10 +64,12 @@ impl TlsSession {
             stage: Stage::Asked(Vec::new()),
             connection: Box::new(connection),
             cipher: start_tls(XID, program, version),
+            cipher_kept: Kept::default(),
             sent: 0,
             records: VecDeque::new(),
             ahead: 0,
             plain: Vec::new(),
+            plain_kept: Kept::default(),
             taken: 0,
             closed: false,
         })
@@ -74,19 +81,21 @@ impl TlsSession {
         matches!(self.stage, Stage::Up)
     }
 
-    /// Takes received bytes.
+    /// Takes received bytes, and puts the data in them into `room`; returns its length. Data that does not fit waits for
+    /// [`Self::read`]. While data waits, `room` gets none.
     ///
     /// # Errors
     /// The server does not speak TLS, its certificate is not believed, or its bytes make no sense: the connection is over.
-    pub fn received(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+    pub fn received(&mut self, mut bytes: &[u8], room: &mut [u8]) -> io::Result<usize> {
         if let Stage::Asked(answer) = &mut self.stage {
             answer.extend_from_slice(bytes);
-            if !is_yes(answer)? {
-                return Ok(());
+            if is_yes(answer)? {
+                self.stage = Stage::Handshake;
+                self.collect()?;
             }
-            self.stage = Stage::Handshake;
-            return self.collect();
+            return Ok(0);
         }
+        let mut filled = 0;
         while !bytes.is_empty() && !self.closed {
             self.connection.read_tls(&mut bytes)?;
             let read = self.connection.process_new_packets();
@@ -94,7 +103,8 @@ impl TlsSession {
             self.collect()?;
             let state = read.map_err(|error| broken(problem(&error)))?;
             self.closed |= state.peer_has_closed();
-            self.take_plain(state.plaintext_bytes_to_read())?;
+            let free = room.get_mut(filled..).unwrap_or_default();
+            filled += self.take_plain(state.plaintext_bytes_to_read(), free)?;
         }
         if matches!(self.stage, Stage::Handshake) && !self.connection.is_handshaking() {
             self.stage = Stage::Up;
@@ -102,17 +112,21 @@ impl TlsSession {
                 self.connection.negotiated_cipher_suite().map_or("unknown cipher", |suite| name(suite.suite()));
             self.tls.agreed.get_or_init(|| format!("RPC over TLS 1.3, {cipher}"));
         }
-        Ok(())
+        Ok(filled)
     }
 
-    /// Moves decrypted data to where it waits for the caller.
-    fn take_plain(&mut self, count: usize) -> io::Result<()> {
-        if count > 0 {
+    /// Moves decrypted data into `room`, and the rest to where it waits for the caller. Returns how much is in `room`.
+    fn take_plain(&mut self, count: usize, room: &mut [u8]) -> io::Result<usize> {
+        // Data is read in its order.
+        let now = if self.plain.is_empty() { count.min(room.len()) } else { 0 };
+        let mut reader = self.connection.reader();
+        reader.read_exact(room.get_mut(..now).unwrap_or_default())?;
+        if now < count {
             let start = self.plain.len();
-            self.plain.resize(start + count, 0);
-            self.connection.reader().read_exact(self.plain.get_mut(start..).unwrap_or_default())?;
+            self.plain.resize(start + count - now, 0);
+            reader.read_exact(self.plain.get_mut(start..).unwrap_or_default())?;
         }
-        Ok(())
+        Ok(now)
     }
 
     /// Takes what the library has to send.
@@ -132,31 +146,37 @@ impl TlsSession {
         if !self.is_up() || self.ahead > 0 {
             return Ok(());
         }
-        let mut record = Vec::with_capacity(RECORD.min(slices.iter().map(|slice| slice.len()).sum()));
-        for slice in slices {
+        let mut record = Vec::new();
+        let last = slices.len().saturating_sub(1);
+        for (place, slice) in slices.iter().enumerate() {
             let mut rest: &[u8] = slice;
             while !rest.is_empty() && self.ahead + record.len() < AHEAD {
                 let (now, later) = rest.split_at(rest.len().min(RECORD - record.len()));
-                record.extend_from_slice(now);
                 rest = later;
+                // Only a record of several pieces is put together.
+                if record.is_empty() && (now.len() == RECORD || place == last) {
+                    self.seal(now)?;
+                    continue;
+                }
+                record.extend_from_slice(now);
                 if record.len() == RECORD {
-                    self.seal(&mut record)?;
+                    self.seal(&record)?;
+                    record.clear();
                 }
             }
         }
-        self.seal(&mut record)
+        self.seal(&record)
     }
 
     /// Makes a record of data.
-    fn seal(&mut self, record: &mut Vec<u8>) -> io::Result<()> {
-        if record.is_empty() {
+    fn seal(&mut self, data: &[u8]) -> io::Result<()> {
+        if data.is_empty() {
             return Ok(());
         }
-        self.connection.writer().write_all(record)?;
+        self.connection.writer().write_all(data)?;
         self.collect()?;
-        self.records.push_back((self.cipher.len(), record.len()));
-        self.ahead += record.len();
-        record.clear();
+        self.records.push_back((self.cipher.len(), data.len()));
+        self.ahead += data.len();
         Ok(())
     }
 
@@ -175,8 +195,7 @@ impl TlsSession {
         }
         self.ahead -= data;
         if self.sent == self.cipher.len() {
-            self.cipher.clear();
-            self.cipher.shrink_to(KEPT);
+            self.cipher_kept.empty(&mut self.cipher, KEPT, KEPT_BUSY);
             self.sent = 0;
         }
         data
@@ -192,8 +211,7 @@ impl TlsSession {
         }
         self.taken += count;
         if self.taken == self.plain.len() {
-            self.plain.clear();
-            self.plain.shrink_to(KEPT);
+            self.plain_kept.empty(&mut self.plain, KEPT, KEPT_BUSY);
             self.taken = 0;
         }
         count

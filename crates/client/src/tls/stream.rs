@@ -91,7 +91,7 @@ impl Stream {
         let mut chunk = [0; CHUNK];
         let count = self.socket.read(&mut chunk)?;
         if let Some(session) = &mut self.session {
-            let taken = session.received(chunk.get(..count).unwrap_or_default());
+            let taken = session.received(chunk.get(..count).unwrap_or_default(), &mut []);
             if taken.is_err() {
                 // The server learns why. Its connection ends in any case.
                 let _ = self.socket.write(session.to_send());

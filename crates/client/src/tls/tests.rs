@@ -57,7 +57,7 @@ fn begun(host: &str) -> (TlsSession, Server, Vec<u8>) {
     let yes = answer(xid(&session), b"STARTTLS");
     send_all(&mut session, &mut Vec::new());
     for byte in yes {
-        session.received(&[byte]).unwrap();
+        session.received(&[byte], &mut []).unwrap();
     }
     let mut server = Server(ServerConnection::new(server_config()).unwrap());
     let mut hello = Vec::new();
@@ -71,7 +71,7 @@ fn up(host: &str) -> (TlsSession, Server) {
     let (mut session, mut server, flight) = begun(host);
     // However the bytes come.
     for byte in flight {
-        session.received(&[byte]).unwrap();
+        session.received(&[byte], &mut []).unwrap();
     }
     assert!(session.is_up());
     let mut finished = Vec::new();
@@ -91,7 +91,7 @@ fn data_goes_both_ways() {
     assert_eq!(server.take(&bytes), b"a call");
     server.0.writer().write_all(b"a reply").unwrap();
     for byte in server.give() {
-        session.received(&[byte]).unwrap();
+        session.received(&[byte], &mut []).unwrap();
     }
     let mut room = [0; 4];
     assert_eq!((session.read(&mut room), &room), (4, b"a re"));
@@ -99,8 +99,26 @@ fn data_goes_both_ways() {
     assert_eq!((session.read(&mut room), &room[..3]), (3, &b"ply"[..]));
     assert!(!session.has_data() && !session.is_closed());
     server.0.send_close_notify();
-    session.received(&server.give()).unwrap();
+    session.received(&server.give(), &mut []).unwrap();
     assert!(session.is_closed());
+}
+
+#[test]
+fn data_without_room_waits_and_is_not_overtaken() {
+    let (mut session, mut server) = up("localhost");
+    let data: Vec<u8> = (0..40_000u32).map(|n| n as u8).collect();
+    server.0.writer().write_all(&data).unwrap();
+    let bytes = server.give();
+    let (front, back) = bytes.split_at(bytes.len() / 2);
+    let mut room = vec![0; 10_000];
+    assert_eq!(session.received(front, &mut room).unwrap(), room.len());
+    let mut seen = room.clone();
+    assert_eq!(session.received(back, &mut room).unwrap(), 0);
+    while session.has_data() {
+        let count = session.read(&mut room);
+        seen.extend_from_slice(&room[..count]);
+    }
+    assert!(seen == data);
 }
 
 /// The kernel takes few bytes at a time: data counts when the last byte of its record went, each byte once, and none is encrypted twice.
@@ -126,7 +144,7 @@ fn data_counts_when_its_record_has_gone() {
 fn a_server_without_tls_is_told_apart() {
     let said = |answer: &dyn Fn(u32) -> Vec<u8>| {
         let mut session = TlsSession::new(&tls("localhost")).unwrap();
-        let error = session.received(&answer(xid(&session))).unwrap_err();
+        let error = session.received(&answer(xid(&session)), &mut []).unwrap_err();
         assert!(!session.is_up());
         (error.kind(), error.to_string())
     };
@@ -145,17 +163,17 @@ fn a_server_without_tls_is_told_apart() {
 #[test]
 fn only_the_right_name_and_authority_are_believed() {
     let (mut session, _, flight) = begun("other.example");
-    let error = session.received(&flight).unwrap_err().to_string();
+    let error = session.received(&flight, &mut []).unwrap_err().to_string();
     assert!(error.contains("--tls-ca") && error.contains("other.example"), "{error}");
     assert!(!session.to_send().is_empty(), "an alert tells the server");
 
     let anyone = Arc::new(Tls::new("other.example", (100_003, 3), &Trust::Anyone).unwrap());
     let mut session = TlsSession::new(&anyone).unwrap();
-    session.received(&answer(xid(&session), b"STARTTLS")).unwrap();
+    session.received(&answer(xid(&session), b"STARTTLS"), &mut []).unwrap();
     let mut server = Server(ServerConnection::new(server_config()).unwrap());
     // The question goes first.
     server.take(&session.to_send()[44..]);
-    session.received(&server.give()).unwrap();
+    session.received(&server.give(), &mut []).unwrap();
     assert!(session.is_up());
 
     let folder = Scratch::new("tls");
@@ -173,7 +191,7 @@ fn a_damaged_handshake_makes_no_connection() {
         let (mut session, _, mut flight) = begun("localhost");
         let last = at.min(flight.len() - 1);
         flight[last] ^= 1 << (at % 8);
-        let taken = session.received(&flight);
+        let taken = session.received(&flight, &mut []);
         assert!(taken.is_err() || !session.is_up(), "byte {last}");
     }
 }

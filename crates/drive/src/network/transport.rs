@@ -89,40 +89,35 @@ impl<N: Network> Transport<N> {
         }
     }
 
-    /// Receives data of a connection with TLS; `receive` gets its bytes from the network.
+    /// Receives data of a connection with TLS.
+    fn received(&mut self, key: ConnectionKey, room: &mut [u8], take: Take) -> io::Result<Received> {
+        let received = self.decrypted(key, room, |net, chunk| Some(net.receive(key, chunk, take)));
+        received.unwrap_or_else(|| Err(ErrorKind::WouldBlock.into()))
+    }
+
+    /// Receives data of a connection with TLS; `receive` gets its bytes from the network, or `None` if it must not wait for them.
     fn decrypted(
         &mut self,
         key: ConnectionKey,
         room: &mut [u8],
-        receive: impl FnOnce(&mut N, &mut [u8]) -> io::Result<Received>,
-    ) -> io::Result<Received> {
+        receive: impl FnOnce(&mut N, &mut [u8]) -> Option<io::Result<Received>>,
+    ) -> Option<io::Result<Received>> {
         let Self { net, sessions, waiting, chunk, .. } = self;
         let Some(secured) = sessions.get_mut(key.0 as usize).and_then(Option::as_deref_mut) else {
-            return Err(ErrorKind::NotConnected.into());
+            return Some(Err(ErrorKind::NotConnected.into()));
         };
-        let session = &mut secured.session;
-        let mut kernel_ns = None;
-        if !session.has_data() {
-            let received = receive(net, chunk)?;
-            if received.bytes == 0 || session.is_closed() {
-                return Ok(Received { bytes: 0, kernel_ns: None });
-            }
-            kernel_ns = received.kernel_ns;
-            let taken = session.received(chunk.get(..received.bytes).unwrap_or_default());
-            // An alert, or the answer to a change of keys. What the kernel does not take goes with the next request.
-            match push(session, net, key) {
-                Err(error) if taken.is_ok() && error.kind() != ErrorKind::WouldBlock => return Err(error),
-                _ => taken?,
-            }
-            if !session.has_data() && !session.is_closed() {
-                return Err(ErrorKind::WouldBlock.into());
-            }
-        }
-        let bytes = session.read(room);
-        if session.has_data() && !std::mem::replace(&mut secured.waits, true) {
+        let received = if secured.session.has_data() {
+            Ok(Received { bytes: secured.session.read(room), kernel_ns: None })
+        } else {
+            receive(net, chunk)?.and_then(|received| {
+                let bytes = secured.decrypt(chunk.get(..received.bytes).unwrap_or_default(), room, net, key)?;
+                Ok(Received { bytes, ..received })
+            })
+        };
+        if secured.session.has_data() && !std::mem::replace(&mut secured.waits, true) {
             waiting.push(key);
         }
-        Ok(Received { bytes, kernel_ns })
+        Some(received)
     }
 }
 
@@ -140,6 +135,30 @@ fn push<N: Network>(session: &mut TlsSession, net: &mut N, key: ConnectionKey) -
 }
 
 impl Secured {
+    /// Decrypts received bytes into `room`. Returns the length of the data; 0 if the connection has ended.
+    fn decrypt<N: Network>(
+        &mut self,
+        bytes: &[u8],
+        room: &mut [u8],
+        net: &mut N,
+        key: ConnectionKey,
+    ) -> io::Result<usize> {
+        let session = &mut self.session;
+        if bytes.is_empty() || session.is_closed() {
+            return Ok(0);
+        }
+        let taken = session.received(bytes, room);
+        // An alert, or the answer to a change of keys. What the kernel does not take goes with the next request.
+        let data = match push(session, net, key) {
+            Err(error) if taken.is_ok() && error.kind() != ErrorKind::WouldBlock => return Err(error),
+            _ => taken?,
+        };
+        if data == 0 && !session.is_closed() {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        Ok(data)
+    }
+
     /// Goes on with the handshake. Whether it is over.
     fn shake<N: Network>(&mut self, event: Ready, net: &mut N, chunk: &mut [u8]) -> io::Result<bool> {
         if self.local.is_none() {
@@ -152,7 +171,7 @@ impl Secured {
             match net.receive(event.key, chunk, Take::AtOnce) {
                 Ok(received) if received.bytes == 0 => return Err(ErrorKind::UnexpectedEof.into()),
                 Ok(received) => {
-                    let taken = self.session.received(chunk.get(..received.bytes).unwrap_or_default());
+                    let taken = self.session.received(chunk.get(..received.bytes).unwrap_or_default(), &mut []);
                     if taken.is_err() {
                         // The server learns why. The connection ends in any case.
                         let _ = push(&mut self.session, net, event.key);
@@ -228,7 +247,7 @@ impl<N: Network> Network for Transport<N> {
     #[inline]
     fn receive(&mut self, key: ConnectionKey, buffer: &mut [u8], take: Take) -> io::Result<Received> {
         match self.of(key) {
-            Some(_) => self.decrypted(key, buffer, |net, chunk| net.receive(key, chunk, take)),
+            Some(_) => self.received(key, buffer, take),
             None => self.net.receive(key, buffer, take),
         }
     }
@@ -241,9 +260,10 @@ impl<N: Network> Network for Transport<N> {
         buffer: &mut [u8],
         take: Take,
     ) -> Option<io::Result<Received>> {
-        // With TLS the usual wait will do.
         match self.of(key) {
-            Some(_) => None,
+            // Its data is at hand: there is nothing to wait for.
+            Some(secured) if secured.waits => None,
+            Some(_) => self.decrypted(key, buffer, |net, chunk| net.receive_when_there(key, until, chunk, take)),
             None => self.net.receive_when_there(key, until, buffer, take),
         }
     }
@@ -255,7 +275,7 @@ impl<N: Network> Network for Transport<N> {
         let mut unwanted = [0; 16 << 10];
         let room = count.min(unwanted.len());
         let unwanted = unwanted.get_mut(..room).unwrap_or_default();
-        self.decrypted(key, unwanted, |net, chunk| net.receive(key, chunk, Take::AtOnce))
+        self.received(key, unwanted, Take::AtOnce)
     }
 
     fn want_writable(&mut self, key: ConnectionKey, wanted: bool) -> io::Result<()> {
