@@ -16,5 +16,5 @@ pub(crate) use jobs::{JobId, Jobs, Release};
 pub(crate) use last_identity::LastIdentity;
 pub(crate) use transfer::Transfer;
 pub(crate) use unstable::{Unstable, durability};
-pub(crate) use walk::{Facts, SparePaths, Walk, paths};
+pub(crate) use walk::{Facts, SpareWalks, Walk, Walks, paths};
 pub(crate) use wanted::Wanted;

@@ -81,37 +81,49 @@ impl<H> Walk<H> {
     }
 }
 
-/// Texts of walks that have ended, whose memory is used again.
-#[derive(Debug, Default)]
-pub(crate) struct SparePaths(Vec<String>);
+/// The walks of an operation. They are boxed because most operations have none.
+pub(crate) type Walks<H> = [Option<Box<Walk<H>>>; 2];
 
-impl SparePaths {
-    /// Maximum number of texts.
+/// Walks that have ended, whose memory is used again.
+#[derive(Debug)]
+pub(crate) struct SpareWalks<H>(Vec<Box<Walk<H>>>);
+
+impl<H> Default for SpareWalks<H> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<H: Bytes> SpareWalks<H> {
+    /// Maximum number of walks.
     const MOST: usize = 16;
-    /// Maximum length of a text, bytes.
+    /// Maximum length of a path, bytes.
     const LENGTH: usize = 256;
 
     /// Walks of these paths, from the longest part of each whose handle is known.
-    pub(crate) fn walks<H: Bytes>(
-        &mut self,
-        paths: [Option<(&str, bool)>; 2],
-        handles: &mut Handles<H>,
-    ) -> [Option<Walk<H>>; 2] {
+    pub(crate) fn walks(&mut self, paths: [Option<(&str, bool)>; 2], handles: &mut Handles<H>) -> Walks<H> {
+        if let [None, None] = paths {
+            return [None, None];
+        }
         paths.map(|path| {
             let (path, whole) = path?;
             let (at, handle) = handles.longest(path, whole);
-            let mut text = self.0.pop().unwrap_or_default();
+            let Some(mut walk) = self.0.pop() else {
+                return Some(Box::new(Walk::new(path.to_owned(), whole, at, handle)));
+            };
+            let mut text = std::mem::take(&mut walk.path);
+            text.clear();
             text.push_str(path);
-            Some(Walk::new(text, whole, at, handle))
+            *walk = Walk::new(text, whole, at, handle);
+            Some(walk)
         })
     }
 
-    /// Keeps the texts of walks.
-    pub(crate) fn keep<H>(&mut self, walks: &mut [Option<Walk<H>>; 2]) {
-        for mut walk in walks.iter_mut().filter_map(Option::take) {
+    /// Keeps walks that have ended.
+    pub(crate) fn keep(&mut self, walks: &mut Walks<H>) {
+        for walk in walks.iter_mut().filter_map(Option::take) {
             if self.0.len() < Self::MOST && walk.path.len() <= Self::LENGTH {
-                walk.path.clear();
-                self.0.push(walk.path);
+                self.0.push(walk);
             }
         }
     }

@@ -238,7 +238,7 @@ impl NfsClient {
             _ => return Err(Malformed),
         };
         let paths: [Option<&str>; 2] =
-            job.walks.each_ref().map(|walk| walk.as_ref().map(|walk: &Walk| walk.path.as_str()));
+            job.walks.each_ref().map(|walk| walk.as_deref().map(|walk: &Walk| walk.path.as_str()));
         match procedure {
             // Whatever the result, the names may be gone.
             12 => paths.into_iter().flatten().for_each(|path| self.handles.forget_file(path)),

@@ -5,7 +5,7 @@ use plimsoll_wire::nfs::v3::write::Stable;
 
 use super::client::NfsClient;
 use super::file::File;
-use super::job::{Goal, Job, Transfer, Walk};
+use super::job::{Goal, Job, Transfer, Walks};
 use crate::client::Events;
 use crate::joined::joined;
 use crate::nfs::{Wanted, paths};
@@ -116,7 +116,7 @@ impl NfsClient {
     }
 
     /// The paths that must be walked first.
-    fn walks(&mut self, operation: &Operation<'_>) -> [Option<Walk>; 2] {
+    fn walks(&mut self, operation: &Operation<'_>) -> Walks {
         let paths = match *operation {
             Operation::Open { path, disposition, .. } | Operation::OpenEntry { path, disposition, .. } => {
                 [Some((path, matches!(disposition, Disposition::OpenExisting | Disposition::Truncate))), None]

@@ -13,7 +13,7 @@ use super::job::{Goal, Job, Jobs};
 use super::options::{NfsLimits, NfsOptions, PROGRAM, VERSION};
 use crate::calls::{Call, Ending, Identity};
 use crate::client::{Arrived, Client, Events, Framing};
-use crate::nfs::{Handles, JobId, LastIdentity, SparePaths};
+use crate::nfs::{Handles, JobId, LastIdentity, SpareWalks};
 use crate::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
 use crate::outbox::Outbox;
 use crate::rpc::{Arrival, Connection, Context, Opened};
@@ -32,7 +32,7 @@ pub struct NfsClient {
     pub(super) handles: Handles<FileHandle>,
     pub(super) last_identity: LastIdentity,
     pub(super) files: Files,
-    pub(super) spare: SparePaths,
+    pub(super) spare: SpareWalks<FileHandle>,
     pub(super) limits: NfsLimits,
     /// The server has no READDIRPLUS.
     pub(super) without_plus: bool,
@@ -85,7 +85,7 @@ impl NfsClient {
             handles: Handles::new(options.root),
             last_identity: LastIdentity::default(),
             files: Files::default(),
-            spare: SparePaths::default(),
+            spare: SpareWalks::default(),
             limits: options.limits.get().copied().unwrap_or(NfsLimits::UNKNOWN),
             without_plus: false,
             guarantees: Guarantees::default(),

@@ -12,6 +12,8 @@ use crate::operation::{Disposition, Failure, FileKey, Reply, Tag, Ticket};
 
 /// A path on its way to a handle.
 pub(super) type Walk = nfs::Walk<FileHandle>;
+/// The paths of an operation that are looked up.
+pub(super) type Walks = nfs::Walks<FileHandle>;
 /// Data of a file on its way.
 pub(super) type Transfer = nfs::Transfer<FileHandle>;
 /// The operations of a connection.
@@ -30,7 +32,7 @@ pub(super) struct Job {
     pub(super) path: Symbol,
     pub(super) goal: Goal,
     /// Paths that must be walked first, in order.
-    pub(super) walks: [Option<Walk>; 2],
+    pub(super) walks: Walks,
     /// Calls that have been sent and not been answered.
     pub(super) pending: u32,
     /// The first thing that went wrong.
@@ -111,12 +113,12 @@ impl Job {
 
     /// The walk that is not at its end.
     pub(super) fn walking(&self) -> Option<&Walk> {
-        self.walks.iter().flatten().find(|walk| walk.part().is_some())
+        self.walks.iter().flatten().map(Box::as_ref).find(|walk| walk.part().is_some())
     }
 
     /// The same, to go on.
     pub(super) fn walking_mut(&mut self) -> Option<&mut Walk> {
-        self.walks.iter_mut().flatten().find(|walk| walk.part().is_some())
+        self.walks.iter_mut().flatten().map(Box::as_mut).find(|walk| walk.part().is_some())
     }
 
     /// Every handle that it makes use of.

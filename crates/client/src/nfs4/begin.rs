@@ -6,7 +6,7 @@ use plimsoll_wire::smb2::pattern::is_pattern;
 
 use super::client::Nfs4Client;
 use super::file::File;
-use super::job::{Goal, Job, Opening, Transfer, Walk};
+use super::job::{Goal, Job, Opening, Transfer, Walks};
 use crate::client::Events;
 use crate::joined::joined;
 use crate::nfs::{Wanted, paths};
@@ -127,7 +127,7 @@ impl Nfs4Client {
     }
 
     /// The paths to look up first.
-    fn walks(&mut self, operation: &Operation<'_>, goal: &Goal) -> [Option<Walk>; 2] {
+    fn walks(&mut self, operation: &Operation<'_>, goal: &Goal) -> Walks {
         let paths = match *operation {
             Operation::Open { path, .. } | Operation::OpenEntry { path, .. } => {
                 let looks =

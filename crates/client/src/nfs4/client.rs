@@ -20,7 +20,7 @@ use super::request_context::RequestContext;
 use super::session::{Part, Session};
 use super::trunk::{Last, Trunk};
 use crate::calls::Identity;
-use crate::nfs::{Handles, JobId, LastIdentity, SparePaths};
+use crate::nfs::{Handles, JobId, LastIdentity, SpareWalks};
 use crate::operation::Cause;
 use crate::rpc::Connection;
 
@@ -96,7 +96,7 @@ pub struct Nfs4Client {
     /// Replies to calls of the server.
     pub(super) unsent_replies: UnsentReplies,
     pub(super) owners: Owners,
-    pub(super) spare: SparePaths,
+    pub(super) spare: SpareWalks<FileHandle>,
     pub(super) agreed: Negotiated,
     /// Client owner (the same after a reconnection) and verifier.
     pub(super) owner: Arc<[u8]>,
@@ -182,7 +182,7 @@ impl Nfs4Client {
             delegations: (options.delegations && options.minor_version > 0 && name.is_some()).then(Box::default),
             unsent_replies: UnsentReplies::default(),
             owners: Owners::new(0, 1),
-            spare: SparePaths::default(),
+            spare: SpareWalks::default(),
             agreed: options.agreed.get().copied().unwrap_or(Negotiated::UNKNOWN),
             owner: owner.into_bytes().into(),
             verifier: number.to_be_bytes(),

@@ -16,6 +16,8 @@ use crate::operation::{Disposition, Failure, FileKey, Reply, Tag, Ticket};
 
 /// A path that is being looked up.
 pub(super) type Walk = nfs::Walk<FileHandle>;
+/// The paths of an operation that are looked up.
+pub(super) type Walks = nfs::Walks<FileHandle>;
 /// A transfer of file data in progress.
 pub(super) type Transfer = nfs::Transfer<FileHandle>;
 /// The operations of a connection.
@@ -40,7 +42,7 @@ pub(super) struct Job {
     pub(super) path: Symbol,
     pub(super) goal: Goal,
     /// Paths to look up first, in order.
-    pub(super) walks: [Option<Walk>; 2],
+    pub(super) walks: Walks,
     /// Number of outstanding calls.
     pub(super) pending: u32,
     /// It waits for a slot.
@@ -257,12 +259,12 @@ impl Job {
 
     /// The first path whose lookup is incomplete.
     pub(super) fn walking(&self) -> Option<&Walk> {
-        self.walks.iter().flatten().find(|walk| walk.part().is_some())
+        self.walks.iter().flatten().map(Box::as_ref).find(|walk| walk.part().is_some())
     }
 
     /// The same path, mutable.
     pub(super) fn walking_mut(&mut self) -> Option<&mut Walk> {
-        self.walks.iter_mut().flatten().find(|walk| walk.part().is_some())
+        self.walks.iter_mut().flatten().map(Box::as_mut).find(|walk| walk.part().is_some())
     }
 
     /// Handle and attributes at the end of its first path.

@@ -149,7 +149,7 @@ impl Nfs4Client {
             Connecting::ReclaimComplete => Connecting::Root,
             Connecting::Root => {
                 let root = found.handle.ok_or(Malformed)?;
-                job.walks = [Some(Walk::new(self.options.export.clone(), true, 0, root)), None];
+                job.walks = [Some(Box::new(Walk::new(self.options.export.clone(), true, 0, root))), None];
                 Connecting::Limits
             }
             Connecting::Limits => {
