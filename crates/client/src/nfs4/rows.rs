@@ -43,6 +43,7 @@ impl Nfs4Client {
         row.counted = false;
         row.asked = Asked { file: on_server(file), ..Asked::default() };
         events.transaction(operation, &mut row);
+        (row.request_bytes, row.response_bytes) = (None, None);
         for (place, &code) in shape.iter().enumerate() {
             let counted = place == principal;
             let (status, own) = match results.and_then(|results| results.of(place)) {
@@ -52,17 +53,23 @@ impl Nfs4Client {
                 None => continue,
             };
             let procedure = shapes::procedure(code);
-            let file = on_server(files.get(place).copied().flatten());
+            row.asked.file = on_server(files.get(place).copied().flatten());
             row.procedure = procedure;
             // A compound has at most LONGEST operations.
             row.compound_position = Some(place as u16);
             (row.status, row.outcome) = (status, own.with_status(procedure, status));
             row.payload_bytes = payload(shape, place, call, results);
-            row.request_bytes = request_bytes.filter(|_| counted);
-            row.response_bytes = response_bytes.filter(|_| counted);
-            row.counted = counted;
-            row.asked = Asked { file, ..if counted { asked } else { Asked::default() } };
+            if counted {
+                row.counted = true;
+                row.asked = Asked { file: row.asked.file, ..asked };
+                (row.request_bytes, row.response_bytes) = (request_bytes, response_bytes);
+            }
             events.transaction(operation, &mut row);
+            if counted {
+                row.counted = false;
+                row.asked = Asked::default();
+                (row.request_bytes, row.response_bytes) = (None, None);
+            }
         }
     }
 }

@@ -74,26 +74,12 @@ pub(crate) struct Fresh {
 
 impl<S: Sink> Events for Accounting<'_, S> {
     fn transaction(&mut self, operation: Option<Tag>, transaction: &mut Transaction) {
-        let timeline = transaction.timeline;
         let slot = operation.and_then(|tag| self.slot_of(tag));
-        if let Some(slot) = slot.and_then(|slot| self.slots.get_mut(slot)) {
-            slot.has_asked = true;
-        }
-        // A compound's main operation stands for the whole compound.
-        if let Some(at) = timeline.response_last.filter(|&at| transaction.counted && self.measures(at)) {
-            self.answered.count(transaction, self.window.0);
-            // A server that only answers session requests (logons, renewals of leases) serves no action.
-            if let Some(slot) = slot {
-                self.action_answered(slot, at, transaction);
-            }
-        }
-        let due = timeline.intended.or(timeline.request_first);
+        let due = transaction.timeline.intended.or(transaction.timeline.request_first);
         let measured = due.is_some_and(|at| self.measures(at));
-        if let (Some(at), false) = (due, measured) {
-            self.session_requests.count(transaction, at >= self.window.1);
-        }
-        if measured && transaction.counted {
-            self.note_lateness(slot, transaction);
+        // A compound's main operation stands for the whole compound.
+        if transaction.counted {
+            self.count(slot, due, transaction);
         }
         transaction.stage = self.stage.filter(|_| measured);
         transaction.client_index = self.partition.asks(operation.filter(|_| slot.is_some()), self.caller);
@@ -176,6 +162,26 @@ impl<'a, S: Sink> Accounting<'a, S> {
     /// Whether an action due at `at` belongs to the measured phase.
     pub(crate) fn measures(&self, at: i64) -> bool {
         self.window.0 <= at && at < self.window.1
+    }
+
+    /// Counts a request of `slot` that was due at `due`.
+    #[inline]
+    fn count(&mut self, slot: Option<usize>, due: Option<i64>, transaction: &Transaction) {
+        if let Some(slot) = slot.and_then(|slot| self.slots.get_mut(slot)) {
+            slot.has_asked = true;
+        }
+        if let Some(at) = transaction.timeline.response_last.filter(|&at| self.measures(at)) {
+            self.answered.count(transaction, self.window.0);
+            // A server that only answers session requests (logons, renewals of leases) serves no action.
+            if let Some(slot) = slot {
+                self.action_answered(slot, at, transaction);
+            }
+        }
+        match due {
+            Some(at) if self.measures(at) => self.note_lateness(slot, transaction),
+            Some(at) => self.session_requests.count(transaction, at >= self.window.1),
+            None => {}
+        }
     }
 
     /// Notes how much of an answered request's times was the generator's.
