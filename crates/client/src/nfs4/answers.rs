@@ -104,8 +104,8 @@ impl Nfs4Client {
             job.pending = job.pending.saturating_sub(1);
             // The call for a Kerberos context is no request of the job.
             if cause.is_none() && !self.connection.context_began_by(call.id) {
-                if self.has_outage() && !matches!(job.goal, Goal::Recover(_) | Goal::Renew | Goal::Test(_)) {
-                    self.end_outage(arrival.at.1);
+                if self.outage.lasts() && !matches!(job.goal, Goal::Recover(_) | Goal::Renew | Goal::Test(_)) {
+                    self.outage.end(arrival.at.1);
                 }
                 self.returned(&mut job, arrival.at.1);
             }
@@ -253,8 +253,10 @@ impl Nfs4Client {
             return Err(Malformed);
         }
         self.note_revocation(said.flags);
-        let begins =
-            self.connected && self.trunk.is_none() && self.recovery.is_none() && !matches!(job.goal, Goal::Leave(_));
+        let begins = self.condition.is_connected()
+            && self.trunk.is_none()
+            && self.recovery.is_none()
+            && !matches!(job.goal, Goal::Leave(_));
         if said.flags & RECLAIM_NEEDED != 0 && begins && self.reclaimed != Some(self.session.number) {
             self.reclaimed = Some(self.session.number);
             self.broken.get_or_insert(Stage::Claim);
@@ -297,7 +299,7 @@ impl Nfs4Client {
         }
         let cause = match &job.goal {
             _ if lost => {
-                self.doomed = Some(Cause::SessionLost);
+                self.condition.doom(Cause::SessionLost);
                 Cause::SessionLost
             }
             Goal::Connect(_) if status == NO_SUCH_MINOR_VERSION => Cause::NotOffered,
@@ -316,13 +318,15 @@ impl Nfs4Client {
 
     /// Whether a failed call is repeated, in the next session or in another slot. `lost`: the status with which the session is lost.
     fn asks_anew(&mut self, call: &Call<RequestContext>, results: &Results, job: &mut Job, lost: Option<u32>) -> bool {
-        let Some(status) = lost.filter(|_| self.connected && !matches!(job.goal, Goal::Leave(_))) else { return false };
+        let Some(status) = lost.filter(|_| self.condition.is_connected() && !matches!(job.goal, Goal::Leave(_))) else {
+            return false;
+        };
         // If the server has used the sequence ID, the next one is right.
         let counted = call.what.resent && COUNTED_BEFORE.contains(&status);
         let current = call.what.session == self.session.number;
         if !counted && current && self.recovery.is_none() && self.broken.is_none() {
             if let Some(cause) = self.lose_once_more() {
-                self.doomed = Some(cause);
+                self.condition.doom(cause);
                 return false;
             }
             self.expired |= status == EXPIRED;

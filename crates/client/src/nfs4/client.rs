@@ -8,10 +8,12 @@ use plimsoll_model::Guarantees;
 use plimsoll_wire::nfs::v4::FileHandle;
 
 use super::back_channel::UnsentReplies;
+use super::condition::Condition;
 use super::delegations::Delegations;
 use super::file::Files;
 use super::job::Jobs;
 use super::options::{Negotiated, Nfs4Options, PROGRAM, VERSION};
+use super::outage::Outage;
 use super::owners::Owners;
 use super::parted::Parted;
 use super::recoveries::Recoveries;
@@ -21,7 +23,6 @@ use super::session::{Part, Session};
 use super::trunk::{Last, Trunk};
 use crate::calls::Identity;
 use crate::nfs::{Handles, JobId, LastIdentity, SpareWalks};
-use crate::operation::Cause;
 use crate::rpc::Connection;
 
 /// A connection with a session.
@@ -29,29 +30,12 @@ use crate::rpc::Connection;
 pub struct Nfs4Client {
     pub(super) options: Arc<Nfs4Options>,
     pub(super) connection: Connection<RequestContext>,
-    /// The reason why the connection is unusable, if it is.
-    pub(super) over: Option<Cause>,
-    /// The reason why the connection will become unusable after the current message.
-    pub(super) doomed: Option<Cause>,
-    /// It has a session and an export, and must return them.
-    pub(super) connected: bool,
-    pub(super) leaving: bool,
-    /// Time at which the connection was lost, ns.
-    pub(super) suspended: Option<i64>,
-    /// Start of the last outage: from then on operations waited for a session, for its state or for the end of a grace period, ns.
-    pub(super) lost_at: Option<i64>,
-    /// Its end, unless the server refuses another operation in the same grace period, ns.
-    pub(super) served_at: Option<i64>,
-    /// Time at which session and state were recovered, if no operation has failed since then, ns.
-    pub(super) recovered_at: Option<i64>,
-    /// Time of the last response, ns.
-    pub(super) answered_at: i64,
-    /// Time at which the oldest request was sent that has timed out since then, ns.
-    pub(super) timed_out: Option<i64>,
+    /// How far it is.
+    pub(super) condition: Condition,
+    /// The time without service.
+    pub(super) outage: Outage,
     /// Time of a timeout that may have made room for waiting requests, which have not been sent since then, ns.
     pub(super) made_room: Option<i64>,
-    /// Late responses to abandoned requests cannot arrive any more, because they were sent on another connection.
-    pub(super) rejoined: bool,
     /// Requests that were outstanding when the connection was lost, and were not sent again yet.
     pub(super) parted: VecDeque<Parted>,
     /// Requests that were sent again while the server may still execute the first sending, and when they are sent once more, ns.
@@ -123,7 +107,8 @@ impl Drop for Nfs4Client {
         self.part_ways();
         self.options.guarantees.lock().unwrap_or_else(PoisonError::into_inner).merge(&self.guarantees);
         if self.counts {
-            self.options.recoveries.lock().unwrap_or_else(PoisonError::into_inner).add(&self.recoveries);
+            let counts = Recoveries { outage_ns: self.outage.longest(), ..self.recoveries };
+            self.options.recoveries.lock().unwrap_or_else(PoisonError::into_inner).add(&counts);
         }
         if let Some(delegations) = &self.delegations {
             let counts = delegations.counts_at_end();
@@ -144,18 +129,9 @@ impl Nfs4Client {
         };
         Self {
             connection: Connection::new(identity, (PROGRAM, VERSION), options.security.as_ref()),
-            over: None,
-            doomed: None,
-            connected: false,
-            leaving: false,
-            suspended: None,
-            lost_at: None,
-            served_at: None,
-            recovered_at: None,
-            answered_at: i64::MIN,
-            timed_out: None,
+            condition: Condition::default(),
+            outage: Outage::default(),
             made_room: None,
-            rejoined: false,
             parted: VecDeque::new(),
             delayed: Vec::new(),
             to_retransmit: Vec::new(),

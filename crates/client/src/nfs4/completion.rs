@@ -21,7 +21,7 @@ impl Nfs4Client {
             self.resting.retain(|(_, rests)| *rests != id);
         }
         if job.failure.is_some() && job.tag.is_some_and(|tag| tag != Tag::CONNECT) {
-            self.recovered_at = None;
+            self.outage.failed();
         }
         match &job.goal {
             // The file was not opened, so the owner is free for another file.
@@ -30,10 +30,9 @@ impl Nfs4Client {
             Goal::Close { owner, .. } => self.owners.give_back(*owner),
             Goal::Return(returning) if job.failure.is_some() => self.return_failed(returning),
             Goal::Test(_) if job.failure.as_ref().is_some_and(was_refused) => self.test_refused(),
-            // Without a recovered session no other request can be sent.
             Goal::Recover(_) => {
                 self.recovery = None;
-                self.doomed = job.failure.as_ref().map(|failure| failure.cause);
+                self.condition.end_recovery(job.failure.as_ref().map(|failure| failure.cause));
             }
             _ => {}
         }
@@ -61,11 +60,10 @@ impl Nfs4Client {
 
     /// Ends the connection: all remaining operations fail.
     pub(super) fn give_up(&mut self, at: i64, cause: Cause, events: &mut dyn Events) {
-        if self.over.is_some() {
+        if !self.condition.end(cause) {
             return;
         }
-        self.over = Some(cause);
-        self.count_outage(at);
+        self.outage.end(at);
         self.part_ways();
         for call in self.connection.take_all() {
             self.abandon(&call, cause, events);
@@ -83,7 +81,7 @@ impl Nfs4Client {
     }
 
     pub(super) fn give_up_if_doomed(&mut self, at: i64, events: &mut dyn Events) {
-        if let Some(cause) = self.doomed.take() {
+        if let Some(cause) = self.condition.take_doom() {
             self.give_up(at, cause, events);
         }
     }

@@ -22,7 +22,7 @@ impl Client for Nfs4Client {
         out: &mut Outbox,
         events: &mut dyn Events,
     ) {
-        match self.over {
+        match self.condition.over() {
             None => self.begin_operation(operation, &ticket, now, out, events),
             Some(cause) => {
                 events.done(Done { tag: ticket.tag, at: now, result: Err(Failure::never_sent(cause)) });
@@ -31,15 +31,15 @@ impl Client for Nfs4Client {
     }
 
     fn over(&self) -> Option<Cause> {
-        self.over
+        self.condition.over()
     }
 
     fn framing(&self, _channel: u32, head: &[u8]) -> Framing {
-        if self.over.is_some() { Framing::Broken } else { self.connection.frame(head) }
+        if self.condition.over().is_some() { Framing::Broken } else { self.connection.frame(head) }
     }
 
     fn message(&mut self, message: Arrived<'_>, out: &mut Outbox, events: &mut dyn Events) {
-        if self.over.is_none()
+        if self.condition.over().is_none()
             && let Err(cause) = self.arrived(&message, out, events)
         {
             self.give_up(message.last, cause, events);
@@ -55,11 +55,11 @@ impl Client for Nfs4Client {
     }
 
     fn suspend(&mut self, at: i64, events: &mut dyn Events) -> bool {
-        self.over.is_none() && self.part(at, events)
+        self.condition.over().is_none() && self.part(at, events)
     }
 
     fn resume(&mut self, local: Endpoint, connection: u32, now: i64, out: &mut Outbox, events: &mut dyn Events) {
-        match self.over {
+        match self.condition.over() {
             None => self.rejoin(local, connection, now, out, events),
             Some(cause) => events.done(Done { tag: Tag::CONNECT, at: now, result: Err(Failure::never_sent(cause)) }),
         }
@@ -67,7 +67,7 @@ impl Client for Nfs4Client {
 
     fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events) {
         for call in self.connection.take_overdue(before) {
-            self.timed_out = self.timed_out.or(call.sent.map(|(first, _)| first));
+            self.outage.missed(call.sent.map(|(first, _)| first));
             self.abandon(&call, Cause::TimedOut, events);
             if let Some(slot) = call.what.slot.filter(|_| call.what.session == self.session.number) {
                 self.session.lose(call.id as u32, slot);
@@ -85,7 +85,7 @@ impl Client for Nfs4Client {
             self.made_room = Some(now);
         }
         // The responses that would free the slots may never arrive, so only a new session helps.
-        if self.suspended.is_none() && self.session.is_spent() {
+        if !self.condition.is_suspended() && self.session.is_spent() {
             self.give_up(now, Cause::TimedOut, events);
         }
     }
@@ -94,11 +94,11 @@ impl Client for Nfs4Client {
         let delayed = self.delayed.iter().map(|(at, _)| *at);
         let again = self.resting.iter().map(|(at, _)| *at).chain(delayed).min().unwrap_or(i64::MAX);
         let again = again.min(self.made_room.unwrap_or(i64::MAX));
-        if self.over.is_some() || self.suspended.is_some() { i64::MAX } else { again.min(self.renews_at()) }
+        if self.condition.is_up() { again.min(self.renews_at()) } else { i64::MAX }
     }
 
     fn wake(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
-        if self.over.is_some() || self.suspended.is_some() {
+        if !self.condition.is_up() {
             return;
         }
         self.made_room = None;
@@ -122,13 +122,11 @@ impl Client for Nfs4Client {
 
     /// Closes what is open, and gives session and client id back.
     fn leave(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
-        if let Some(cause) = self.over {
+        if let Some(cause) = self.condition.over() {
             return events.done(Done { tag: Tag::LEAVE, at: now, result: Err(Failure::never_sent(cause)) });
         }
-        let recovered_at = self.recovered_at.filter(|_| self.outstanding() == 0);
-        self.leaving = true;
-        // If nothing was missed since the recovery, it ended the outage.
-        self.end_outage(recovered_at.unwrap_or(now));
+        self.condition.leave();
+        self.outage.leave(now, self.outstanding() > 0);
         let delegations = self.delegations.as_mut().map(|delegations| delegations.take_all()).unwrap_or_default();
         let leaving = if delegations.is_empty() { self.leaving_files() } else { Leaving::Delegations(delegations) };
         let job = self.jobs.add(Job::unasked(Some(Tag::LEAVE), Goal::Leave(leaving)));
@@ -148,7 +146,6 @@ impl Client for Nfs4Client {
 impl Nfs4Client {
     /// Time at which the lease must be renewed if no other request renews it: after two thirds of the lease time.
     fn renews_at(&self) -> i64 {
-        let lease = i64::from(self.agreed.lease_seconds).saturating_mul(1_000_000_000);
-        self.renewed.saturating_add(lease / 3 * 2)
+        self.renewed.saturating_add(self.agreed.lease_ns() / 3 * 2)
     }
 }

@@ -114,6 +114,11 @@ impl Negotiated {
         Self { slots, read, write, directory: directory.min(self.directory), back_channel, ..self }
     }
 
+    /// The lease time of the server, ns.
+    pub(super) fn lease_ns(&self) -> i64 {
+        i64::from(self.lease_seconds).saturating_mul(1_000_000_000)
+    }
+
     /// These limits, reduced to the limits of the file system.
     pub(super) fn narrowed(self, server: &Attributes, most: u32) -> Self {
         let longest = |bytes: Option<u64>, room: u32| {

@@ -23,8 +23,8 @@ impl Nfs4Client {
     /// A job repeats its request after a pause.
     pub(super) fn rest(&mut self, call: &Call<RequestContext>, job: &mut Job, failure: Failure, now: i64) {
         job.ask_again(call.what.shape, call.what.data());
-        if failure.status == Some(GRACE) && self.connected && !self.leaving {
-            self.continue_outage(now);
+        if failure.status == Some(GRACE) && self.condition.serves() {
+            self.outage.go_on(now, self.agreed.lease_ns());
         }
         let rest = job.pause(failure, now);
         if !std::mem::replace(&mut rest.waits, true) {

@@ -27,7 +27,7 @@ impl Nfs4Client {
         Arrival::of(record, |arrival| {
             if self.called_back(arrival.kept, at, out)? { Ok(()) } else { self.reply(arrival, out, events) }
         })?;
-        if self.over.is_none() {
+        if self.condition.over().is_none() {
             self.return_due(at, out, events);
         }
         Ok(())
@@ -36,7 +36,7 @@ impl Nfs4Client {
     fn reply(&mut self, arrival: &Arrival<'_>, out: &mut Outbox, events: &mut dyn Events) -> Result<(), Cause> {
         let (xid, verdict) = Verdict::parse(arrival.kept).map_err(|Malformed| Cause::Malformed)?;
         let at = arrival.at.1;
-        (self.answered_at, self.timed_out) = (at, None);
+        self.outage.answered(at);
         match self.connection.ended_by(xid) {
             Some(call) => {
                 let opened = match self.connection.open(call.id, arrival.kept, verdict) {
@@ -56,8 +56,8 @@ impl Nfs4Client {
                 if let Some(job) = self.jobs.get(call.what.job) {
                     job.due_at(at);
                 }
-                if let Some(stage) = self.broken.take().filter(|_| self.doomed.is_none()) {
-                    self.begin_outage(at);
+                if let Some(stage) = self.broken.take().filter(|_| !self.condition.is_doomed()) {
+                    self.outage.begin(at);
                     self.recover(
                         Box::new(Recovery::new(stage, at, self.session.number, &self.files)),
                         None,

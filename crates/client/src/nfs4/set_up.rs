@@ -158,7 +158,7 @@ impl Nfs4Client {
                 self.agreed = self.agreed.narrowed(&found.attributes.ok_or(Malformed)?, self.options.most);
                 // The values of the first client appear in the report.
                 let _ = self.options.agreed.set(self.agreed);
-                self.connected = true;
+                self.condition.connect();
                 job.reply = Some(Reply::Nothing);
                 return Ok(());
             }
@@ -194,7 +194,7 @@ impl Nfs4Client {
         match leaving {
             Leaving::Delegations(list) => {
                 if let Some(((handle, state), delegations)) = list.pop().zip(self.delegations.as_mut()) {
-                    delegations.left(&handle, &state, succeeded, self.answered_at);
+                    delegations.left(&handle, &state, succeeded, self.outage.answered_at());
                 }
                 if list.is_empty() {
                     *leaving = self.leaving_files();

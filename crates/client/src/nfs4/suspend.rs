@@ -26,15 +26,13 @@ use crate::outbox::Outbox;
 impl Nfs4Client {
     /// Stores the outstanding requests; false if there is no session.
     pub(super) fn part(&mut self, at: i64, events: &mut dyn Events) -> bool {
-        if self.suspended.is_some() {
+        if self.condition.is_suspended() {
             return true;
         }
-        if !self.connected || self.leaving {
+        if !self.condition.suspend(at) {
             return false;
         }
-        (self.suspended, self.rejoined) = (Some(at), true);
-        let silent_since = self.silent_since(at);
-        self.begin_outage(silent_since);
+        self.outage.begin_unnoticed(at, self.connection.oldest_sent());
         let recovery = self.recovery.take();
         // Requests that still waited to be sent again come after those that were sent.
         let mut waited = std::mem::take(&mut self.parted);
@@ -96,7 +94,7 @@ impl Nfs4Client {
         out: &mut Outbox,
         events: &mut dyn Events,
     ) {
-        let since = self.suspended.take().unwrap_or(now);
+        let since = self.condition.resume().unwrap_or(now);
         self.connection.moved(local, connection);
         self.unsent_replies = UnsentReplies::default();
         let recovery = match self.interrupted.take() {
@@ -132,7 +130,7 @@ impl Nfs4Client {
     /// A recovery succeeded: sends the requests without a response again.
     pub(super) fn go_on(&mut self, recovery: &Recovery, now: i64, out: &mut Outbox) {
         let took = u64::try_from(now.saturating_sub(recovery.since)).unwrap_or(0);
-        self.recovered_at = Some(now);
+        self.outage.recovered(now);
         let counts = &mut self.recoveries;
         counts.recovery_ns = counts.recovery_ns.max(took);
         *match (recovery.forgotten, recovery.session == self.session.number) {
@@ -142,8 +140,8 @@ impl Nfs4Client {
             (false, false) => &mut counts.sessions,
         } += 1;
         // Slots of timed-out requests whose responses cannot arrive any more; whether the server used their sequence IDs is unknown.
-        let lost: Vec<u32> = if self.rejoined { self.session.take_lost().collect() } else { Vec::new() };
-        self.rejoined = false;
+        let rejoined = self.condition.take_rejoined();
+        let lost: Vec<u32> = if rejoined { self.session.take_lost().collect() } else { Vec::new() };
         let asked: Vec<Parted> = lost.into_iter().map(|slot| self.renewal(slot, now)).collect();
         let parted = std::mem::take(&mut self.parted);
         if recovery.forgotten {
@@ -215,53 +213,7 @@ impl Nfs4Client {
 
     /// Whether requests of a lost connection wait to be sent again on this one; new requests come after them.
     pub(super) fn resends(&self) -> bool {
-        self.suspended.is_none() && self.recovery.is_none() && !self.parted.is_empty()
-    }
-
-    /// Start of the outage of a connection whose loss was detected at `at`: the last response, or the oldest request without a response if
-    /// that was sent later, also if it has timed out. Without such requests nothing was missed before.
-    fn silent_since(&self, at: i64) -> i64 {
-        let oldest = self.timed_out.or(self.connection.oldest_sent());
-        oldest.map_or(at, |sent| sent.max(self.answered_at))
-    }
-
-    /// Session, state or connection are lost.
-    pub(super) fn begin_outage(&mut self, since: i64) {
-        self.recovered_at = None;
-        if !self.has_outage() {
-            (self.lost_at, self.served_at) = (Some(since), None);
-        }
-    }
-
-    /// The server refused an operation in its grace period. A period after a loss belongs to the same outage, also if other operations
-    /// succeeded before; it is no longer than a lease.
-    pub(super) fn continue_outage(&mut self, at: i64) {
-        let lease = i64::from(self.agreed.lease_seconds).saturating_mul(1_000_000_000);
-        self.recovered_at = None;
-        match (self.lost_at, self.served_at) {
-            (Some(_), Some(until)) if at.saturating_sub(until) <= lease => self.served_at = None,
-            _ => self.begin_outage(at),
-        }
-    }
-
-    /// Whether an outage has begun, and not ended.
-    pub(super) fn has_outage(&self) -> bool {
-        self.lost_at.is_some() && self.served_at.is_none()
-    }
-
-    /// An operation succeeded, which ends the outage.
-    pub(super) fn end_outage(&mut self, at: i64) {
-        if self.has_outage() {
-            self.count_outage(at);
-            self.served_at = Some(at);
-        }
-    }
-
-    /// Counts an outage that has lasted until `at`.
-    pub(super) fn count_outage(&mut self, at: i64) {
-        let Some(since) = self.lost_at.filter(|_| self.served_at.is_none()) else { return };
-        let lasted = u64::try_from(at.saturating_sub(since)).unwrap_or(0);
-        self.recoveries.outage_ns = self.recoveries.outage_ns.max(lasted);
+        !self.condition.is_suspended() && self.recovery.is_none() && !self.parted.is_empty()
     }
 
     /// Sends the outstanding request of a slot again.
@@ -319,7 +271,7 @@ impl Nfs4Client {
 
     /// Fails the operation of an overdue request, which is not sent again.
     pub(super) fn fail_late(&mut self, parted: &Parted, failure: Failure, now: i64, events: &mut dyn Events) {
-        let connected = self.suspended.is_none() && self.recovery.is_none();
+        let connected = !self.condition.is_suspended() && self.recovery.is_none();
         match parted.slot.filter(|_| parted.session == self.session.number) {
             // The connection works; only the window has no room yet, or the server delays the request.
             Some(slot) if connected => {
@@ -364,7 +316,8 @@ impl Nfs4Client {
 
     /// Whether a job must wait for a connection or session.
     pub(super) fn holds_back(&self, job: &Job) -> bool {
-        (self.suspended.is_some() || self.recovery.is_some() || self.resends()) && !matches!(job.goal, Goal::Recover(_))
+        (self.condition.is_suspended() || self.recovery.is_some() || self.resends())
+            && !matches!(job.goal, Goal::Recover(_))
     }
 
     /// A job waits for a slot.

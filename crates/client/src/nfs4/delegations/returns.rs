@@ -45,7 +45,7 @@ impl Nfs4Client {
 
     /// Returns the delegations that the server wants back, before any other request.
     pub(in crate::nfs4) fn return_due(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
-        if self.leaving {
+        if self.condition.is_leaving() {
             return;
         }
         while let Some(delegations) = &mut self.delegations
@@ -104,7 +104,7 @@ impl Nfs4Client {
 
     /// Closes the open that a delegation came with, if no file shares it. Otherwise the job is done. A client that leaves closes it later.
     fn close_unused(&mut self, base: FileKey, job: &mut Job) {
-        let delegations = self.delegations.as_mut().filter(|_| !self.leaving);
+        let delegations = self.delegations.as_mut().filter(|_| !self.condition.is_leaving());
         let shared = delegations.map(|delegations| &mut delegations.shared);
         let open = shared.and_then(|shared| {
             shared.get(&base).filter(|shared| shared.files == 0 && !shared.held)?;
