@@ -30,7 +30,7 @@ impl Nfs4Client {
             if self.holds_back(&job) || self.waits_for_owner(&job) || self.connection.room() == 0 {
                 // A recovery takes the first free place, and so does the return of a delegation.
                 let first = matches!(job.goal, Goal::Recover(_) | Goal::Return(_));
-                self.hold(id, &mut job, now, first);
+                self.waiting.hold(id, &mut job, now, first);
                 break;
             }
             if self.connection.needs_context() {

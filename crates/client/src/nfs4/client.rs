@@ -21,6 +21,7 @@ use super::recovery::{Recovery, Stage};
 use super::request_context::RequestContext;
 use super::session::{Part, Session};
 use super::trunk::{Last, Trunk};
+use super::waiting::Waiting;
 use crate::calls::Identity;
 use crate::nfs::{Handles, JobId, LastIdentity, SpareWalks};
 use crate::rpc::Connection;
@@ -34,8 +35,6 @@ pub struct Nfs4Client {
     pub(super) condition: Condition,
     /// The time without service.
     pub(super) outage: Outage,
-    /// Time of a timeout that may have made room for waiting requests, which have not been sent since then, ns.
-    pub(super) made_room: Option<i64>,
     /// Requests that were outstanding when the connection was lost, and were not sent again yet.
     pub(super) parted: VecDeque<Parted>,
     /// Requests that were sent again while the server may still execute the first sending, and when they are sent once more, ns.
@@ -92,10 +91,8 @@ pub struct Nfs4Client {
     /// The lease has ended, so the server has dropped all state, in 4.0.
     pub(super) expired: bool,
     pub(super) session: Session,
-    /// Jobs that wait for a slot, and the time since which they wait, ns.
-    pub(super) waiting: VecDeque<(JobId, i64)>,
-    /// Jobs that repeat a request, and when, ns.
-    pub(super) resting: Vec<(i64, JobId)>,
+    /// The jobs that wait for a slot, for a connection or for the end of a pause.
+    pub(super) waiting: Waiting,
     /// Time of the last renewal of the lease, ns.
     pub(super) renewed: i64,
     /// What the server guaranteed this client.
@@ -131,7 +128,6 @@ impl Nfs4Client {
             connection: Connection::new(identity, (PROGRAM, VERSION), options.security.as_ref()),
             condition: Condition::default(),
             outage: Outage::default(),
-            made_room: None,
             parted: VecDeque::new(),
             delayed: Vec::new(),
             to_retransmit: Vec::new(),
@@ -166,8 +162,7 @@ impl Nfs4Client {
             confirmation: [0; 8],
             expired: false,
             session: Session::default(),
-            waiting: VecDeque::new(),
-            resting: Vec::new(),
+            waiting: Waiting::default(),
             renewed: i64::MAX,
             guarantees: Guarantees::default(),
             options,

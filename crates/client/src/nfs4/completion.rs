@@ -14,12 +14,7 @@ use crate::operation::{Cause, Done, Failure, Tag};
 impl Nfs4Client {
     /// Ends a job that was removed from the table.
     pub(super) fn end(&mut self, id: JobId, mut job: Box<Job>, at: i64, events: &mut dyn Events) {
-        if job.waits {
-            self.waiting.retain(|(waits, _)| *waits != id);
-        }
-        if job.is_resting() {
-            self.resting.retain(|(_, rests)| *rests != id);
-        }
+        self.waiting.remove(id, &job);
         if job.failure.is_some() && job.tag.is_some_and(|tag| tag != Tag::CONNECT) {
             self.outage.failed();
         }
@@ -76,7 +71,6 @@ impl Nfs4Client {
             }
         }
         self.waiting.clear();
-        self.resting.clear();
         self.recovery = None;
     }
 
@@ -88,17 +82,16 @@ impl Nfs4Client {
 
     /// Fails operations that have waited since before `before` for a slot or for a repeat.
     pub(super) fn fail_waiting(&mut self, before: i64, now: i64, events: &mut dyn Events) {
-        while let Some((id, _)) = self.waiting.pop_front_if(|(_, since)| *since < before) {
+        while let Some(id) = self.waiting.take_overdue(before) {
             let Some(mut job) = self.jobs.take(id) else { continue };
             job.waits = false;
             job.fail(Failure::never_sent(Cause::TimedOut));
             self.end_or_put(id, job, now, events);
         }
-        let resting: Vec<JobId> = self.resting.iter().map(|(_, id)| *id).collect();
-        for id in resting {
+        for id in self.waiting.resting() {
             let Some(mut job) = self.jobs.take(id) else { continue };
             if let Some(rest) = job.rest.take_if(|rest| rest.since < before) {
-                self.resting.retain(|(_, rests)| *rests != id);
+                self.waiting.end_rest(id);
                 job.fail(rest.failure);
             }
             self.end_or_put(id, job, now, events);

@@ -81,8 +81,8 @@ impl Client for Nfs4Client {
         self.fail_delayed(before, now, events);
         self.fail_waiting(before, now, events);
         self.give_up_if_doomed(now, events);
-        if self.connection.room() > 0 && !(self.parted.is_empty() && self.waiting.is_empty()) {
-            self.made_room = Some(now);
+        if self.connection.room() > 0 && !(self.parted.is_empty() && self.waiting.queued() == 0) {
+            self.waiting.note_room(now);
         }
         // The responses that would free the slots may never arrive, so only a new session helps.
         if !self.condition.is_suspended() && self.session.is_spent() {
@@ -91,9 +91,8 @@ impl Client for Nfs4Client {
     }
 
     fn wakes_at(&self) -> i64 {
-        let delayed = self.delayed.iter().map(|(at, _)| *at);
-        let again = self.resting.iter().map(|(at, _)| *at).chain(delayed).min().unwrap_or(i64::MAX);
-        let again = again.min(self.made_room.unwrap_or(i64::MAX));
+        let delayed = self.delayed.iter().map(|(at, _)| *at).min().unwrap_or(i64::MAX);
+        let again = self.waiting.wakes_at().min(delayed);
         if self.condition.is_up() { again.min(self.renews_at()) } else { i64::MAX }
     }
 
@@ -101,9 +100,8 @@ impl Client for Nfs4Client {
         if !self.condition.is_up() {
             return;
         }
-        self.made_room = None;
-        while let Some(at) = self.resting.iter().position(|(due, _)| *due <= now) {
-            let (_, id) = self.resting.swap_remove(at);
+        self.waiting.use_room();
+        while let Some(id) = self.waiting.take_rested(now) {
             if let Some(rest) = self.jobs.get(id).and_then(|job| job.rest.as_mut()) {
                 rest.waits = false;
             }
@@ -134,8 +132,7 @@ impl Client for Nfs4Client {
     }
 
     fn outstanding(&self) -> usize {
-        let again = self.resting.len() + self.parted.len() + self.delayed.len();
-        self.connection.outstanding() + self.waiting.len() + again
+        self.connection.outstanding() + self.waiting.count() + self.parted.len() + self.delayed.len()
     }
 
     fn unmatched_responses(&self) -> u64 {

@@ -132,8 +132,8 @@ impl Nfs4Client {
     fn look_later(&mut self, id: JobId, job: &mut Job, now: i64) {
         let failure = Failure::never_sent(Cause::TimedOut);
         let since = job.rest.as_ref().map_or(now, |rest| rest.since);
-        job.rest = Some(Rest { since, pause: CHECK_INTERVAL, waits: true, failure });
-        self.resting.push((now.saturating_add(CHECK_INTERVAL), id));
+        let rest = job.rest.insert(Rest { since, pause: CHECK_INTERVAL, waits: false, failure });
+        self.waiting.rest(id, rest, now);
     }
 
     /// The session that it shares with other connections; `None` if it has a separate one.

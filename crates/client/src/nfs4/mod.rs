@@ -87,6 +87,7 @@ mod suspend;
 mod transfer;
 mod trunk;
 mod uncommitted;
+mod waiting;
 
 pub use client::Nfs4Client;
 pub use delegation_counts::DelegationCounts;

@@ -26,10 +26,7 @@ impl Nfs4Client {
         if failure.status == Some(GRACE) && self.condition.serves() {
             self.outage.go_on(now, self.agreed.lease_ns());
         }
-        let rest = job.pause(failure, now);
-        if !std::mem::replace(&mut rest.waits, true) {
-            self.resting.push((now.saturating_add(rest.pause), call.what.job));
-        }
+        self.waiting.rest(call.what.job, job.pause(failure, now), now);
     }
 
     /// Whether the server may still execute an earlier sending of this request.

@@ -85,15 +85,11 @@ impl Nfs4Client {
     pub(super) fn pump(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         self.send_parted(now, out);
         // A job whose owner is busy waits again, behind the others.
-        for _ in 0..self.waiting.len() {
-            let next = match self.recovery {
-                // Nothing else can be sent, also if it came to the front later.
-                Some(recovery) => self.waiting.iter().position(|(id, _)| *id == recovery),
-                None => Some(0),
-            };
-            let Some((id, since)) = next.and_then(|at| self.waiting.remove(at)) else { break };
+        for _ in 0..self.waiting.queued() {
+            // During a recovery nothing else can be sent, also if it came to the front later.
+            let Some((id, since)) = self.waiting.take_next(self.recovery) else { break };
             if !self.has_room() {
-                self.waiting.push_front((id, since));
+                self.waiting.put_back(id, since);
                 break;
             }
             if let Some(job) = self.jobs.get(id) {

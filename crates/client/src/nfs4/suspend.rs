@@ -76,9 +76,8 @@ impl Nfs4Client {
             (None, Some(trunk)) if makes => trunk.not_made(),
             _ => {}
         }
-        self.waiting.retain(|(waits, _)| *waits != id);
-        self.resting.retain(|(_, rests)| *rests != id);
         let Some(mut job) = self.jobs.take(id) else { return };
+        self.waiting.remove(id, &job);
         if let Goal::Recover(recovery) = std::mem::replace(&mut job.goal, Goal::Null) {
             self.interrupted = Some(recovery);
         }
@@ -230,7 +229,7 @@ impl Nfs4Client {
             false => {
                 job.pending = job.pending.saturating_sub(1);
                 self.session.lose(0, slot);
-                self.hold(id, &mut job, now, true);
+                self.waiting.hold(id, &mut job, now, true);
             }
         }
         self.jobs.put(id, job);
@@ -243,20 +242,8 @@ impl Nfs4Client {
         job.ask_again(parted.shape, parted.data);
         job.again |= parted.sent && shapes::is_kept(parted.shape);
         self.recoveries.asked_anew += u64::from(parted.sent);
-        self.hold(parted.job, &mut job, parted.since, true);
+        self.waiting.hold(parted.job, &mut job, parted.since, true);
         self.jobs.put(parted.job, job);
-    }
-
-    /// A job waits until operations can be sent.
-    pub(super) fn hold(&mut self, id: JobId, job: &mut Job, since: i64, first: bool) {
-        if job.waits || job.is_resting() {
-            return;
-        }
-        job.waits = true;
-        match first {
-            true => self.waiting.push_front((id, since)),
-            false => self.waiting.push_back((id, since)),
-        }
     }
 
     /// Fails operations whose requests are overdue and have no connection. The state of their slots is checked later.
@@ -324,7 +311,7 @@ impl Nfs4Client {
     pub(super) fn wait_for_slot(&mut self, id: JobId, job: &mut Job, now: i64) {
         // A recovery takes the first free slot, and so does the return of a delegation.
         let first = matches!(job.goal, Goal::Recover(_) | Goal::Return(_));
-        self.hold(id, job, now, first);
+        self.waiting.hold(id, job, now, first);
         self.options.slot_waits.fetch_add(1, Relaxed);
     }
 }
