@@ -148,7 +148,7 @@ impl Nfs4Client {
         self.report(call, tag, None, &arrival.rejects(Cause::LogonRefused), events);
         if call.what.resent && call.what.session == self.session.number {
             // Whether the server has used its sequence ID before is still unknown.
-            self.parted.push_back(Parted::of(call));
+            self.resends.add(Parted::of(call));
             return;
         }
         self.free_slot(call, &Results::default());

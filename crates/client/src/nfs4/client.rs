@@ -1,6 +1,5 @@
 //! The state of a client.
 
-use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 
@@ -15,7 +14,7 @@ use super::job::Jobs;
 use super::options::{Negotiated, Nfs4Options, PROGRAM, VERSION};
 use super::outage::Outage;
 use super::owners::Owners;
-use super::parted::Parted;
+use super::parted::Resends;
 use super::recoveries::Recoveries;
 use super::recovery::{Recovery, Stage};
 use super::request_context::RequestContext;
@@ -35,12 +34,8 @@ pub struct Nfs4Client {
     pub(super) condition: Condition,
     /// The time without service.
     pub(super) outage: Outage,
-    /// Requests that were outstanding when the connection was lost, and were not sent again yet.
-    pub(super) parted: VecDeque<Parted>,
-    /// Requests that were sent again while the server may still execute the first sending, and when they are sent once more, ns.
-    pub(super) delayed: Vec<(i64, Parted)>,
-    /// Requests that will be sent again with their xids, in 4.0.
-    pub(super) to_retransmit: Vec<Parted>,
+    /// The requests of a lost connection that are sent again.
+    pub(super) resends: Resends,
     /// The job that recovers a lost session, while it runs.
     pub(super) recovery: Option<JobId>,
     /// First stage of a recovery that has not begun, or was interrupted by the loss of a connection.
@@ -128,9 +123,7 @@ impl Nfs4Client {
             connection: Connection::new(identity, (PROGRAM, VERSION), options.security.as_ref()),
             condition: Condition::default(),
             outage: Outage::default(),
-            parted: VecDeque::new(),
-            delayed: Vec::new(),
-            to_retransmit: Vec::new(),
+            resends: Resends::default(),
             recovery: None,
             broken: None,
             interrupted: None,

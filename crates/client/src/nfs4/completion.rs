@@ -31,7 +31,7 @@ impl Nfs4Client {
             }
             _ => {}
         }
-        self.to_retransmit.retain(|one| one.job != id);
+        self.resends.forget_xids_of(id);
         let done = job.tag.map(|tag| Done { tag, at, result: job.result() });
         self.spare.keep(&mut job.walks);
         self.jobs.release(id, job);

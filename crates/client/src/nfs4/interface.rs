@@ -81,7 +81,7 @@ impl Client for Nfs4Client {
         self.fail_delayed(before, now, events);
         self.fail_waiting(before, now, events);
         self.give_up_if_doomed(now, events);
-        if self.connection.room() > 0 && !(self.parted.is_empty() && self.waiting.queued() == 0) {
+        if self.connection.room() > 0 && (self.resends.are_due() || self.waiting.queued() > 0) {
             self.waiting.note_room(now);
         }
         // The responses that would free the slots may never arrive, so only a new session helps.
@@ -91,9 +91,10 @@ impl Client for Nfs4Client {
     }
 
     fn wakes_at(&self) -> i64 {
-        let delayed = self.delayed.iter().map(|(at, _)| *at).min().unwrap_or(i64::MAX);
-        let again = self.waiting.wakes_at().min(delayed);
-        if self.condition.is_up() { again.min(self.renews_at()) } else { i64::MAX }
+        if !self.condition.is_up() {
+            return i64::MAX;
+        }
+        self.waiting.wakes_at().min(self.resends.wakes_at()).min(self.renews_at())
     }
 
     fn wake(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
@@ -107,7 +108,7 @@ impl Client for Nfs4Client {
             }
             self.advance(id, now, out, events);
         }
-        self.end_delays(now);
+        self.resends.end_delays(now);
         // A recovery that waited for another connection may be complete.
         self.pump(now, out, events);
         if self.renews_at() <= now {
@@ -132,7 +133,7 @@ impl Client for Nfs4Client {
     }
 
     fn outstanding(&self) -> usize {
-        self.connection.outstanding() + self.waiting.count() + self.parted.len() + self.delayed.len()
+        self.connection.outstanding() + self.waiting.count() + self.resends.count()
     }
 
     fn unmatched_responses(&self) -> u64 {

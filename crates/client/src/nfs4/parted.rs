@@ -1,4 +1,6 @@
-//! A request whose connection was lost.
+//! Requests whose connection was lost, and the queue of those that are sent again.
+
+use std::collections::VecDeque;
 
 use plimsoll_model::{FileIdentity, Outcome};
 
@@ -38,8 +40,14 @@ impl Parted {
         Self { job, shape, data: (offset, count), slot, session, xid, files, since, sent, resent }
     }
 
+    /// A request of this job that asks whether the server has used the sequence ID of a slot.
+    pub(super) fn renewal(job: JobId, slot: u32, session: u32, since: i64) -> Self {
+        let (shape, data, slot, files) = (shapes::RENEWAL, (0, 0), Some(slot), [None; 2]);
+        Self { job, shape, data, slot, session, xid: 0, files, since, sent: false, resent: false }
+    }
+
     /// Whether this request of a job, which is about to be sent, is the same one.
-    pub(super) fn is(&self, job: JobId, shape: Shape, data: (u64, u32), files: &[Option<FileIdentity>; 2]) -> bool {
+    fn is(&self, job: JobId, shape: Shape, data: (u64, u32), files: &[Option<FileIdentity>; 2]) -> bool {
         (self.job, self.shape, self.data, &self.files) == (job, shape, data, files)
     }
 
@@ -47,5 +55,117 @@ impl Parted {
     pub(super) fn failure(&self, cause: Cause) -> Failure {
         let outcome = if self.sent { Outcome::Unanswered } else { Outcome::NeverSent };
         Failure { procedure: Some(shapes::about(self.shape)), status: None, outcome, cause }
+    }
+}
+
+/// The requests that are sent again, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Resends {
+    /// Requests that were outstanding when the connection was lost, and were not sent again yet.
+    due: VecDeque<Parted>,
+    /// Requests that were sent again while the server may still execute the first sending, and when they are sent once more, ns.
+    delayed: Vec<(i64, Parted)>,
+    /// Requests that jobs will send again with their xids, in 4.0.
+    retransmitted: Vec<Parted>,
+}
+
+impl Resends {
+    /// The connection with these requests was lost. Requests that still waited to be sent again come after them.
+    pub(super) fn part(&mut self, sent: VecDeque<Parted>) {
+        let mut waited = std::mem::replace(&mut self.due, sent);
+        self.due.extend(self.delayed.drain(..).map(|(_, delayed)| delayed));
+        self.due.append(&mut waited);
+    }
+
+    /// A session was recovered. Its slots are sent again, first those of `asked`. Returns the other requests.
+    pub(super) fn keep_slots(&mut self, session: u32, asked: Vec<Parted>) -> Vec<Parted> {
+        let is_kept = |one: &Parted| one.slot.is_some() && one.session == session;
+        let (same, other): (Vec<Parted>, Vec<Parted>) = std::mem::take(&mut self.due).into_iter().partition(is_kept);
+        self.due.extend(asked.into_iter().chain(same));
+        other
+    }
+
+    /// Another request is to be sent again.
+    pub(super) fn add(&mut self, request: Parted) {
+        self.due.push_back(request);
+    }
+
+    /// Takes the request that is sent again next.
+    pub(super) fn take_next(&mut self) -> Option<Parted> {
+        self.due.pop_front()
+    }
+
+    /// That request cannot be sent yet.
+    pub(super) fn put_back(&mut self, request: Parted) {
+        self.due.push_front(request);
+    }
+
+    pub(super) fn are_due(&self) -> bool {
+        !self.due.is_empty()
+    }
+
+    /// A request is sent again at this time, ns.
+    pub(super) fn delay(&mut self, until: i64, request: Parted) {
+        self.delayed.push((until, request));
+    }
+
+    /// Requests whose delay is over are due.
+    pub(super) fn end_delays(&mut self, now: i64) {
+        self.due.extend(self.delayed.extract_if(.., |(at, _)| *at <= now).map(|(_, request)| request));
+    }
+
+    /// End of the next delay, ns.
+    pub(super) fn wakes_at(&self) -> i64 {
+        self.delayed.iter().map(|(at, _)| *at).min().unwrap_or(i64::MAX)
+    }
+
+    /// Takes requests that were first sent before `before`, and are due.
+    pub(super) fn take_overdue(&mut self, before: i64) -> Vec<Parted> {
+        let (late, rest): (Vec<Parted>, Vec<Parted>) =
+            std::mem::take(&mut self.due).into_iter().partition(|request| request.since < before);
+        self.due = rest.into();
+        late
+    }
+
+    /// Takes requests that were first sent before `before`, and are delayed.
+    pub(super) fn take_overdue_delayed(&mut self, before: i64) -> Vec<Parted> {
+        self.delayed.extract_if(.., |(_, request)| request.since < before).map(|(_, request)| request).collect()
+    }
+
+    /// Takes all requests.
+    pub(super) fn take_all(&mut self) -> impl Iterator<Item = Parted> {
+        std::mem::take(&mut self.due).into_iter().chain(self.delayed.drain(..).map(|(_, delayed)| delayed))
+    }
+
+    /// Number of requests.
+    pub(super) fn count(&self) -> usize {
+        self.due.len() + self.delayed.len()
+    }
+
+    /// The jobs of all requests that are due will send them with the same xids.
+    pub(super) fn keep_xids(&mut self) {
+        self.retransmitted.extend(self.due.iter().filter(|one| one.sent).copied());
+    }
+
+    /// No request is sent with an earlier xid.
+    pub(super) fn forget_xids(&mut self) {
+        self.retransmitted.clear();
+    }
+
+    /// A job ends, and sends nothing again.
+    pub(super) fn forget_xids_of(&mut self, job: JobId) {
+        self.retransmitted.retain(|one| one.job != job);
+    }
+
+    /// Takes the earlier xid of a request that a job is about to send.
+    pub(super) fn take_xid(
+        &mut self,
+        job: JobId,
+        shape: Shape,
+        data: (u64, u32),
+        files: &[Option<FileIdentity>; 2],
+    ) -> Option<u32> {
+        let at = self.retransmitted.iter().position(|one| one.is(job, shape, data, files))?;
+        Some(self.retransmitted.remove(at).xid)
     }
 }

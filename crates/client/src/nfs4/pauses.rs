@@ -40,19 +40,12 @@ impl Nfs4Client {
         let (procedure, status) = (Some(shapes::about(call.what.shape)), results.first());
         let failure = Failure { procedure, status, outcome: Outcome::Refused, cause: Cause::Status };
         let Rest { since, pause, .. } = *job.pause(failure, now);
-        self.delayed.push((now.saturating_add(pause), Parted { since, ..Parted::of(call) }));
-    }
-
-    /// Requests whose pause is over are due to be sent again.
-    pub(super) fn end_delays(&mut self, now: i64) {
-        let due = self.delayed.extract_if(.., |(at, _)| *at <= now);
-        self.parted.extend(due.map(|(_, parted)| parted));
+        self.resends.delay(now.saturating_add(pause), Parted { since, ..Parted::of(call) });
     }
 
     /// Fails operations whose requests the server has delayed for longer than the timeout.
     pub(super) fn fail_delayed(&mut self, before: i64, now: i64, events: &mut dyn Events) {
-        let late: Vec<_> = self.delayed.extract_if(.., |(_, parted)| parted.since < before).collect();
-        for (_, parted) in late {
+        for parted in self.resends.take_overdue_delayed(before) {
             let rest = self.jobs.find(parted.job).and_then(|job| job.rest.as_ref());
             let failure = rest.map_or_else(|| parted.failure(Cause::TimedOut), |rest| rest.failure.clone());
             self.fail_late(&parted, failure, now, events);

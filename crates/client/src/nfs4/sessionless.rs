@@ -108,7 +108,9 @@ impl Calling<'_> {
 impl Nfs4Client {
     /// Whether another request may be sent.
     pub(super) fn has_room(&self) -> bool {
-        self.connection.room() > 0 && !self.resends() && (self.options.is_sessionless() || self.session.has_room())
+        self.connection.room() > 0
+            && !self.resends_first()
+            && (self.options.is_sessionless() || self.session.has_room())
     }
 
     /// The server's state ID as later requests send it. With sessions, 0 in place of its number stands for the latest.

@@ -1,13 +1,9 @@
-//! Continues after a lost connection: sends outstanding requests again on the next connection.
-//!
-//! A request without an answer may have been done. In the same session it is sent again with the slot and the number that it had, and
-//! the server answers what it answered before (RFC 8881 2.10.6.2). In another session nobody can tell: it is asked anew, and a refusal
-//! that only its own first sending explains counts as success. In 4.0, which has no sessions, it is sent again with the same xid.
+//! Continues after a lost connection: recovers the session on the next connection, and then sends outstanding requests again.
 
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
 
-use plimsoll_model::{Endpoint, FileIdentity, Outcome};
-use plimsoll_wire::nfs::v4::sequence::Sequence;
+use plimsoll_model::{Endpoint, Outcome};
 
 use super::back_channel::UnsentReplies;
 use super::client::Nfs4Client;
@@ -15,12 +11,10 @@ use super::job::{Goal, Job};
 use super::parted::Parted;
 use super::recovery::{Recovery, Stage};
 use super::request_context::RequestContext;
-use super::requests::Calling;
-use super::shapes::{self, Shape};
 use crate::calls::{Call, Ending};
 use crate::client::Events;
 use crate::nfs::JobId;
-use crate::operation::{Cause, Failure, Tag};
+use crate::operation::Tag;
 use crate::outbox::Outbox;
 
 impl Nfs4Client {
@@ -34,18 +28,16 @@ impl Nfs4Client {
         }
         self.outage.begin_unnoticed(at, self.connection.oldest_sent());
         let recovery = self.recovery.take();
-        // Requests that still waited to be sent again come after those that were sent.
-        let mut waited = std::mem::take(&mut self.parted);
+        let mut sent = VecDeque::new();
         for call in self.connection.take_all() {
             self.report_parted(&call, events);
             call.what.sequenced.into_iter().for_each(|sequenced| self.owners.parted(sequenced.owner()));
             if Some(call.what.job) == recovery {
                 continue;
             }
-            self.parted.push_back(Parted::of(&call));
+            sent.push_back(Parted::of(&call));
         }
-        self.parted.extend(self.delayed.drain(..).map(|(_, delayed)| delayed));
-        self.parted.append(&mut waited);
+        self.resends.part(sent);
         if let Some(id) = recovery {
             self.interrupt(id);
         }
@@ -142,169 +134,23 @@ impl Nfs4Client {
         let rejoined = self.condition.take_rejoined();
         let lost: Vec<u32> = if rejoined { self.session.take_lost().collect() } else { Vec::new() };
         let asked: Vec<Parted> = lost.into_iter().map(|slot| self.renewal(slot, now)).collect();
-        let parted = std::mem::take(&mut self.parted);
         if recovery.forgotten {
             self.lose_delegations();
             // With other state IDs they are other requests.
-            self.to_retransmit.clear();
+            self.resends.forget_xids();
         } else if self.options.is_sessionless() {
-            self.to_retransmit.extend(parted.iter().filter(|one| one.sent).copied());
+            self.resends.keep_xids();
         }
-        let number = self.session.number;
-        let (same, other): (Vec<Parted>, Vec<Parted>) =
-            parted.into_iter().partition(|one| one.slot.is_some() && one.session == number);
-        self.parted.extend(asked.into_iter().chain(same));
+        let other = self.resends.keep_slots(self.session.number, asked);
         self.send_parted(now, out);
         // They come before the jobs that already wait, in their old order.
         other.iter().rev().for_each(|one| self.ask_anew(one));
     }
 
-    /// A request for a slot that asks whether the server has used its sequence ID.
-    fn renewal(&mut self, slot: u32, now: i64) -> Parted {
-        let job = self.jobs.add(Job { pending: 1, ..Job::unasked(None, Goal::Renew) });
-        let (shape, session, files) = (shapes::RENEWAL, self.session.number, [None; 2]);
-        Parted {
-            job,
-            shape,
-            data: (0, 0),
-            slot: Some(slot),
-            session,
-            xid: 0,
-            files,
-            since: now,
-            sent: false,
-            resent: false,
-        }
-    }
-
-    /// Sends requests of a lost connection again, oldest first, as long as the window of the Kerberos context has room.
-    pub(super) fn send_parted(&mut self, now: i64, out: &mut Outbox) {
-        while self.resends()
-            && self.connection.room() > 0
-            && let Some(one) = self.parted.pop_front()
-        {
-            if self.connection.needs_context() {
-                self.parted.push_front(one);
-                return self.renew_context(one.job, now, out);
-            }
-            match one.slot.filter(|_| one.session == self.session.number) {
-                Some(slot) => self.resend(&one, slot, now, out),
-                None => self.ask_anew(&one),
-            }
-        }
-    }
-
-    /// A late response was signed in a context that was replaced, so it is unknown whether the server has used the sequence ID.
-    pub(super) fn ask_about(&mut self, xid: u32, now: i64) {
-        if let Some(slot) = self.session.take_lost_of(xid) {
-            let renewal = self.renewal(slot, now);
-            self.parted.push_back(renewal);
-        }
-    }
-
-    /// The context has expired: asks for another one.
-    fn renew_context(&mut self, id: JobId, now: i64, out: &mut Outbox) {
-        let Some(mut job) = self.jobs.take(id) else { return };
-        let calling = Calling { client: self, id, now, out, slot: None, resent: false, sequenced: None };
-        job.pending += u32::from(calling.begin_context(&mut job));
-        self.jobs.put(id, job);
-    }
-
-    /// Whether requests of a lost connection wait to be sent again on this one; new requests come after them.
-    pub(super) fn resends(&self) -> bool {
-        !self.condition.is_suspended() && self.recovery.is_none() && !self.parted.is_empty()
-    }
-
-    /// Sends the outstanding request of a slot again.
-    fn resend(&mut self, parted: &Parted, slot: u32, now: i64, out: &mut Outbox) {
-        let id = parted.job;
-        let Some(mut job) = self.jobs.take(id) else { return };
-        job.ask_again(parted.shape, parted.data);
-        let sequence: Option<Sequence> = self.session.again(slot);
-        let sent = sequence.is_some()
-            && Calling { client: self, id, now, out, slot: sequence, resent: true, sequenced: None }.next(&mut job);
-        match sent {
-            true => self.recoveries.resent += u64::from(!parted.resent),
-            // The data of the request no longer exist, so it cannot be built again.
-            false => {
-                job.pending = job.pending.saturating_sub(1);
-                self.session.lose(0, slot);
-                self.waiting.hold(id, &mut job, now, true);
-            }
-        }
-        self.jobs.put(id, job);
-    }
-
-    /// The session of a request is lost: its job sends it as a new request.
-    fn ask_anew(&mut self, parted: &Parted) {
-        let Some(mut job) = self.jobs.take(parted.job) else { return };
-        job.pending = job.pending.saturating_sub(1);
-        job.ask_again(parted.shape, parted.data);
-        job.again |= parted.sent && shapes::is_kept(parted.shape);
-        self.recoveries.asked_anew += u64::from(parted.sent);
-        self.waiting.hold(parted.job, &mut job, parted.since, true);
-        self.jobs.put(parted.job, job);
-    }
-
-    /// Fails operations whose requests are overdue and have no connection. The state of their slots is checked later.
-    pub(super) fn fail_parted(&mut self, before: i64, now: i64, events: &mut dyn Events) {
-        let all = std::mem::take(&mut self.parted);
-        let (late, rest): (Vec<Parted>, Vec<Parted>) = all.into_iter().partition(|parted| parted.since < before);
-        self.parted = rest.into();
-        for parted in late {
-            self.fail_late(&parted, parted.failure(Cause::TimedOut), now, events);
-        }
-    }
-
-    /// Fails the operation of an overdue request, which is not sent again.
-    pub(super) fn fail_late(&mut self, parted: &Parted, failure: Failure, now: i64, events: &mut dyn Events) {
-        let connected = !self.condition.is_suspended() && self.recovery.is_none();
-        match parted.slot.filter(|_| parted.session == self.session.number) {
-            // The connection works; only the window has no room yet, or the server delays the request.
-            Some(slot) if connected => {
-                let renewal = self.renewal(slot, now);
-                self.parted.push_back(renewal);
-            }
-            Some(slot) => self.session.lose(parted.xid, slot),
-            None => {}
-        }
-        let Some(mut job) = self.jobs.take(parted.job) else { return };
-        job.pending = job.pending.saturating_sub(1);
-        job.fail(failure);
-        self.end_or_put(parted.job, job, now, events);
-    }
-
-    /// No further connection follows: reports that the sent requests have no response.
-    pub(super) fn fail_all_parted(&mut self, cause: Cause) {
-        let delayed = self.delayed.drain(..).map(|(_, delayed)| delayed);
-        for parted in std::mem::take(&mut self.parted).into_iter().chain(delayed) {
-            if let Some(job) = self.jobs.get(parted.job) {
-                job.fail(parted.failure(cause));
-            }
-        }
-    }
-
-    /// The xid that a request had on a lost connection, if it is sent again. A server without sessions knows the request by it, and
-    /// answers what it answered before (RFC 7530 3.1.1).
-    pub(super) fn take_earlier_xid(
-        &mut self,
-        job: JobId,
-        shape: Shape,
-        data: (u64, u32),
-        files: &[Option<FileIdentity>; 2],
-    ) -> Option<u32> {
-        // With Kerberos it has another sequence number, and is not the same message.
-        if self.options.security.is_some() {
-            return None;
-        }
-        let at = self.to_retransmit.iter().position(|one| one.is(job, shape, data, files))?;
-        Some(self.to_retransmit.remove(at).xid)
-    }
-
     /// Whether a job must wait for a connection or session.
     pub(super) fn holds_back(&self, job: &Job) -> bool {
-        (self.condition.is_suspended() || self.recovery.is_some() || self.resends())
-            && !matches!(job.goal, Goal::Recover(_))
+        let waits = self.condition.is_suspended() || self.recovery.is_some() || self.resends_first();
+        waits && !matches!(job.goal, Goal::Recover(_))
     }
 
     /// A job waits for a slot.
