@@ -73,7 +73,7 @@ impl Nfs4Client {
             });
         }
         if let (Goal::Recover(recovery), None) = (&job.goal, &job.failure) {
-            self.recovery = None;
+            self.recovering.end();
             self.go_on(recovery, now, out);
         }
         self.end(id, job, now, events);

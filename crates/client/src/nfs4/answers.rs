@@ -253,13 +253,9 @@ impl Nfs4Client {
             return Err(Malformed);
         }
         self.note_revocation(said.flags);
-        let begins = self.condition.is_connected()
-            && self.trunk.is_none()
-            && self.recovery.is_none()
-            && !matches!(job.goal, Goal::Leave(_));
-        if said.flags & RECLAIM_NEEDED != 0 && begins && self.reclaimed != Some(self.session.number) {
-            self.reclaimed = Some(self.session.number);
-            self.broken.get_or_insert(Stage::Claim);
+        let reclaims = self.condition.is_connected() && self.trunk.is_none() && !matches!(job.goal, Goal::Leave(_));
+        if said.flags & RECLAIM_NEEDED != 0 && reclaims {
+            self.recovering.need_reclaim(self.session.number);
         }
         Ok(())
     }
@@ -324,21 +320,22 @@ impl Nfs4Client {
         // If the server has used the sequence ID, the next one is right.
         let counted = call.what.resent && COUNTED_BEFORE.contains(&status);
         let current = call.what.session == self.session.number;
-        if !counted && current && self.recovery.is_none() && self.broken.is_none() {
-            if let Some(cause) = self.lose_once_more() {
+        if !counted && current && self.recovering.is_idle() {
+            if let Some(cause) = self.recovering.lose() {
                 self.condition.doom(cause);
                 return false;
             }
             self.expired |= status == EXPIRED;
             let at_once = results.first() == Some(status);
-            self.broken = Some(match remedy(status, call.what.slot.is_some(), at_once) {
+            let stage = match remedy(status, call.what.slot.is_some(), at_once) {
                 stage @ (Stage::Create | Stage::Identify) => self.lost_with_others(stage),
                 stage => stage,
-            });
+            };
+            self.recovering.need(stage);
         }
         match job.goal {
             Goal::Renew => job.reply = Some(crate::operation::Reply::Nothing),
-            _ => self.recoveries.asked_anew += u64::from(call.what.resent && !counted),
+            _ => self.recovering.counts.asked_anew += u64::from(call.what.resent && !counted),
         }
         job.ask_again(call.what.shape, call.what.data());
         true

@@ -16,13 +16,13 @@ use super::outage::Outage;
 use super::owners::Owners;
 use super::parted::Resends;
 use super::recoveries::Recoveries;
-use super::recovery::{Recovery, Stage};
+use super::recovering::Recovering;
 use super::request_context::RequestContext;
 use super::session::{Part, Session};
 use super::trunk::{Last, Trunk};
 use super::waiting::Waiting;
 use crate::calls::Identity;
-use crate::nfs::{Handles, JobId, LastIdentity, SpareWalks};
+use crate::nfs::{Handles, LastIdentity, SpareWalks};
 use crate::rpc::Connection;
 
 /// A connection with a session.
@@ -36,16 +36,8 @@ pub struct Nfs4Client {
     pub(super) outage: Outage,
     /// The requests of a lost connection that are sent again.
     pub(super) resends: Resends,
-    /// The job that recovers a lost session, while it runs.
-    pub(super) recovery: Option<JobId>,
-    /// First stage of a recovery that has not begun, or was interrupted by the loss of a connection.
-    pub(super) broken: Option<Stage>,
-    pub(super) interrupted: Option<Box<Recovery>>,
-    /// The session whose state was reclaimed because the server asked for it.
-    pub(super) reclaimed: Option<u32>,
-    /// Number of sessions lost since the last successful operation.
-    pub(super) losses: u32,
-    pub(super) recoveries: Recoveries,
+    /// The recovery of a lost session.
+    pub(super) recovering: Recovering,
     /// The client belongs to the load, so its recoveries are reported.
     pub(super) counts: bool,
     /// The session that it shares with other connections.
@@ -99,7 +91,7 @@ impl Drop for Nfs4Client {
         self.part_ways();
         self.options.guarantees.lock().unwrap_or_else(PoisonError::into_inner).merge(&self.guarantees);
         if self.counts {
-            let counts = Recoveries { outage_ns: self.outage.longest(), ..self.recoveries };
+            let counts = Recoveries { outage_ns: self.outage.longest(), ..self.recovering.counts };
             self.options.recoveries.lock().unwrap_or_else(PoisonError::into_inner).add(&counts);
         }
         if let Some(delegations) = &self.delegations {
@@ -124,12 +116,7 @@ impl Nfs4Client {
             condition: Condition::default(),
             outage: Outage::default(),
             resends: Resends::default(),
-            recovery: None,
-            broken: None,
-            interrupted: None,
-            reclaimed: None,
-            losses: 0,
-            recoveries: Recoveries::default(),
+            recovering: Recovering::default(),
             counts: name.is_some(),
             trunk: None,
             part: Part::default(),

@@ -26,7 +26,7 @@ impl Nfs4Client {
             Goal::Return(returning) if job.failure.is_some() => self.return_failed(returning),
             Goal::Test(_) if job.failure.as_ref().is_some_and(was_refused) => self.test_refused(),
             Goal::Recover(_) => {
-                self.recovery = None;
+                self.recovering.end();
                 self.condition.end_recovery(job.failure.as_ref().map(|failure| failure.cause));
             }
             _ => {}
@@ -71,7 +71,7 @@ impl Nfs4Client {
             }
         }
         self.waiting.clear();
-        self.recovery = None;
+        self.recovering.end();
     }
 
     pub(super) fn give_up_if_doomed(&mut self, at: i64, events: &mut dyn Events) {

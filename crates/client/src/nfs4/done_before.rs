@@ -22,13 +22,13 @@ impl Nfs4Client {
             // What is there was made, and is opened.
             (Goal::Open(opening), EXIST) if opening.disposition == Disposition::CreateNew => {
                 opening.disposition = Disposition::OpenOrCreate;
-                self.recoveries.done_before += 1;
+                self.recovering.counts.done_before += 1;
                 return true;
             }
             (Goal::OpenDirectory { makes }, EXIST) if *makes => {
                 *makes = false;
                 job.walks.iter_mut().flatten().for_each(|walk| walk.whole = true);
-                self.recoveries.done_before += 1;
+                self.recovering.counts.done_before += 1;
                 return true;
             }
             _ => return false,
@@ -36,7 +36,7 @@ impl Nfs4Client {
         if matches!(job.goal, Goal::Remove) {
             self.names_changed(job);
         }
-        self.recoveries.done_before += u64::from(!matches!(job.goal, Goal::Close { .. }));
+        self.recovering.counts.done_before += u64::from(!matches!(job.goal, Goal::Close { .. }));
         job.reply = Some(Reply::Nothing);
         true
     }

@@ -37,7 +37,7 @@
 //! | --- | --- |
 //! | an operation | its call and the parser of its result in `wire`; its compound: `shapes.rs`, request: `requests.rs`, effect: `settle.rs` |
 //! | OPEN, locks, data, sessions | request and effect together: `open.rs`, `lock.rs`, `transfer.rs`, `set_up.rs` |
-//! | recovery | stages: `recovery.rs`; their requests and responses: `reclaim.rs`; lost connections: `suspend.rs`, outstanding requests: `resend.rs` |
+//! | recovery | whether one is needed or runs: `recovering.rs`; stages: `recovery.rs`; their requests and responses: `reclaim.rs`; lost connections: `suspend.rs`, outstanding requests: `resend.rs` |
 //! | several connections | `trunk.rs`, `join.rs`; the engine keeps a client that reconnects (`suspend` in `worker/connections.rs`) |
 //! | NFS 4.0 | `sessionless.rs`, `owners.rs` |
 //! | delegations | `delegations.rs`, `delegations/`; revoked ones: `revocations.rs`; calls of the server: `back_channel.rs` |
@@ -71,6 +71,7 @@ mod ranges;
 mod receiving;
 mod reclaim;
 mod recoveries;
+mod recovering;
 mod recovery;
 mod request_context;
 mod requests;

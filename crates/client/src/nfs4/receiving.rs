@@ -56,15 +56,10 @@ impl Nfs4Client {
                 if let Some(job) = self.jobs.get(call.what.job) {
                     job.due_at(at);
                 }
-                if let Some(stage) = self.broken.take().filter(|_| !self.condition.is_doomed()) {
+                if let Some(stage) = self.recovering.take_need().filter(|_| !self.condition.is_doomed()) {
                     self.outage.begin(at);
-                    self.recover(
-                        Box::new(Recovery::new(stage, at, self.session.number, &self.files)),
-                        None,
-                        at,
-                        out,
-                        events,
-                    );
+                    let recovery = Box::new(Recovery::new(stage, at, self.session.number, &self.files));
+                    self.recover(recovery, None, at, out, events);
                 }
                 self.advance(call.what.job, at, out, events);
             }
@@ -87,7 +82,7 @@ impl Nfs4Client {
         // A job whose owner is busy waits again, behind the others.
         for _ in 0..self.waiting.queued() {
             // During a recovery nothing else can be sent, also if it came to the front later.
-            let Some((id, since)) = self.waiting.take_next(self.recovery) else { break };
+            let Some((id, since)) = self.waiting.take_next(self.recovering.job()) else { break };
             if !self.has_room() {
                 self.waiting.put_back(id, since);
                 break;

@@ -156,16 +156,14 @@ impl Nfs4Client {
                     open.state = state;
                 }
                 recovery.unconfirmed = None;
-                let counts = &mut self.recoveries.opens;
-                *(if anew { &mut counts.anew } else { &mut counts.reclaimed }) += 1;
+                self.recovering.counts.opens.count(anew);
             }
             Claimed::Lock(key, _) => {
                 let state = found.state.ok_or(Malformed)?;
                 if let Some(file) = self.files.get_mut(key) {
                     file.lock = Some(state);
                 }
-                let counts = &mut self.recoveries.locks;
-                *(if anew { &mut counts.anew } else { &mut counts.reclaimed }) += 1;
+                self.recovering.counts.locks.count(anew);
                 recovery.locked();
             }
             Claimed::Open(key) => {
@@ -188,8 +186,7 @@ impl Nfs4Client {
                     recovery.unconfirmed = Some(key);
                     return Ok(());
                 }
-                let counts = &mut self.recoveries.opens;
-                *(if anew { &mut counts.anew } else { &mut counts.reclaimed }) += 1;
+                self.recovering.counts.opens.count(anew);
             }
         }
         Ok(())
@@ -205,14 +202,14 @@ impl Nfs4Client {
             }
             Stage::Bind | Stage::End => {
                 recovery.stage = self.lost_with_others(Stage::Create);
-                return self.lose_once_more();
+                return self.recovering.lose();
             }
             Stage::Create if !recovery.identified => recovery.stage = Stage::Identify,
             Stage::Create | Stage::Identify | Stage::Join | Stage::Over => return Some(Cause::SessionLost),
             _ if lost => {
                 recovery.restart(false, &self.files);
                 recovery.stage = self.lost_with_others(recovery.stage);
-                return self.lose_once_more();
+                return self.recovering.lose();
             }
             Stage::Complete => self.completed(recovery),
             Stage::Claim | Stage::Anew => self.not_claimed(recovery, status),
@@ -237,7 +234,7 @@ impl Nfs4Client {
                 if let Some(file) = self.files.get_mut(key) {
                     file.ranges.unlock(range.offset, range.length);
                 }
-                self.recoveries.locks.lost += 1;
+                self.recovering.counts.locks.lost += 1;
                 recovery.locked();
             }
             Some(Claimed::Open(_)) if claims && status == NO_GRACE => recovery.nothing_claimed(),
@@ -258,7 +255,7 @@ impl Nfs4Client {
             (file.lock, file.ranges) = (None, Default::default());
             owner.into_iter().for_each(|owner| self.owners.give_back(owner));
         }
-        self.recoveries.opens.lost += 1;
+        self.recovering.counts.opens.lost += 1;
     }
 
     /// The server has lost all state of the client, so drop the state of outstanding operations.
@@ -279,13 +276,4 @@ impl Nfs4Client {
             }
         }
     }
-
-    /// Counts a lost session. After too many in a row, the client gives the connection up.
-    pub(super) fn lose_once_more(&mut self) -> Option<Cause> {
-        self.losses += 1;
-        (self.losses > MOST_LOSSES).then_some(Cause::SessionLost)
-    }
 }
-
-/// Maximum number of sessions lost in a row without a successful operation.
-const MOST_LOSSES: u32 = 8;

@@ -101,6 +101,11 @@ impl Recoveries {
 }
 
 impl Reclaims {
+    /// Counts an open or lock that was reclaimed, or requested again as new.
+    pub(super) fn count(&mut self, anew: bool) {
+        *(if anew { &mut self.anew } else { &mut self.reclaimed }) += 1;
+    }
+
     fn add(&mut self, other: &Self) {
         add_fields!(self, other; reclaimed, anew, lost);
     }

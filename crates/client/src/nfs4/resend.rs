@@ -59,7 +59,7 @@ impl Nfs4Client {
 
     /// Whether requests of a lost connection wait to be sent again on this one; new requests come after them.
     pub(super) fn resends_first(&self) -> bool {
-        !self.condition.is_suspended() && self.recovery.is_none() && self.resends.are_due()
+        !self.is_interrupted() && self.resends.are_due()
     }
 
     /// Sends the outstanding request of a slot again.
@@ -71,7 +71,7 @@ impl Nfs4Client {
         let sent = sequence.is_some()
             && Calling { client: self, id, now, out, slot: sequence, resent: true, sequenced: None }.next(&mut job);
         match sent {
-            true => self.recoveries.resent += u64::from(!parted.resent),
+            true => self.recovering.counts.resent += u64::from(!parted.resent),
             // The data of the request no longer exist, so it cannot be built again.
             false => {
                 job.pending = job.pending.saturating_sub(1);
@@ -88,7 +88,7 @@ impl Nfs4Client {
         job.pending = job.pending.saturating_sub(1);
         job.ask_again(parted.shape, parted.data);
         job.again |= parted.sent && shapes::is_kept(parted.shape);
-        self.recoveries.asked_anew += u64::from(parted.sent);
+        self.recovering.counts.asked_anew += u64::from(parted.sent);
         self.waiting.hold(parted.job, &mut job, parted.since, true);
         self.jobs.put(parted.job, job);
     }
@@ -102,10 +102,9 @@ impl Nfs4Client {
 
     /// Fails the operation of an overdue request, which is not sent again.
     pub(super) fn fail_late(&mut self, parted: &Parted, failure: Failure, now: i64, events: &mut dyn Events) {
-        let connected = !self.condition.is_suspended() && self.recovery.is_none();
         match parted.slot.filter(|_| parted.session == self.session.number) {
             // The connection works; only the window has no room yet, or the server delays the request.
-            Some(slot) if connected => {
+            Some(slot) if !self.is_interrupted() => {
                 let renewal = self.renewal(slot, now);
                 self.resends.add(renewal);
             }

@@ -35,7 +35,7 @@ impl Nfs4Client {
 
     /// Tests delegations, if the server has revoked some.
     pub(super) fn test_delegations(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
-        let ready = !self.condition.is_suspended() && self.recovery.is_none() && self.broken.is_none();
+        let ready = !self.condition.is_suspended() && self.recovering.is_idle();
         let Some(delegations) = self.delegations.as_mut().filter(|delegations| ready && delegations.tests(now)) else {
             return;
         };

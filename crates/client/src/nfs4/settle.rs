@@ -29,7 +29,7 @@ impl Nfs4Client {
         if let Goal::Recover(recovery) = &mut job.goal {
             return self.recovered(recovery, found);
         }
-        self.losses = 0;
+        self.recovering.end_losses();
         if call.what.shape == shapes::LOOK_UP && job.walking().is_some() {
             return self.looked_up(job, found);
         }

@@ -27,7 +27,7 @@ impl Nfs4Client {
             return false;
         }
         self.outage.begin_unnoticed(at, self.connection.oldest_sent());
-        let recovery = self.recovery.take();
+        let recovery = self.recovering.end();
         let mut sent = VecDeque::new();
         for call in self.connection.take_all() {
             self.report_parted(&call, events);
@@ -71,7 +71,7 @@ impl Nfs4Client {
         let Some(mut job) = self.jobs.take(id) else { return };
         self.waiting.remove(id, &job);
         if let Goal::Recover(recovery) = std::mem::replace(&mut job.goal, Goal::Null) {
-            self.interrupted = Some(recovery);
+            self.recovering.interrupt(recovery);
         }
         self.jobs.release(id, job);
     }
@@ -88,7 +88,7 @@ impl Nfs4Client {
         let since = self.condition.resume().unwrap_or(now);
         self.connection.moved(local, connection);
         self.unsent_replies = UnsentReplies::default();
-        let recovery = match self.interrupted.take() {
+        let recovery = match self.recovering.take_interrupted() {
             Some(mut recovery) => {
                 recovery.restart(true, &self.files);
                 if recovery.stage == Stage::Create && self.trunk.is_some() {
@@ -114,22 +114,14 @@ impl Nfs4Client {
             self.forget_state();
         }
         let id = self.jobs.add(Job::unasked(tag, Goal::Recover(recovery)));
-        self.recovery = Some(id);
+        self.recovering.begin(id);
         self.advance(id, now, out, events);
     }
 
     /// A recovery succeeded: sends the requests without a response again.
     pub(super) fn go_on(&mut self, recovery: &Recovery, now: i64, out: &mut Outbox) {
-        let took = u64::try_from(now.saturating_sub(recovery.since)).unwrap_or(0);
         self.outage.recovered(now);
-        let counts = &mut self.recoveries;
-        counts.recovery_ns = counts.recovery_ns.max(took);
-        *match (recovery.forgotten, recovery.session == self.session.number) {
-            _ if recovery.follows => &mut counts.bound_again,
-            (true, _) => &mut counts.restarts,
-            (false, true) => &mut counts.connections,
-            (false, false) => &mut counts.sessions,
-        } += 1;
+        self.recovering.succeeded(recovery, self.session.number, now);
         // Slots of timed-out requests whose responses cannot arrive any more; whether the server used their sequence IDs is unknown.
         let rejoined = self.condition.take_rejoined();
         let lost: Vec<u32> = if rejoined { self.session.take_lost().collect() } else { Vec::new() };
@@ -149,8 +141,12 @@ impl Nfs4Client {
 
     /// Whether a job must wait for a connection or session.
     pub(super) fn holds_back(&self, job: &Job) -> bool {
-        let waits = self.condition.is_suspended() || self.recovery.is_some() || self.resends_first();
-        waits && !matches!(job.goal, Goal::Recover(_))
+        (self.is_interrupted() || self.resends.are_due()) && !matches!(job.goal, Goal::Recover(_))
+    }
+
+    /// Whether there is no connection, or no session on it yet.
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.condition.is_suspended() || self.recovering.runs()
     }
 
     /// A job waits for a slot.

@@ -201,7 +201,7 @@ impl Nfs4Client {
             open.unstable.written(written.verifier);
             open.uncommitted.add(done);
         }
-        self.recoveries.rewritten += 1;
+        self.recovering.counts.rewritten += 1;
         if pieces.is_empty() {
             job.goal = Goal::Flush(*file, *handle, *times);
         }

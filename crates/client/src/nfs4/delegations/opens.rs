@@ -64,7 +64,7 @@ impl Nfs4Client {
     /// Opens a file for reading without a request, if there is a delegation for it.
     pub(in crate::nfs4) fn open_locally(&mut self, path: &str) -> Option<Result<Reply, Failure>> {
         // The server may have lost the delegation with the session.
-        if self.condition.is_suspended() || self.recovery.is_some() || self.broken.is_some() {
+        if self.condition.is_suspended() || !self.recovering.is_idle() {
             return None;
         }
         let (known, handle) = self.handles.longest(path, true);
