@@ -21,7 +21,7 @@ impl Nfs4Client {
             self.join(id, &mut job, now);
         }
         if let Goal::Leave(Leaving::Session) = job.goal
-            && !self.leaves().of_session
+            && !self.membership.leave(self.options.is_sessionless()).of_session
         {
             // Other connections are still using the session.
             self.leave_context(&mut job);

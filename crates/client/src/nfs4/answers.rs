@@ -253,7 +253,8 @@ impl Nfs4Client {
             return Err(Malformed);
         }
         self.note_revocation(said.flags);
-        let reclaims = self.condition.is_connected() && self.trunk.is_none() && !matches!(job.goal, Goal::Leave(_));
+        let reclaims =
+            self.condition.is_connected() && self.membership.is_alone() && !matches!(job.goal, Goal::Leave(_));
         if said.flags & RECLAIM_NEEDED != 0 && reclaims {
             self.recovering.need_reclaim(self.session.number);
         }
@@ -325,10 +326,12 @@ impl Nfs4Client {
                 self.condition.doom(cause);
                 return false;
             }
-            self.expired |= status == EXPIRED;
+            if status == EXPIRED {
+                self.client_id.expire();
+            }
             let at_once = results.first() == Some(status);
             let stage = match remedy(status, call.what.slot.is_some(), at_once) {
-                stage @ (Stage::Create | Stage::Identify) => self.lost_with_others(stage),
+                stage @ (Stage::Create | Stage::Identify) => self.membership.lose(stage),
                 stage => stage,
             };
             self.recovering.need(stage);

@@ -59,7 +59,7 @@ impl Nfs4Client {
             return;
         }
         self.outage.end(at);
-        self.part_ways();
+        self.membership.end();
         for call in self.connection.take_all() {
             self.abandon(&call, cause, events);
         }

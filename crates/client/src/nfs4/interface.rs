@@ -113,7 +113,7 @@ impl Client for Nfs4Client {
         self.pump(now, out, events);
         if self.renews_at() <= now {
             // The next renewal is due after another interval, even if this one finds no slot.
-            self.renewed = now;
+            self.client_id.renew(now);
             let job = self.jobs.add(Job::unasked(None, Goal::Renew));
             self.advance(job, now, out, events);
         }
@@ -142,8 +142,8 @@ impl Client for Nfs4Client {
 }
 
 impl Nfs4Client {
-    /// Time at which the lease must be renewed if no other request renews it: after two thirds of the lease time.
+    /// Time at which the lease must be renewed if no other request renews it.
     fn renews_at(&self) -> i64 {
-        self.renewed.saturating_add(self.agreed.lease_ns() / 3 * 2)
+        self.client_id.renews_at(self.agreed.lease_ns())
     }
 }

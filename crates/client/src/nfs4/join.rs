@@ -1,15 +1,11 @@
-//! How a connection joins, recovers and leaves a session that it shares with others.
-
-use std::sync::atomic::Ordering::Relaxed;
-
-use plimsoll_wire::nfs::v4::create_session::Session as Created;
+//! How a connection joins and recovers a session that it shares with others.
 
 use super::client::Nfs4Client;
 use super::job::{Connecting, Goal, Job, Rest};
 use super::options::Negotiated;
-use super::recovery::Stage;
-use super::session::{MOST, Part};
-use super::trunk::{Bound, Claims, Join, Last, Trunk};
+use super::recovery::{Recovery, Stage};
+use super::session::MOST;
+use super::trunk::{Bound, Claims, Join};
 use crate::nfs::JobId;
 use crate::operation::{Cause, Failure, Reply};
 
@@ -23,23 +19,14 @@ impl Nfs4Client {
     /// Number of slots to request for a session, at least one per connection. The client that checks the server requests the maximum, to
     /// find the server's limit.
     pub(super) fn wanted_slots(&self) -> u32 {
-        let least = self.trunk.as_ref().map_or(1, |trunk| trunk.connections());
-        if self.counts { self.options.slots.max(least) } else { MOST }
+        let least = self.membership.connections();
+        if self.client_id.is_of_load() { self.options.slots.max(least) } else { MOST }
     }
 
     /// Creates the session, binds the connection to the session of the client's other connections, or waits for that session.
     pub(super) fn join(&mut self, id: JobId, job: &mut Job, now: i64) {
-        job.goal = Goal::Connect(match self.trunk.as_ref().map(|trunk| trunk.join()) {
-            None => Connecting::ExchangeId,
-            Some(Join::Make(_)) => {
-                self.makes = true;
-                Connecting::ExchangeId
-            }
-            Some(Join::MakeOwn) => {
-                self.makes = true;
-                self.has_own();
-                Connecting::ExchangeId
-            }
+        job.goal = Goal::Connect(match self.membership.join(&self.options) {
+            None | Some(Join::Make(_) | Join::MakeOwn) => Connecting::ExchangeId,
             Some(Join::Bind(bound)) => {
                 self.change_to(&bound);
                 self.agreed = Negotiated::of(&bound.session, self.session.slots());
@@ -54,42 +41,41 @@ impl Nfs4Client {
 
     /// The same in a recovery: creates the next session, joins it, or waits for it.
     pub(super) fn join_again(&mut self, id: JobId, job: &mut Job, now: i64) {
-        let Some(join) = self.trunk.as_ref().map(|trunk| trunk.join()) else { return };
-        let mut bound = None;
+        let Some(join) = self.membership.join(&self.options) else { return };
         let stage = match join {
             Join::Wait => return self.look_later(id, job, now),
             Join::Make(client) => {
-                self.makes = true;
-                self.client_id = client.unwrap_or(self.client_id);
+                client.into_iter().for_each(|client| self.client_id.share(client));
                 Stage::Create
             }
             // Only the server knows the sequence ID of the next CREATE_SESSION, because other connections have created sessions.
-            Join::MakeOwn => {
-                self.makes = true;
-                self.has_own();
-                Stage::Identify
-            }
-            Join::Bind(found) => {
-                bound = Some(found);
+            Join::MakeOwn => Stage::Identify,
+            Join::Bind(bound) => {
+                if let Goal::Recover(recovery) = &mut job.goal {
+                    self.follow(recovery, &bound);
+                }
                 Stage::Bind
             }
         };
-        let Goal::Recover(recovery) = &mut job.goal else { return };
-        recovery.stage = stage;
-        let Some(bound) = bound else { return };
-        recovery.follows |= bound.number != self.trunk_session;
-        if bound.forgotten != self.forgotten {
+        if let Goal::Recover(recovery) = &mut job.goal {
+            recovery.stage = stage;
+        }
+    }
+
+    /// Another connection has recovered the session.
+    fn follow(&mut self, recovery: &mut Recovery, bound: &Bound) {
+        recovery.follows |= self.membership.is_another(bound);
+        if self.membership.has_forgotten(bound) {
             recovery.forget(&self.files);
             self.forget_state();
         }
-        self.change_to(&bound);
+        self.change_to(bound);
     }
 
     /// The last connection that reclaims sends RECLAIM_COMPLETE; the others wait for it.
     pub(super) fn complete(&mut self, id: JobId, job: &mut Job, now: i64) {
-        let Some(trunk) = self.shared() else { return };
         let since = job.rest.as_ref().map_or(now, |rest| rest.since);
-        let next = trunk.claimed(self.member, self.trunk_session, now.saturating_sub(since) < PATIENCE);
+        let Some(next) = self.membership.claimed(now.saturating_sub(since) < PATIENCE) else { return };
         let Goal::Recover(recovery) = &mut job.goal else { return };
         match next {
             Claims::Complete => {}
@@ -122,13 +108,6 @@ impl Nfs4Client {
         }
     }
 
-    /// The first stage after the connections of a client lost their session; `alone` for a client with one connection.
-    pub(super) fn lost_with_others(&self, alone: Stage) -> Stage {
-        let Some(trunk) = &self.trunk else { return alone };
-        trunk.lost(self.trunk_session);
-        Stage::Join
-    }
-
     fn look_later(&mut self, id: JobId, job: &mut Job, now: i64) {
         let failure = Failure::never_sent(Cause::TimedOut);
         let since = job.rest.as_ref().map_or(now, |rest| rest.since);
@@ -136,85 +115,10 @@ impl Nfs4Client {
         self.waiting.rest(id, rest, now);
     }
 
-    /// The session that it shares with other connections; `None` if it has a separate one.
-    pub(super) fn shared(&self) -> Option<&Trunk> {
-        self.trunk.as_deref().filter(|_| self.part.step > 1)
-    }
-
-    /// Notes that each connection has a separate session.
-    fn has_own(&mut self) {
-        self.part = Part::default();
-        if let Some(trunk) = &self.trunk {
-            trunk.separate();
-            self.options.separate_sessions.store(trunk.connections(), Relaxed);
-        }
-    }
-
-    /// A new session has this number of slots: enough for all connections, or for this one alone.
-    pub(super) fn granted(&mut self, slots: u32) {
-        if self.shared().is_some_and(|trunk| slots < trunk.connections()) {
-            self.has_own();
-        }
-    }
-
     fn change_to(&mut self, bound: &Bound) {
-        (self.client_id, self.forgotten) = (bound.client, bound.forgotten);
-        if std::mem::replace(&mut self.trunk_session, bound.number) != bound.number {
-            let wanted = self.wanted_slots();
-            self.session = self.session.next(&bound.session, wanted, self.part);
-        }
-        self.enter();
-    }
-
-    /// Shares a new session with the other connections, unless each has a separate one. `forgotten`: the server may have lost the client's
-    /// state before. True if this connection must send RECLAIM_COMPLETE at once. False if others have sent it for the client ID, or may
-    /// still have state to reclaim.
-    pub(super) fn share_session(&mut self, session: Created, forgotten: bool) -> bool {
-        let is_first = self.trunk.as_ref().is_none_or(|trunk| !trunk.is_used());
-        let alone = self.shared().is_none();
-        if std::mem::take(&mut self.makes)
-            && let Some(trunk) = &self.trunk
-        {
-            if alone {
-                self.trunk_session = trunk.made_own();
-            } else {
-                let made = trunk.made(session, self.client_id, forgotten);
-                (self.trunk_session, self.forgotten) = (made.number, made.forgotten);
-            }
-        }
-        self.enter();
-        is_first || alone && forgotten
-    }
-
-    fn enter(&mut self) {
-        if let Some(trunk) = &self.trunk {
-            self.joined = true;
-            trunk.joined(self.member, self.trunk_session);
-        }
-    }
-
-    /// What a leaving connection must return. It has closed its files: until then it is one of those for which the session must remain.
-    pub(super) fn leaves(&mut self) -> Last {
-        if let Some(last) = self.last {
-            return last;
-        }
-        let last = match &self.trunk {
-            // The server drops the client ID when its lease ends.
-            _ if self.options.is_sessionless() => Last { of_session: false, of_client: false },
-            Some(trunk) if std::mem::take(&mut self.joined) => trunk.leave(self.member, self.trunk_session),
-            _ => Last { of_session: true, of_client: true },
-        };
-        *self.last.insert(last)
-    }
-
-    /// A connection ends without leaving: the sequence IDs of its slots are lost.
-    pub(super) fn part_ways(&mut self) {
-        let Some(trunk) = &self.trunk else { return };
-        if std::mem::take(&mut self.makes) {
-            trunk.not_made();
-        }
-        if std::mem::take(&mut self.joined) {
-            trunk.forget(self.member, self.trunk_session);
+        self.client_id.share(bound.client);
+        if self.membership.bind(bound) {
+            self.session = self.session.next(&bound.session, self.wanted_slots(), self.membership.part());
         }
     }
 }

@@ -55,7 +55,7 @@ impl Calling<'_> {
                 *opens.insert((self.client.owners.take(), handle))
             }
         };
-        let (name, client) = (self.client.owners.name(owner), self.client.client_id.0);
+        let (name, client) = (self.client.owners.name(owner), self.client.client_id.number());
         let access = open::READ | open::NO_DELEGATION;
         self.about(shapes::OPEN_HANDLE, &handle, job, |compound| {
             let (how, claim) = (How::Existing, Claim::Current);

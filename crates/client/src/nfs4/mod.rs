@@ -38,7 +38,7 @@
 //! | an operation | its call and the parser of its result in `wire`; its compound: `shapes.rs`, request: `requests.rs`, effect: `settle.rs` |
 //! | OPEN, locks, data, sessions | request and effect together: `open.rs`, `lock.rs`, `transfer.rs`, `set_up.rs` |
 //! | recovery | whether one is needed or runs: `recovering.rs`; stages: `recovery.rs`; their requests and responses: `reclaim.rs`; lost connections: `suspend.rs`, outstanding requests: `resend.rs` |
-//! | several connections | `trunk.rs`, `join.rs`; the engine keeps a client that reconnects (`suspend` in `worker/connections.rs`) |
+//! | several connections | what they share: `trunk.rs`; the place of each: `membership.rs`, `join.rs`; the engine keeps a client that reconnects (`suspend` in `worker/connections.rs`) |
 //! | NFS 4.0 | `sessionless.rs`, `owners.rs` |
 //! | delegations | `delegations.rs`, `delegations/`; revoked ones: `revocations.rs`; calls of the server: `back_channel.rs` |
 //!
@@ -49,6 +49,7 @@ mod answers;
 mod back_channel;
 mod begin;
 mod client;
+mod client_id;
 mod completion;
 mod condition;
 mod delegation_counts;
@@ -60,6 +61,7 @@ mod interface;
 mod job;
 mod join;
 mod lock;
+mod membership;
 mod minor_2;
 mod open;
 mod options;

@@ -60,7 +60,7 @@ impl Calling<'_> {
             }
         };
         let claim = if opening.any { Claim::Current } else { Claim::Name(walk.name()) };
-        let (access, client) = (self.share_access(opening.access), self.client.client_id.0);
+        let (access, client) = (self.share_access(opening.access), self.client.client_id.number());
         let (sequence, name) = (self.open_sequence(owner), self.client.owners.name(owner));
         let shape = if opening.any { shapes::OPEN_HANDLE } else { shapes::OPEN_NAME };
         self.about(shape, &walk.handle, job, |compound| {

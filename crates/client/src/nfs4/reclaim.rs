@@ -59,7 +59,7 @@ impl Calling<'_> {
         let Some((handle, open)) = self.client.files.get(key).and_then(|file| Some((file.handle, file.open?))) else {
             return false;
         };
-        let client = self.client.client_id.0;
+        let client = self.client.client_id.number();
         let claim = if reclaim { Claim::Previous } else { Claim::Current };
         let (access, owner) = (self.share_access(open.access), self.client.owners.name(open.owner));
         let sequence = self.open_sequence(open.owner);
@@ -102,7 +102,7 @@ impl Nfs4Client {
             }
             Stage::Identify if self.options.is_sessionless() => {
                 recovery.identified = true;
-                if self.identified(found.unconfirmed.ok_or(Malformed)?) {
+                if self.client_id.identified(found.unconfirmed.ok_or(Malformed)?) {
                     recovery.is_new = true;
                     recovery.forget(&self.files);
                     self.forget_state();
@@ -114,22 +114,21 @@ impl Nfs4Client {
                 self.agreed.back_channel = bound.back_channel;
                 recovery.with_client_id()
             }
-            Stage::End => self.lost_with_others(Stage::Create),
+            Stage::End => self.membership.lose(Stage::Create),
             Stage::Create => {
                 let session = found.session.ok_or(Malformed)?;
                 self.created(&session);
-                self.share_session(session, recovery.is_new);
+                self.membership.share(session, self.client_id.next_session(), recovery.is_new);
                 recovery.with_client_id()
             }
             Stage::Identify => {
                 let client = found.client.ok_or(Malformed)?;
                 recovery.identified = true;
-                if client.id != self.client_id.0 || !client.is_confirmed() {
+                if self.client_id.exchanged(&client) {
                     recovery.is_new = true;
                     recovery.forget(&self.files);
                     self.forget_state();
                 }
-                self.client_id = (client.id, client.sequence);
                 Stage::Create
             }
             Stage::Complete => {
@@ -197,18 +196,18 @@ impl Nfs4Client {
         match recovery.stage {
             Stage::Bind if BINDS_ITSELF.contains(&status) => recovery.stage = Stage::Over,
             // The session of the other connections exists, but has no slots for this one.
-            Stage::Bind if self.shared().is_some() && !SESSION_LOST.contains(&status) => {
+            Stage::Bind if self.membership.shares() && !SESSION_LOST.contains(&status) => {
                 return Some(Cause::SessionLost);
             }
             Stage::Bind | Stage::End => {
-                recovery.stage = self.lost_with_others(Stage::Create);
+                recovery.stage = self.membership.lose(Stage::Create);
                 return self.recovering.lose();
             }
             Stage::Create if !recovery.identified => recovery.stage = Stage::Identify,
             Stage::Create | Stage::Identify | Stage::Join | Stage::Over => return Some(Cause::SessionLost),
             _ if lost => {
                 recovery.restart(false, &self.files);
-                recovery.stage = self.lost_with_others(recovery.stage);
+                recovery.stage = self.membership.lose(recovery.stage);
                 return self.recovering.lose();
             }
             Stage::Complete => self.completed(recovery),
@@ -219,7 +218,7 @@ impl Nfs4Client {
 
     fn completed(&self, recovery: &mut Recovery) {
         recovery.completed();
-        self.shared().into_iter().for_each(|trunk| trunk.completed(self.member));
+        self.membership.completed();
     }
 
     fn not_claimed(&mut self, recovery: &mut Recovery, status: u32) {

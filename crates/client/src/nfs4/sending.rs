@@ -87,7 +87,7 @@ impl Calling<'_> {
         };
         sequenced.into_iter().for_each(|sequenced| client.owners.sent(sequenced.owner()));
         if slot.is_some() || sent == shapes::CONFIRM_CLIENT_ID || sent == shapes::RENEW_LEASE {
-            client.renewed = *now;
+            client.client_id.renew(*now);
         }
         let (template, minor_version) = (&client.options.template, client.options.minor_version);
         client.connection.send((template, procedure), &about, data, context, out, |bytes| {

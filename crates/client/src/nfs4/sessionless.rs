@@ -9,7 +9,7 @@
 //! Spec: RFC 7530 9.1, RFC 7530 9.6, RFC 7530 16.33
 
 use plimsoll_model::Symbol;
-use plimsoll_wire::nfs::v4::client_id::{ConfirmOpen, Renew, SetClientId, Unconfirmed};
+use plimsoll_wire::nfs::v4::client_id::{ConfirmOpen, Renew, SetClientId};
 use plimsoll_wire::nfs::v4::close::Close;
 use plimsoll_wire::nfs::v4::lock::Owner;
 use plimsoll_wire::nfs::v4::open::NO_DELEGATION;
@@ -40,21 +40,21 @@ impl Calling<'_> {
     }
 
     pub(super) fn set_client_id(&mut self) -> bool {
-        let (verifier, owner) = (self.client.verifier, self.client.owner.clone());
+        let (owner, verifier) = self.client.client_id.name();
         self.send(shapes::SET_CLIENT_ID, Symbol::NONE, None, |compound| {
             compound.add(&SetClientId { verifier, owner: &owner, callback: CALLBACK });
         })
     }
 
     pub(super) fn confirm_client_id(&mut self) -> bool {
-        let unconfirmed = Unconfirmed { client: self.client.client_id.0, verifier: self.client.confirmation };
+        let unconfirmed = self.client.client_id.unconfirmed();
         self.send(shapes::CONFIRM_CLIENT_ID, Symbol::NONE, None, |compound| {
             compound.add(&unconfirmed);
         })
     }
 
     pub(super) fn renew(&mut self) -> bool {
-        let client = self.client.client_id.0;
+        let client = self.client.client_id.number();
         if !self.is_sessionless() {
             return self.send(shapes::RENEWAL, Symbol::NONE, None, |_| {});
         }
@@ -96,7 +96,7 @@ impl Calling<'_> {
         }
         self.sequenced = self.is_sessionless().then_some(Sequenced::FirstLock(open.owner));
         let sequences = self.client.owners.sequences(open.owner);
-        Owner::New { open: open.state, sequences, client: self.client.client_id.0, owner: name }
+        Owner::New { open: open.state, sequences, client: self.client.client_id.number(), owner: name }
     }
 
     /// An OPEN's access mode as this version encodes it.
@@ -116,14 +116,6 @@ impl Nfs4Client {
     /// The server's state ID as later requests send it. With sessions, 0 in place of its number stands for the latest.
     pub(super) fn as_sent(&self, state: StateId) -> StateId {
         if self.options.is_sessionless() { state } else { state.latest() }
-    }
-
-    /// SETCLIENTID succeeded. True if the server has no state of the client.
-    pub(super) fn identified(&mut self, unconfirmed: Unconfirmed) -> bool {
-        let Unconfirmed { client, verifier } = unconfirmed;
-        let another = std::mem::replace(&mut self.client_id, (client, 0)).0 != client;
-        self.confirmation = verifier;
-        std::mem::take(&mut self.expired) || another
     }
 
     /// SETCLIENTID_CONFIRM succeeded.

@@ -60,7 +60,7 @@ impl Calling<'_> {
         if self.client.options.is_sessionless() {
             return self.set_client_id();
         }
-        let (verifier, owner) = (self.client.verifier, self.client.owner.clone());
+        let (owner, verifier) = self.client.client_id.name();
         self.send(shapes::EXCHANGE_ID, Symbol::NONE, None, |compound| {
             compound.add(&ExchangeId { verifier, owner: &owner, flags: exchange_id::WITHOUT_PNFS });
         })
@@ -70,7 +70,7 @@ impl Calling<'_> {
         if self.client.options.is_sessionless() {
             return self.confirm_client_id();
         }
-        let (client, sequence) = self.client.client_id;
+        let (client, sequence) = self.client.client_id.next_session();
         let options = &self.client.options;
         let (fore, back) = (session::fore(options.most, self.client.wanted_slots()), session::BACK);
         let flags = create_session::BACK_CHANNEL;
@@ -93,7 +93,7 @@ impl Calling<'_> {
     }
 
     pub(super) fn leave(&mut self, leaving: &Leaving, job: &Job) -> bool {
-        let client = self.client.client_id.0;
+        let client = self.client.client_id.number();
         match leaving {
             Leaving::Delegations(list) => {
                 let Some(&(handle, state)) = list.last() else { return false };
@@ -125,7 +125,7 @@ impl Nfs4Client {
                 Connecting::Root
             }
             Connecting::ExchangeId if self.options.is_sessionless() => {
-                self.identified(found.unconfirmed.ok_or(Malformed)?);
+                self.client_id.identified(found.unconfirmed.ok_or(Malformed)?);
                 Connecting::CreateSession
             }
             Connecting::CreateSession if self.options.is_sessionless() => {
@@ -134,9 +134,7 @@ impl Nfs4Client {
                 Connecting::Root
             }
             Connecting::ExchangeId => {
-                let client = found.client.ok_or(Malformed)?;
-                self.is_new = !client.is_confirmed();
-                self.client_id = (client.id, client.sequence);
+                self.client_id.exchanged(&found.client.ok_or(Malformed)?);
                 Connecting::CreateSession
             }
             Connecting::CreateSession => {
@@ -144,7 +142,11 @@ impl Nfs4Client {
                 self.created(&session);
                 self.agreed = Negotiated::of(&session, self.session.slots());
                 // With several connections, the last one sends RECLAIM_COMPLETE.
-                if self.share_session(session, self.is_new) { Connecting::ReclaimComplete } else { Connecting::Root }
+                let (client, is_new) = (self.client_id.next_session(), self.client_id.is_new());
+                match self.membership.share(session, client, is_new) {
+                    true => Connecting::ReclaimComplete,
+                    false => Connecting::Root,
+                }
             }
             Connecting::ReclaimComplete => Connecting::Root,
             Connecting::Root => {
@@ -169,16 +171,17 @@ impl Nfs4Client {
 
     /// Handles a new session; the next CREATE_SESSION has the next sequence ID.
     pub(super) fn created(&mut self, session: &Created) {
-        self.granted(session.fore.slots);
-        if self.counts {
-            self.session = self.session.next(session, self.wanted_slots(), self.part);
+        self.membership.granted(session.fore.slots, &self.options);
+        let part = self.membership.part();
+        if self.client_id.is_of_load() {
+            self.session = self.session.next(session, self.wanted_slots(), part);
             self.options.load_slots.fetch_max(self.session.slots(), Relaxed);
         } else {
             // The first client requests the maximum, so the granted number is the server's limit.
             let _ = self.options.server_slots.set(session.fore.slots);
-            self.session = self.session.next(session, self.options.slots, self.part);
+            self.session = self.session.next(session, self.options.slots, part);
         }
-        self.client_id.1 = self.client_id.1.wrapping_add(1);
+        self.client_id.count_session();
         self.agreed = self.agreed.within(session, self.session.slots());
     }
 
@@ -206,7 +209,7 @@ impl Nfs4Client {
                     *leaving = Leaving::Session;
                 }
             }
-            Leaving::Session if self.last.is_some_and(|last| last.of_client) => *leaving = Leaving::Client,
+            Leaving::Session if self.membership.leaves_last() => *leaving = Leaving::Client,
             Leaving::Session | Leaving::Client => self.leave_context(job),
             Leaving::Context => job.reply = Some(Reply::Nothing),
         }

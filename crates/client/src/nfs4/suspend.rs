@@ -62,12 +62,7 @@ impl Nfs4Client {
 
     /// Interrupts a recovery, which the next connection continues.
     fn interrupt(&mut self, id: JobId) {
-        let makes = std::mem::take(&mut self.makes);
-        match (self.shared(), &self.trunk) {
-            (Some(trunk), _) => trunk.interrupted(self.member, makes),
-            (None, Some(trunk)) if makes => trunk.not_made(),
-            _ => {}
-        }
+        self.membership.interrupted();
         let Some(mut job) = self.jobs.take(id) else { return };
         self.waiting.remove(id, &job);
         if let Goal::Recover(recovery) = std::mem::replace(&mut job.goal, Goal::Null) {
@@ -91,7 +86,7 @@ impl Nfs4Client {
         let recovery = match self.recovering.take_interrupted() {
             Some(mut recovery) => {
                 recovery.restart(true, &self.files);
-                if recovery.stage == Stage::Create && self.trunk.is_some() {
+                if recovery.stage == Stage::Create && !self.membership.is_alone() {
                     recovery.stage = Stage::Join;
                 }
                 recovery
