@@ -292,7 +292,7 @@ impl Nfs4Client {
             return;
         }
         if MEANINGLESS.contains(&status) {
-            job.handles().for_each(|handle| self.handles.stale(handle));
+            job.handles().for_each(|handle| self.paths.handles.stale(handle));
         }
         let cause = match &job.goal {
             _ if lost => {

@@ -53,7 +53,7 @@ impl Nfs4Client {
     fn without_asking(&mut self, operation: &Operation<'_>) -> Option<Result<Reply, Failure>> {
         match operation {
             Operation::Open { path, disposition: Disposition::OpenExisting, caching: Caching::Handle, .. } => {
-                let (known, handle) = self.handles.longest(path, true);
+                let (known, handle) = self.paths.handles.longest(path, true);
                 let opened = || match self.files.add(File::new(handle, None)) {
                     Some(file) => Ok(Reply::Opened { file, size: None }),
                     None => Err(Failure::never_sent(Cause::OutOfResources)),
@@ -136,7 +136,7 @@ impl Nfs4Client {
             }
             _ => paths(operation),
         };
-        self.spare.walks(paths, &mut self.handles)
+        self.paths.walks(paths)
     }
 }
 

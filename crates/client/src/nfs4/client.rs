@@ -3,7 +3,6 @@
 use std::sync::{Arc, PoisonError};
 
 use plimsoll_model::Guarantees;
-use plimsoll_wire::nfs::v4::FileHandle;
 
 use super::back_channel::UnsentReplies;
 use super::client_id::ClientId;
@@ -16,6 +15,7 @@ use super::options::{Negotiated, Nfs4Options, PROGRAM, VERSION};
 use super::outage::Outage;
 use super::owners::Owners;
 use super::parted::Resends;
+use super::paths::Paths;
 use super::recoveries::Recoveries;
 use super::recovering::Recovering;
 use super::request_context::RequestContext;
@@ -23,7 +23,6 @@ use super::session::Session;
 use super::trunk::Trunk;
 use super::waiting::Waiting;
 use crate::calls::Identity;
-use crate::nfs::{Handles, LastIdentity, SpareWalks};
 use crate::rpc::Connection;
 
 /// A connection with a session.
@@ -42,15 +41,13 @@ pub struct Nfs4Client {
     /// Its place among the connections of the client.
     pub(super) membership: Membership,
     pub(super) jobs: Jobs,
-    pub(super) handles: Handles<FileHandle>,
-    pub(super) last_identity: LastIdentity,
+    pub(super) paths: Paths,
     pub(super) files: Files,
     /// Delegations, if it asks for them.
     pub(super) delegations: Option<Box<Delegations>>,
     /// Replies to calls of the server.
     pub(super) unsent_replies: UnsentReplies,
     pub(super) owners: Owners,
-    pub(super) spare: SpareWalks<FileHandle>,
     pub(super) agreed: Negotiated,
     /// What the client is for the server.
     pub(super) client_id: ClientId,
@@ -89,13 +86,11 @@ impl Nfs4Client {
             recovering: Recovering::default(),
             membership: Membership::default(),
             jobs: Jobs::default(),
-            handles: Handles::new(FileHandle::EMPTY),
-            last_identity: LastIdentity::default(),
+            paths: Paths::default(),
             files: Files::default(),
             delegations: (options.delegations && options.minor_version > 0 && name.is_some()).then(Box::default),
             unsent_replies: UnsentReplies::default(),
             owners: Owners::new(0, 1),
-            spare: SpareWalks::default(),
             agreed: options.agreed.get().copied().unwrap_or(Negotiated::UNKNOWN),
             client_id: ClientId::new(&options, name),
             session: Session::default(),

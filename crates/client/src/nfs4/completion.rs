@@ -33,7 +33,7 @@ impl Nfs4Client {
         }
         self.resends.forget_xids_of(id);
         let done = job.tag.map(|tag| Done { tag, at, result: job.result() });
-        self.spare.keep(&mut job.walks);
+        self.paths.end(&mut job.walks);
         self.jobs.release(id, job);
         if let Some(done) = done {
             events.done(done);

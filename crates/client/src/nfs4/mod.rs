@@ -68,6 +68,7 @@ mod options;
 mod outage;
 mod owners;
 mod parted;
+mod paths;
 mod pauses;
 mod ranges;
 mod receiving;

@@ -105,7 +105,7 @@ impl Nfs4Client {
                 None => {}
             }
             opening.unconfirmed = unconfirmed && self.options.is_sessionless();
-            self.handles.learn(&walk.path, handle, !directory);
+            self.paths.handles.learn(&walk.path, handle, !directory);
         } else if call.what.shape == shapes::CONFIRM_OPEN {
             let state = found.state.ok_or(Malformed)?;
             opening.unconfirmed = false;

@@ -53,7 +53,7 @@ impl Calling<'_> {
 
     /// The call of the operation itself.
     fn act(&mut self, job: &mut Job) -> bool {
-        let root = self.client.handles.root();
+        let root = self.client.paths.handles.root();
         match &job.goal {
             Goal::Connect(stage) => self.connect(*stage, job),
             Goal::Leave(leaving) => self.leave(leaving, job),

@@ -31,7 +31,7 @@ impl Calling<'_> {
 
     /// The identity of a handle's file in transactions.
     pub(super) fn identity(&mut self, handle: &FileHandle) -> FileIdentity {
-        self.client.last_identity.of(handle.as_bytes())
+        self.client.paths.identity(handle)
     }
 
     pub(super) fn send(

@@ -141,7 +141,7 @@ impl Nfs4Client {
     /// The path leads to a file that is to be opened by its name: looks its directory up.
     pub(super) fn back_to_directory(&mut self, walk: &mut Walk) {
         let path = std::mem::take(&mut walk.path);
-        let (at, handle) = self.handles.longest(&path, false);
+        let (at, handle) = self.paths.handles.longest(&path, false);
         *walk = Walk::new(path, false, at, handle);
     }
 

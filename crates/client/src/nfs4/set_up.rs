@@ -156,7 +156,7 @@ impl Nfs4Client {
             }
             Connecting::Limits => {
                 let (root, _) = job.found().ok_or(Malformed)?;
-                self.handles.set_root(root);
+                self.paths.handles.set_root(root);
                 self.agreed = self.agreed.narrowed(&found.attributes.ok_or(Malformed)?, self.options.most);
                 // The values of the first client appear in the report.
                 let _ = self.options.agreed.set(self.agreed);

@@ -109,7 +109,7 @@ impl Nfs4Client {
             let path = walk.found(part.end, handle, facts);
             // Directories above the export are not in the cache of handles.
             if !connects {
-                self.handles.learn(path, handle, leaf);
+                self.paths.handles.learn(path, handle, leaf);
             }
         }
         // The walk is complete, and so is an operation that needs only the handle.
@@ -134,17 +134,17 @@ impl Nfs4Client {
         // An existing directory was opened by requesting its attributes.
         let Some(handle) = found.handle else { return Ok(walk.handle) };
         let leaf = found.facts().is_some_and(|facts| !facts.directory);
-        self.handles.learn(&walk.path, handle, leaf);
+        self.paths.handles.learn(&walk.path, handle, leaf);
         Ok(handle)
     }
 
     /// Drops cached handles of names that changed.
     pub(super) fn names_changed(&mut self, job: &Job) {
         let [from, to]: [Option<&str>; 2] =
-            job.walks.each_ref().map(|walk| walk.as_deref().map(|walk: &Walk| walk.path.as_str()));
-        from.into_iter().for_each(|path| self.handles.forget(path));
+            job.walks.each_ref().map(|walk| walk.as_ref().map(|walk: &Walk| walk.path.as_str()));
+        from.into_iter().for_each(|path| self.paths.handles.forget(path));
         // The replaced object was a file or an empty directory.
-        to.into_iter().for_each(|path| self.handles.forget_file(path));
+        to.into_iter().for_each(|path| self.paths.handles.forget_file(path));
     }
 }
 

@@ -67,7 +67,7 @@ impl Nfs4Client {
         if self.condition.is_suspended() || !self.recovering.is_idle() {
             return None;
         }
-        let (known, handle) = self.handles.longest(path, true);
+        let (known, handle) = self.paths.handles.longest(path, true);
         let delegations = self.delegations.as_mut().filter(|_| known == path.len())?;
         let base = delegations.held.get(&handle).filter(|held| !held.returning)?.base;
         let Some(file) = self.files.add(File::sharing(handle, base)) else {
