@@ -66,7 +66,7 @@ impl Nfs4Client {
             job.fail(match job.goal {
                 // The state that it needs was lost while it waited for a session.
                 Goal::Lock { file, .. } | Goal::Unlock { file, .. } => {
-                    Failure::never_sent(self.files.get(file).map_or(Cause::Unsupported, |_| Cause::SessionLost))
+                    Failure::never_sent(self.opens.files.get(file).map_or(Cause::Unsupported, |_| Cause::SessionLost))
                 }
                 // All responses have arrived, but none contained the expected result.
                 _ => Failure { procedure: None, status: None, outcome: Outcome::Failed, cause: Cause::Malformed },

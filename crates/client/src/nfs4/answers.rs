@@ -152,7 +152,7 @@ impl Nfs4Client {
             return;
         }
         self.free_slot(call, &Results::default());
-        call.what.sequenced.into_iter().for_each(|sequenced| self.owners.answered(sequenced, None));
+        call.what.sequenced.into_iter().for_each(|sequenced| self.opens.owners.answered(sequenced, None));
         if let Some(job) = self.jobs.get(call.what.job) {
             job.pending = job.pending.saturating_sub(1);
             job.ask_again(call.what.shape, call.what.data());

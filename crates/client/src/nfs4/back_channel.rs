@@ -131,7 +131,7 @@ impl Nfs4Client {
         if !recall.is_defined() {
             return NFS4ERR_INVAL;
         }
-        if let Some(delegations) = self.delegations.as_mut().filter(|_| recall.limits_read_delegations()) {
+        if let Some(delegations) = self.opens.delegations.as_mut().filter(|_| recall.limits_read_delegations()) {
             delegations.keep_at_most(recall.keep as usize);
         }
         0

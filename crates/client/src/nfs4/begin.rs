@@ -54,18 +54,20 @@ impl Nfs4Client {
         match operation {
             Operation::Open { path, disposition: Disposition::OpenExisting, caching: Caching::Handle, .. } => {
                 let (known, handle) = self.paths.handles.longest(path, true);
-                let opened = || match self.files.add(File::new(handle, None)) {
+                let opened = || match self.opens.files.add(File::new(handle, None)) {
                     Some(file) => Ok(Reply::Opened { file, size: None }),
                     None => Err(Failure::never_sent(Cause::OutOfResources)),
                 };
                 (known == path.len()).then(opened)
             }
             Operation::Open { path, disposition: Disposition::OpenExisting, access: Access::Read, .. } => {
-                self.open_locally(path)
+                self.open_delegated(path)
             }
-            Operation::Close { file } if self.files.get(*file).is_some_and(|file| self.closes_locally(file)) => {
-                let file = self.files.remove(*file)?;
-                self.close_shared(file.base);
+            Operation::Close { file }
+                if self.opens.files.get(*file).is_some_and(|file| self.opens.closes_locally(file)) =>
+            {
+                let file = self.opens.files.remove(*file)?;
+                self.opens.close_shared(file.base);
                 // The client never committed these writes, so the close reports their loss.
                 let lost = file.unstable.is_lost();
                 Some(if lost { Err(Failure::never_sent(Cause::LostWrites)) } else { Ok(Reply::Nothing) })
@@ -74,23 +76,33 @@ impl Nfs4Client {
         }
     }
 
+    /// Opens a file for reading under a delegation that the client holds.
+    fn open_delegated(&mut self, path: &str) -> Option<Result<Reply, Failure>> {
+        // The server may have lost the delegation with the session.
+        if self.condition.is_suspended() || !self.recovering.is_idle() {
+            return None;
+        }
+        let (known, handle) = self.paths.handles.longest(path, true);
+        if known == path.len() { self.opens.open_locally(&handle) } else { None }
+    }
+
     fn close(&mut self, file: crate::FileKey) -> Option<Goal> {
-        let file = self.files.remove(file)?;
-        let open = file.open.or_else(|| self.close_shared(file.base))?;
+        let file = self.opens.files.remove(file)?;
+        let open = file.open.or_else(|| self.opens.close_shared(file.base))?;
         let (state, owner) = (open.state, open.owner);
         Some(Goal::Close { handle: file.handle, state, owner, lost: file.unstable.is_lost() })
     }
 
     /// The goal of an operation; `None` if NFSv4 has no such operation, or if the file is not open.
     fn goal(&self, operation: &Operation<'_>) -> Option<Goal> {
-        let open = |file| self.files.get(file);
+        let open = |file| self.opens.files.get(file);
         Some(match *operation {
             Operation::Open { disposition, access, .. } => {
-                opening(Kind::File, disposition, self.wanting(share(access), disposition))?
+                opening(Kind::File, disposition, self.opens.wanting(share(access), disposition))?
             }
             Operation::OpenEntry { delete_on_close: true, .. } => return None,
             Operation::OpenEntry { kind, disposition, .. } => {
-                opening(kind, disposition, self.wanting(share(Access::ReadWrite), disposition))?
+                opening(kind, disposition, self.opens.wanting(share(Access::ReadWrite), disposition))?
             }
             Operation::Read { file, offset, length, keep } => {
                 Goal::Read { file, transfer: Transfer::new(open(file)?.handle, offset, length)?, keep, plus: false }

@@ -20,9 +20,11 @@ impl Nfs4Client {
         }
         match &job.goal {
             // The file was not opened, so the owner is free for another file.
-            Goal::Open(Opening { owner: Some(owner), .. }) if job.failure.is_some() => self.owners.give_back(*owner),
-            Goal::Lock { opens: Some((owner, _)), .. } => self.owners.give_back(*owner),
-            Goal::Close { owner, .. } => self.owners.give_back(*owner),
+            Goal::Open(Opening { owner: Some(owner), .. }) if job.failure.is_some() => {
+                self.opens.owners.give_back(*owner)
+            }
+            Goal::Lock { opens: Some((owner, _)), .. } => self.opens.owners.give_back(*owner),
+            Goal::Close { owner, .. } => self.opens.owners.give_back(*owner),
             Goal::Return(returning) if job.failure.is_some() => self.return_failed(returning),
             Goal::Test(_) if job.failure.as_ref().is_some_and(was_refused) => self.test_refused(),
             Goal::Recover(_) => {
@@ -46,7 +48,7 @@ impl Nfs4Client {
         let ending = Ending { answered: None, status: None, outcome, response_bytes: None, payload_bytes: None };
         let operation = self.jobs.get(call.what.job).and_then(|job| job.tag);
         self.report(call, operation, None, &ending, events);
-        call.what.sequenced.into_iter().for_each(|sequenced| self.owners.lose(sequenced.owner()));
+        call.what.sequenced.into_iter().for_each(|sequenced| self.opens.owners.lose(sequenced.owner()));
         if let Some(job) = self.jobs.get(call.what.job) {
             job.pending = job.pending.saturating_sub(1);
             job.fail(Failure { procedure: Some(shapes::about(call.what.shape)), status: None, outcome, cause });

@@ -99,3 +99,22 @@ impl Condition {
         self.over.is_none() && self.suspended.is_none()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_client_with_a_session_outlives_its_connection() {
+        let mut condition = Condition::default();
+        assert!(!condition.suspend(1) && condition.is_up(), "it has no session yet");
+        condition.connect();
+        assert!(condition.suspend(2) && !condition.is_up());
+        assert_eq!((condition.resume(), condition.is_up()), (Some(2), true));
+        assert_eq!((condition.take_rejoined(), condition.take_rejoined()), (true, false));
+        condition.leave();
+        assert!(!condition.suspend(3) && condition.is_up());
+        assert!(condition.end(Cause::TimedOut) && !condition.end(Cause::SessionLost));
+        assert_eq!((condition.over(), condition.is_up()), (Some(Cause::TimedOut), false));
+    }
+}

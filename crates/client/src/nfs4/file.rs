@@ -55,8 +55,3 @@ impl File {
         self.lock.or(open).unwrap_or(StateId::ANONYMOUS)
     }
 }
-
-/// The state of each open and its owner, for who gives all of them back.
-pub(super) fn open_states(files: &mut Files) -> Vec<(FileHandle, StateId, u32)> {
-    files.iter_mut().filter_map(|file| file.open.map(|open| (file.handle, open.state, open.owner))).collect()
-}

@@ -126,7 +126,7 @@ impl Client for Nfs4Client {
         }
         self.condition.leave();
         self.outage.leave(now, self.outstanding() > 0);
-        let delegations = self.delegations.as_mut().map(|delegations| delegations.take_all()).unwrap_or_default();
+        let delegations = self.opens.delegations.as_mut().map(|delegations| delegations.take_all()).unwrap_or_default();
         let leaving = if delegations.is_empty() { self.leaving_files() } else { Leaving::Delegations(delegations) };
         let job = self.jobs.add(Job::unasked(Some(Tag::LEAVE), Goal::Leave(leaving)));
         self.advance(job, now, out, events);

@@ -66,7 +66,7 @@ impl Nfs4Client {
     fn follow(&mut self, recovery: &mut Recovery, bound: &Bound) {
         recovery.follows |= self.membership.is_another(bound);
         if self.membership.has_forgotten(bound) {
-            recovery.forget(&self.files);
+            recovery.forget(&self.opens.files);
             self.forget_state();
         }
         self.change_to(bound);
@@ -92,7 +92,7 @@ impl Nfs4Client {
     pub(super) fn step_recovery(&mut self, id: JobId, job: &mut Job, now: i64) {
         let idle = job.pending == 0 && !job.is_resting();
         let Goal::Recover(recovery) = &mut job.goal else { return };
-        recovery.step(&self.files);
+        recovery.step(&self.opens.files);
         if self.options.is_sessionless() {
             self.skip_steps(recovery);
         }
@@ -102,7 +102,7 @@ impl Nfs4Client {
             _ => {}
         }
         let Goal::Recover(recovery) = &mut job.goal else { return };
-        recovery.step(&self.files);
+        recovery.step(&self.opens.files);
         if recovery.stage == Stage::Over {
             job.reply = Some(Reply::Nothing);
         }

@@ -20,7 +20,7 @@ impl Calling<'_> {
         if matches!(job.goal, Goal::Lock { opens: Some(_), .. }) {
             return self.open_to_lock(job);
         }
-        let Some(file) = self.client.files.get(file) else { return false };
+        let Some(file) = self.client.opens.files.get(file) else { return false };
         let (handle, lock, open) = (file.handle, file.lock, file.open);
         if open.is_none() && file.base.is_some() {
             return self.open_to_lock(job);
@@ -34,7 +34,7 @@ impl Calling<'_> {
                 })
             }
             (&Goal::Lock { exclusive, waits, .. }, Some(open), known) => {
-                let name = self.client.owners.name(open.owner);
+                let name = self.client.opens.owners.name(open.owner);
                 let owner = self.lock_owner(open, known, &name);
                 self.about(shapes::LOCK_RANGE, &handle, job, |compound| {
                     compound.add(&Lock { exclusive, waits, reclaim: false, offset, length, owner });
@@ -51,11 +51,11 @@ impl Calling<'_> {
             // The OPEN may have been sent before, so it is sent again even if the file was closed meanwhile.
             Some(opens) => opens,
             None => {
-                let Some(handle) = self.client.files.get(*file).map(|file| file.handle) else { return false };
-                *opens.insert((self.client.owners.take(), handle))
+                let Some(handle) = self.client.opens.files.get(*file).map(|file| file.handle) else { return false };
+                *opens.insert((self.client.opens.owners.take(), handle))
             }
         };
-        let (name, client) = (self.client.owners.name(owner), self.client.client_id.number());
+        let (name, client) = (self.client.opens.owners.name(owner), self.client.client_id.number());
         let access = open::READ | open::NO_DELEGATION;
         self.about(shapes::OPEN_HANDLE, &handle, job, |compound| {
             let (how, claim) = (How::Existing, Claim::Current);
@@ -72,16 +72,16 @@ impl Nfs4Client {
         let Goal::Lock { file: key, opens, .. } = &mut job.goal else { return Err(Malformed) };
         let (key, (owner, handle)) = (*key, opens.take().ok_or(Malformed)?);
         let open = Open { owner, state, access: open::READ | open::NO_DELEGATION };
-        match self.files.get_mut(key) {
+        match self.opens.files.get_mut(key) {
             Some(file) if file.open.is_none() => {
                 file.open = Some(open);
                 let base = file.base.take();
-                self.opened_alone(base);
+                self.opens.opened_alone(base);
             }
             // The file was closed meanwhile, or has the open of another lock.
-            _ => self.close_surplus(handle, open),
+            _ => self.opens.close_surplus(handle, open),
         }
-        self.opened_with(&handle, delegation, key);
+        self.opens.opened_with(&handle, delegation, key);
         Ok(())
     }
 }

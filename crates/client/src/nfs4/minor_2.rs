@@ -26,7 +26,7 @@ impl Nfs4Client {
         if self.options.minor_version < FIRST {
             return None;
         }
-        let handle = |file| self.files.get(file).map(|file| file.handle);
+        let handle = |file| self.opens.files.get(file).map(|file| file.handle);
         let on_range = |file, range, what| Some(Goal::OnRange { file, handle: handle(file)?, range, what });
         match *operation {
             Operation::Copy { from, to, length } => self.copying(from, to, length.into(), false),
@@ -43,7 +43,7 @@ impl Nfs4Client {
     }
 
     fn copying(&self, from: FileKey, to: FileKey, length: u64, clones: bool) -> Option<Goal> {
-        let place = |file| self.files.get(file).map(|open| (file, open.handle));
+        let place = |file| self.opens.files.get(file).map(|open| (file, open.handle));
         Some(Goal::Copy(Box::new(Copying { from: place(from)?, to: place(to)?, done: 0, length, clones })))
     }
 
@@ -68,7 +68,7 @@ impl Nfs4Client {
         copying.done += copied.count;
         if copied.committed == Stable::Unstable
             && copied.count > 0
-            && let Some(file) = self.files.get_mut(copying.to.0)
+            && let Some(file) = self.opens.files.get_mut(copying.to.0)
         {
             let changed = file.unstable.written(copied.verifier);
             file.uncommitted.add_unknown();
@@ -110,7 +110,7 @@ impl Calling<'_> {
             job.reply = Some(Reply::Written { bytes: 0 });
             return false;
         }
-        let states = [from, to].map(|(file, _)| self.client.state_of(file));
+        let states = [from, to].map(|(file, _)| self.client.opens.state_of(file));
         let files = [from, to].map(|(_, handle): (_, FileHandle)| Some(self.identity(&handle)));
         let moved = Moved { files, ..Moved::default() };
         let shape = if clones { shapes::CLONE_FILE } else { shapes::COPY_FILE };
@@ -128,7 +128,7 @@ impl Calling<'_> {
     /// An operation on a range of a file.
     pub(super) fn on_range(&mut self, job: &Job) -> bool {
         let Goal::OnRange { file, handle, range: (offset, length), what } = job.goal else { return false };
-        let state = self.client.state_of(file);
+        let state = self.client.opens.state_of(file);
         let shape = match what {
             OnRange::Allocate => shapes::ALLOCATE_RANGE,
             OnRange::Deallocate => shapes::DEALLOCATE_RANGE,

@@ -10,6 +10,7 @@ use super::client::Nfs4Client;
 use super::file::{File, Open};
 use super::found::Found;
 use super::job::{Goal, Job};
+use super::open_state::OpenState;
 use super::request_context::RequestContext;
 use super::requests::Calling;
 use super::shapes;
@@ -49,7 +50,7 @@ impl Calling<'_> {
             job.walks[0].iter_mut().for_each(|walk| self.client.back_to_directory(walk));
             return self.next(job);
         }
-        let owner = *opening.owner.get_or_insert_with(|| self.client.owners.take());
+        let owner = *opening.owner.get_or_insert_with(|| self.client.opens.owners.take());
         let fresh = SetAttributes::mode(FILE_MODE);
         let how = match opening.disposition {
             Disposition::OpenExisting | Disposition::Truncate => How::Existing,
@@ -61,7 +62,7 @@ impl Calling<'_> {
         };
         let claim = if opening.any { Claim::Current } else { Claim::Name(walk.name()) };
         let (access, client) = (self.share_access(opening.access), self.client.client_id.number());
-        let (sequence, name) = (self.open_sequence(owner), self.client.owners.name(owner));
+        let (sequence, name) = (self.open_sequence(owner), self.client.opens.owners.name(owner));
         let shape = if opening.any { shapes::OPEN_HANDLE } else { shapes::OPEN_NAME };
         self.about(shape, &walk.handle, job, |compound| {
             compound.add(&open::Open { access, sequence, client, owner: &name, how, claim });
@@ -89,14 +90,14 @@ impl Nfs4Client {
             walk.attributes = Some(facts);
             if facts.directory {
                 let file = File::new(walk.handle, None);
-                self.open(job, file, Some(facts.size));
+                self.opens.open(job, file, Some(facts.size));
             }
             return Ok(());
         }
         if let Some(Opened { state, unconfirmed, delegation }) = found.opened {
             let handle = found.handle.unwrap_or(walk.handle);
             let Facts { size, directory } = found.facts().ok_or(Malformed)?;
-            let sorted = self.sort_delegation(&handle, opening.access, delegation);
+            let sorted = self.opens.sort_delegation(&handle, opening.access, delegation);
             opening.empties |= opening.disposition == Disposition::CreateOrTruncate && size > 0;
             opening.opened = Some((handle, state, size));
             match sorted {
@@ -123,13 +124,16 @@ impl Nfs4Client {
             let (open, place, granted) = (Open { owner, state, access }, self.place_of(walk), opening.granted);
             let file = File { place, ..File::new(handle, Some(open)) };
             match granted {
-                Some(delegation) => self.open_delegated(job, file, delegation, size),
-                None => self.open(job, file, Some(size)),
+                Some(delegation) => self.opens.open_delegated(job, file, delegation, size),
+                None => self.opens.open(job, file, Some(size)),
             }
         }
         Ok(())
     }
+}
 
+impl OpenState {
+    /// A file was opened.
     pub(super) fn open(&mut self, job: &mut Job, file: File, size: Option<u64>) {
         match self.files.add(file) {
             Some(file) => job.reply = Some(Reply::Opened { file, size }),

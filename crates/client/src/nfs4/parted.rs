@@ -169,3 +169,53 @@ impl Resends {
         Some(self.retransmitted.remove(at).xid)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::job::{Goal, Job, Jobs};
+    use super::*;
+
+    fn request(slot: u32, session: u32, since: i64) -> Parted {
+        Parted::renewal(Jobs::default().add(Job::unasked(None, Goal::Renew)), slot, session, since)
+    }
+
+    fn due(resends: &mut Resends) -> Vec<Option<u32>> {
+        std::iter::from_fn(|| resends.take_next()).map(|request| request.slot).collect()
+    }
+
+    #[test]
+    fn requests_of_the_last_connection_come_first() {
+        let mut resends = Resends::default();
+        resends.add(request(0, 1, 0));
+        resends.delay(50, request(1, 1, 0));
+        resends.part(VecDeque::from([request(2, 1, 0), request(3, 1, 0)]));
+        assert_eq!((resends.count(), resends.wakes_at()), (4, i64::MAX), "no delay is left");
+        assert_eq!(due(&mut resends), [2, 3, 1, 0].map(Some));
+    }
+
+    #[test]
+    fn slots_of_a_lost_session_are_not_sent_again() {
+        let mut resends = Resends::default();
+        let slotless = Parted { slot: None, ..request(9, 2, 0) };
+        resends.part(VecDeque::from([request(0, 1, 0), request(1, 2, 0), slotless]));
+        let other = resends.keep_slots(2, vec![request(7, 2, 0)]);
+        assert_eq!(other.iter().map(|request| request.slot).collect::<Vec<_>>(), [Some(0), None]);
+        assert_eq!(due(&mut resends), [7, 1].map(Some));
+    }
+
+    #[test]
+    fn a_delayed_request_is_due_at_the_end_of_its_delay_or_overdue_before() {
+        let mut resends = Resends::default();
+        for (until, slot, since) in [(50, 0, 30), (40, 1, 5), (60, 2, 30)] {
+            resends.delay(until, request(slot, 1, since));
+        }
+        assert_eq!(resends.wakes_at(), 40);
+        let overdue = resends.take_overdue_delayed(10);
+        assert_eq!(overdue.iter().map(|request| request.slot).collect::<Vec<_>>(), [Some(1)]);
+        resends.end_delays(50);
+        assert_eq!((resends.are_due(), resends.wakes_at()), (true, 60));
+        assert!(resends.take_overdue(30).is_empty());
+        assert_eq!(resends.take_overdue(31).len(), 1);
+        assert_eq!((resends.are_due(), resends.take_all().count()), (false, 1));
+    }
+}

@@ -58,7 +58,7 @@ impl Nfs4Client {
                 }
                 if let Some(stage) = self.recovering.take_need().filter(|_| !self.condition.is_doomed()) {
                     self.outage.begin(at);
-                    let recovery = Box::new(Recovery::new(stage, at, self.session.number, &self.files));
+                    let recovery = Box::new(Recovery::new(stage, at, self.session.number, &self.opens.files));
                     self.recover(recovery, None, at, out, events);
                 }
                 self.advance(call.what.job, at, out, events);

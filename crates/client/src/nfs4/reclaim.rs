@@ -46,7 +46,7 @@ impl Calling<'_> {
                 compound.add(&ReturnDelegation { state });
             }),
             Some(Claimed::Confirm(key)) => {
-                let file = self.client.files.get(key).and_then(|file| Some((file.handle, file.open?)));
+                let file = self.client.opens.files.get(key).and_then(|file| Some((file.handle, file.open?)));
                 file.is_some_and(|(handle, open)| self.confirm_open(&handle, open.state, open.owner, job))
             }
             Some(Claimed::Open(key)) => self.open_again(key, reclaim, job),
@@ -56,15 +56,16 @@ impl Calling<'_> {
     }
 
     fn open_again(&mut self, key: FileKey, reclaim: bool, job: &Job) -> bool {
-        let Some((handle, open)) = self.client.files.get(key).and_then(|file| Some((file.handle, file.open?))) else {
+        let Some((handle, open)) = self.client.opens.files.get(key).and_then(|file| Some((file.handle, file.open?)))
+        else {
             return false;
         };
         let client = self.client.client_id.number();
         let claim = if reclaim { Claim::Previous } else { Claim::Current };
-        let (access, owner) = (self.share_access(open.access), self.client.owners.name(open.owner));
+        let (access, owner) = (self.share_access(open.access), self.client.opens.owners.name(open.owner));
         let sequence = self.open_sequence(open.owner);
         // In 4.0 only reclaims open a file by its handle.
-        let place = self.client.files.get(key).and_then(|file| file.place.clone()).filter(|_| !reclaim);
+        let place = self.client.opens.files.get(key).and_then(|file| file.place.clone()).filter(|_| !reclaim);
         if let Some((directory, name)) = place.as_deref() {
             return self.about(shapes::OPEN_NAME, directory, job, |compound| {
                 let claim = Claim::Name(name);
@@ -79,10 +80,10 @@ impl Calling<'_> {
     }
 
     fn lock_again(&mut self, key: FileKey, range: Range, reclaim: bool, job: &Job) -> bool {
-        let Some((file, open)) = self.client.files.get(key).and_then(|file| Some((file, file.open?))) else {
+        let Some((file, open)) = self.client.opens.files.get(key).and_then(|file| Some((file, file.open?))) else {
             return false;
         };
-        let (handle, lock, name) = (file.handle, file.lock, self.client.owners.name(open.owner));
+        let (handle, lock, name) = (file.handle, file.lock, self.client.opens.owners.name(open.owner));
         let owner = self.lock_owner(open, lock, &name);
         let Range { offset, length, exclusive } = range;
         self.about(shapes::LOCK_RANGE, &handle, job, |compound| {
@@ -104,7 +105,7 @@ impl Nfs4Client {
                 recovery.identified = true;
                 if self.client_id.identified(found.unconfirmed.ok_or(Malformed)?) {
                     recovery.is_new = true;
-                    recovery.forget(&self.files);
+                    recovery.forget(&self.opens.files);
                     self.forget_state();
                 }
                 Stage::Create
@@ -126,7 +127,7 @@ impl Nfs4Client {
                 recovery.identified = true;
                 if self.client_id.exchanged(&client) {
                     recovery.is_new = true;
-                    recovery.forget(&self.files);
+                    recovery.forget(&self.opens.files);
                     self.forget_state();
                 }
                 Stage::Create
@@ -151,7 +152,7 @@ impl Nfs4Client {
             Claimed::Return(..) => recovery.delegation = None,
             Claimed::Confirm(key) => {
                 let state = found.state.ok_or(Malformed)?;
-                if let Some(open) = self.files.get_mut(key).and_then(|file| file.open.as_mut()) {
+                if let Some(open) = self.opens.files.get_mut(key).and_then(|file| file.open.as_mut()) {
                     open.state = state;
                 }
                 recovery.unconfirmed = None;
@@ -159,7 +160,7 @@ impl Nfs4Client {
             }
             Claimed::Lock(key, _) => {
                 let state = found.state.ok_or(Malformed)?;
-                if let Some(file) = self.files.get_mut(key) {
+                if let Some(file) = self.opens.files.get_mut(key) {
                     file.lock = Some(state);
                 }
                 self.recovering.counts.locks.count(anew);
@@ -168,12 +169,12 @@ impl Nfs4Client {
             Claimed::Open(key) => {
                 let Opened { state, unconfirmed, delegation } = found.opened.ok_or(Malformed)?;
                 let another = |file: &super::file::File| found.handle.is_some_and(|handle| handle != file.handle);
-                if self.files.get(key).is_some_and(another) {
+                if self.opens.files.get(key).is_some_and(another) {
                     // The name leads to another file now. The lease's end closes it.
                     self.lose_claimed(recovery);
                     return Ok(());
                 }
-                let file = self.files.get_mut(key).map(|file| {
+                let file = self.opens.files.get_mut(key).map(|file| {
                     file.open = file.open.map(|open| super::file::Open { state, ..open });
                     file.lock = None;
                     &*file
@@ -206,7 +207,7 @@ impl Nfs4Client {
             Stage::Create if !recovery.identified => recovery.stage = Stage::Identify,
             Stage::Create | Stage::Identify | Stage::Join | Stage::Over => return Some(Cause::SessionLost),
             _ if lost => {
-                recovery.restart(false, &self.files);
+                recovery.restart(false, &self.opens.files);
                 recovery.stage = self.membership.lose(recovery.stage);
                 return self.recovering.lose();
             }
@@ -230,7 +231,7 @@ impl Nfs4Client {
                 self.lose_file(Some(key));
             }
             Some(Claimed::Lock(key, range)) => {
-                if let Some(file) = self.files.get_mut(key) {
+                if let Some(file) = self.opens.files.get_mut(key) {
                     file.ranges.unlock(range.offset, range.length);
                 }
                 self.recovering.counts.locks.lost += 1;
@@ -249,11 +250,7 @@ impl Nfs4Client {
     }
 
     fn lose_file(&mut self, key: Option<FileKey>) {
-        if let Some(file) = key.and_then(|key| self.files.get_mut(key)) {
-            let owner = file.open.take().map(|open| open.owner);
-            (file.lock, file.ranges) = (None, Default::default());
-            owner.into_iter().for_each(|owner| self.owners.give_back(owner));
-        }
+        key.into_iter().for_each(|key| self.opens.lose(key));
         self.recovering.counts.opens.lost += 1;
     }
 

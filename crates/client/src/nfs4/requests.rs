@@ -69,7 +69,7 @@ impl Calling<'_> {
                 compound.add(&GetAttributes(Mask::USUAL));
             }),
             Goal::Set(handle, file, attributes) => {
-                let state = self.client.state_of(*file);
+                let state = self.client.opens.state_of(*file);
                 self.about(shapes::SET_ATTRIBUTES, handle, job, |compound| {
                     compound.add(&ChangeAttributes { state, attributes: *attributes });
                 })

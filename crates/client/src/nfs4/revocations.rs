@@ -28,7 +28,7 @@ const STATE_ID: usize = 16;
 impl Nfs4Client {
     /// Flags of SEQUENCE: whether the server has revoked state that the client has not freed yet.
     pub(super) fn note_revocation(&mut self, flags: u32) {
-        if let Some(delegations) = &mut self.delegations {
+        if let Some(delegations) = &mut self.opens.delegations {
             delegations.revoked = flags & REVOKED != 0;
         }
     }
@@ -36,7 +36,8 @@ impl Nfs4Client {
     /// Tests delegations, if the server has revoked some.
     pub(super) fn test_delegations(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         let ready = !self.condition.is_suspended() && self.recovering.is_idle();
-        let Some(delegations) = self.delegations.as_mut().filter(|delegations| ready && delegations.tests(now)) else {
+        let Some(delegations) = self.opens.delegations.as_mut().filter(|delegations| ready && delegations.tests(now))
+        else {
             return;
         };
         if self.jobs.iter().any(|job| matches!(job.goal, Goal::Test(_))) {
@@ -54,7 +55,7 @@ impl Nfs4Client {
     pub(super) fn tested(&mut self, job: &mut Job, found: &Found<'_>) -> Result<(), Malformed> {
         let Goal::Test(states) = &job.goal else { return Err(Malformed) };
         let statuses = found.tested.filter(|statuses| statuses.iter().len() == states.len()).ok_or(Malformed)?;
-        if let Some(delegations) = &mut self.delegations {
+        if let Some(delegations) = &mut self.opens.delegations {
             for ((handle, state), status) in states.iter().zip(statuses.iter()) {
                 delegations.tested(handle, state, status);
             }
@@ -65,7 +66,7 @@ impl Nfs4Client {
 
     /// The server does not test delegations: only their return tells which are revoked.
     pub(super) fn test_refused(&mut self) {
-        self.delegations.iter_mut().for_each(|delegations| delegations.keep_at_most(0));
+        self.opens.delegations.iter_mut().for_each(|delegations| delegations.keep_at_most(0));
     }
 }
 

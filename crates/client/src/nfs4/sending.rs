@@ -85,7 +85,7 @@ impl Calling<'_> {
             sequenced,
             files,
         };
-        sequenced.into_iter().for_each(|sequenced| client.owners.sent(sequenced.owner()));
+        sequenced.into_iter().for_each(|sequenced| client.opens.owners.sent(sequenced.owner()));
         if slot.is_some() || sent == shapes::CONFIRM_CLIENT_ID || sent == shapes::RENEW_LEASE {
             client.client_id.renew(*now);
         }

@@ -80,13 +80,13 @@ impl Calling<'_> {
     /// The open-owner's sequence ID of this request; 0 with sessions.
     pub(super) fn open_sequence(&mut self, owner: u32) -> u32 {
         self.sequenced = self.is_sessionless().then_some(Sequenced::Open(owner));
-        self.client.owners.sequences(owner).0
+        self.client.opens.owners.sequences(owner).0
     }
 
     /// The lock-owner's sequence ID of this request; 0 with sessions.
     pub(super) fn lock_sequence(&mut self, owner: u32) -> u32 {
         self.sequenced = self.is_sessionless().then_some(Sequenced::Lock(owner));
-        self.client.owners.sequences(owner).1
+        self.client.opens.owners.sequences(owner).1
     }
 
     /// The lock-owner of an open file.
@@ -95,7 +95,7 @@ impl Calling<'_> {
             return Owner::Known(state, self.lock_sequence(open.owner));
         }
         self.sequenced = self.is_sessionless().then_some(Sequenced::FirstLock(open.owner));
-        let sequences = self.client.owners.sequences(open.owner);
+        let sequences = self.client.opens.owners.sequences(open.owner);
         Owner::New { open: open.state, sequences, client: self.client.client_id.number(), owner: name }
     }
 
@@ -148,27 +148,27 @@ impl Nfs4Client {
     /// Whether a job must wait, because its owner has an outstanding request, or another lock of its file opens the file.
     pub(super) fn waits_for_owner(&self, job: &Job) -> bool {
         if let Goal::Lock { file, opens: None, .. } = job.goal
-            && self.files.get(file).is_some_and(|file| file.open.is_none() && file.base.is_some())
+            && self.opens.files.get(file).is_some_and(|file| file.open.is_none() && file.base.is_some())
         {
             let opens = |one: &Job| matches!(one.goal, Goal::Lock { file: same, opens: Some(_), .. } if same == file);
             return self.jobs.iter().any(opens);
         }
-        let of_file = |file| self.files.get(file).and_then(|file: &File| file.open).map(|open| open.owner);
+        let of_file = |file| self.opens.files.get(file).and_then(|file: &File| file.open).map(|open| open.owner);
         let owner = match job.goal {
             Goal::Close { owner, .. } => Some(owner),
             Goal::Lock { file, .. } | Goal::Unlock { file, .. } => of_file(file),
             _ => None,
         };
-        owner.is_some_and(|owner| self.owners.is_busy(owner))
+        owner.is_some_and(|owner| self.opens.owners.is_busy(owner))
     }
 
     /// Counts the sequence IDs of an answered request. `understood`: the response made sense.
     pub(super) fn count_sequence(&mut self, call: &Call<RequestContext>, results: &Results, understood: bool) {
         let Some(sequenced) = call.what.sequenced else { return };
         if !understood {
-            return self.owners.lose(sequenced.owner());
+            return self.opens.owners.lose(sequenced.owner());
         }
         let place = shapes::principal(call.what.operations());
-        self.owners.answered(sequenced, results.of(place));
+        self.opens.owners.answered(sequenced, results.of(place));
     }
 }

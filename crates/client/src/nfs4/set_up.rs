@@ -13,7 +13,6 @@ use plimsoll_wire::nfs::v4::{GetHandle, Mask, PutRoot};
 use plimsoll_wire::xdr::Malformed;
 
 use super::client::Nfs4Client;
-use super::file::open_states;
 use super::found::Found;
 use super::job::{Connecting, Goal, Job, Leaving, Walk};
 use super::options::Negotiated;
@@ -187,7 +186,7 @@ impl Nfs4Client {
 
     /// The step of leaving that closes open files, or the next one.
     pub(super) fn leaving_files(&mut self) -> Leaving {
-        let files = open_states(&mut self.files);
+        let files = self.opens.all();
         if files.is_empty() { Leaving::Session } else { Leaving::Files(files) }
     }
 
@@ -196,7 +195,7 @@ impl Nfs4Client {
         let Goal::Leave(leaving) = &mut job.goal else { return false };
         match leaving {
             Leaving::Delegations(list) => {
-                if let Some(((handle, state), delegations)) = list.pop().zip(self.delegations.as_mut()) {
+                if let Some(((handle, state), delegations)) = list.pop().zip(self.opens.delegations.as_mut()) {
                     delegations.left(&handle, &state, succeeded, self.outage.answered_at());
                 }
                 if list.is_empty() {

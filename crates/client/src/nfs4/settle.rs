@@ -45,7 +45,7 @@ impl Nfs4Client {
             Goal::OpenDirectory { .. } => {
                 let handle = self.made(job, found)?;
                 let size = found.facts().ok_or(Malformed)?.size;
-                self.open(job, File::new(handle, None), Some(size));
+                self.opens.open(job, File::new(handle, None), Some(size));
             }
             Goal::Lookup | Goal::MakeDirectory | Goal::SymbolicLink(_) => {
                 self.made(job, found)?;
@@ -74,7 +74,7 @@ impl Nfs4Client {
             Goal::Flush(..) => self.committed(job, found.committed.ok_or(Malformed)?),
             Goal::Lock { .. } if call.what.shape == shapes::OPEN_HANDLE => self.opened_to_lock(job, found)?,
             Goal::Lock { file, .. } | Goal::Unlock { file, .. } => {
-                if let Some(file) = self.files.get_mut(*file) {
+                if let Some(file) = self.opens.files.get_mut(*file) {
                     file.locked(found.state.ok_or(Malformed)?, &job.goal);
                 }
                 job.reply = Some(Reply::Nothing);
@@ -118,9 +118,9 @@ impl Nfs4Client {
         {
             match job.goal {
                 Goal::GetAttributes => job.reply = Some(Reply::Attributes { size, directory }),
-                Goal::OpenDirectory { makes: false } => self.open(job, File::new(handle, None), Some(size)),
+                Goal::OpenDirectory { makes: false } => self.opens.open(job, File::new(handle, None), Some(size)),
                 Goal::Open(Opening { any: true, .. }) if directory => {
-                    self.open(job, File::new(handle, None), Some(size));
+                    self.opens.open(job, File::new(handle, None), Some(size));
                 }
                 _ => {}
             }

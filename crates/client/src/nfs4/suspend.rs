@@ -31,7 +31,7 @@ impl Nfs4Client {
         let mut sent = VecDeque::new();
         for call in self.connection.take_all() {
             self.report_parted(&call, events);
-            call.what.sequenced.into_iter().for_each(|sequenced| self.owners.parted(sequenced.owner()));
+            call.what.sequenced.into_iter().for_each(|sequenced| self.opens.owners.parted(sequenced.owner()));
             if Some(call.what.job) == recovery {
                 continue;
             }
@@ -85,13 +85,13 @@ impl Nfs4Client {
         self.unsent_replies = UnsentReplies::default();
         let recovery = match self.recovering.take_interrupted() {
             Some(mut recovery) => {
-                recovery.restart(true, &self.files);
+                recovery.restart(true, &self.opens.files);
                 if recovery.stage == Stage::Create && !self.membership.is_alone() {
                     recovery.stage = Stage::Join;
                 }
                 recovery
             }
-            None => Box::new(Recovery::new(Stage::Bind, since, self.session.number, &self.files)),
+            None => Box::new(Recovery::new(Stage::Bind, since, self.session.number, &self.opens.files)),
         };
         self.recover(recovery, Some(Tag::CONNECT), now, out, events);
     }

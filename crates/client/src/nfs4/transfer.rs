@@ -33,7 +33,7 @@ impl Calling<'_> {
         let agreed = self.client.agreed;
         let (Goal::Read { file, .. } | Goal::Write { file, .. }) = job.goal else { return false };
         // If the file was closed in the meantime, read the rest with the anonymous state ID.
-        let state = self.client.state_of(file);
+        let state = self.client.opens.state_of(file);
         match &mut job.goal {
             Goal::Read { transfer, keep, plus, .. } => {
                 let Some((offset, count)) = transfer.take(agreed.read) else { return false };
@@ -65,7 +65,7 @@ impl Calling<'_> {
     pub(super) fn rewrite(&mut self, file: FileKey, handle: &FileHandle, pieces: &[Piece], job: &Job) -> bool {
         let Some(Piece { offset, length, key, content }) = pieces.last() else { return false };
         let (offset, count) = (*offset, (*length).min(self.client.agreed.write));
-        let state = self.client.state_of(file);
+        let state = self.client.opens.state_of(file);
         let data = Some(Data { content, key: *key, offset, length: count });
         let moved = Moved { files: [Some(self.identity(handle)), None], offset, count, keep: false, data };
         self.send_about(shapes::WRITE_DATA, job.path, job.intended, moved, |compound| {
@@ -146,7 +146,7 @@ impl Nfs4Client {
         }
         transfer.moved(offset, count, written.count, false);
         if written.committed == Stable::Unstable
-            && let Some(file) = self.files.get_mut(*file)
+            && let Some(file) = self.opens.files.get_mut(*file)
         {
             let changed = file.unstable.written(written.verifier);
             file.uncommitted.add(Piece { offset, length: written.count, key: *key, content: content.clone() });
@@ -163,7 +163,7 @@ impl Nfs4Client {
     pub(super) fn committed(&mut self, job: &mut Job, verifier: [u8; 8]) {
         let Goal::Flush(file, handle, times) = job.goal else { return };
         job.reply = Some(Reply::Nothing);
-        let Some(found) = self.files.get_mut(file) else { return };
+        let Some(found) = self.opens.files.get_mut(file) else { return };
         let (kept, pieces) = (found.unstable.committed(verifier), found.uncommitted.take());
         if kept {
             return;
@@ -197,7 +197,7 @@ impl Nfs4Client {
         if piece.length == 0 {
             pieces.pop();
         }
-        if let Some(open) = self.files.get_mut(*file).filter(|_| written.committed == Stable::Unstable) {
+        if let Some(open) = self.opens.files.get_mut(*file).filter(|_| written.committed == Stable::Unstable) {
             open.unstable.written(written.verifier);
             open.uncommitted.add(done);
         }

@@ -115,3 +115,47 @@ impl Waiting {
         self.queue.len() + self.resting.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::job::{Goal, Jobs};
+    use super::*;
+    use crate::operation::{Cause, Failure};
+
+    fn rest(pause: i64) -> Rest {
+        Rest { since: 0, pause, waits: false, failure: Failure::never_sent(Cause::TimedOut) }
+    }
+
+    #[test]
+    fn a_job_waits_at_one_place_only() {
+        let (mut jobs, mut waiting) = (Jobs::default(), Waiting::default());
+        let ids = [(); 3].map(|()| jobs.add(Job::unasked(None, Goal::Renew)));
+        for (id, first) in ids.into_iter().zip([false, false, true]) {
+            let job = jobs.get(id).unwrap();
+            waiting.hold(id, job, 7, first);
+            waiting.hold(id, job, 8, true);
+        }
+        assert_eq!((waiting.queued(), waiting.take_overdue(7)), (3, None));
+        assert_eq!(waiting.take_next(Some(ids[1])), Some((ids[1], 7)), "the only one that can be sent");
+        assert_eq!(waiting.take_next(Some(ids[1])), None);
+        waiting.remove(ids[2], jobs.get(ids[2]).unwrap());
+        assert_eq!((waiting.take_overdue(8), waiting.count()), (Some(ids[0]), 0));
+    }
+
+    #[test]
+    fn a_pause_is_begun_once_and_then_ends() {
+        let (mut jobs, mut waiting) = (Jobs::default(), Waiting::default());
+        let id = jobs.add(Job::unasked(None, Goal::Renew));
+        let job = jobs.get(id).unwrap();
+        let pausing = job.rest.insert(rest(10));
+        waiting.rest(id, pausing, 100);
+        waiting.rest(id, pausing, 105);
+        waiting.hold(id, job, 105, true);
+        assert_eq!((waiting.count(), waiting.queued(), waiting.wakes_at()), (1, 0, 110));
+        assert_eq!((waiting.take_rested(109), waiting.take_rested(110)), (None, Some(id)));
+        waiting.note_room(120);
+        assert_eq!(waiting.wakes_at(), 120);
+        waiting.use_room();
+        assert_eq!(waiting.wakes_at(), i64::MAX);
+    }
+}

@@ -4,15 +4,15 @@ use plimsoll_wire::nfs::v4::open::{self, Delegation};
 use plimsoll_wire::nfs::v4::{FileHandle, StateId};
 
 use super::{Held, Returning, Shared};
-use crate::nfs4::client::Nfs4Client;
 use crate::nfs4::file::{File, Open};
 use crate::nfs4::job::Job;
+use crate::nfs4::open_state::OpenState;
 use crate::operation::{Cause, Disposition, Failure, FileKey, Reply};
 
 /// Maximum number of delegations that a client holds: of more files it caches no handles, so it could not use them.
 const MOST: usize = 4_096;
 
-impl Nfs4Client {
+impl OpenState {
     /// Access of an OPEN, which asks for a read delegation if the client wants another one and the file exists and is only read.
     pub(in crate::nfs4) fn wanting(&self, access: u32, disposition: Disposition) -> u32 {
         let wants = self.delegations.as_ref().is_some_and(|delegations| delegations.held.len() < MOST);
@@ -62,15 +62,10 @@ impl Nfs4Client {
     }
 
     /// Opens a file for reading without a request, if there is a delegation for it.
-    pub(in crate::nfs4) fn open_locally(&mut self, path: &str) -> Option<Result<Reply, Failure>> {
-        // The server may have lost the delegation with the session.
-        if self.condition.is_suspended() || !self.recovering.is_idle() {
-            return None;
-        }
-        let (known, handle) = self.paths.handles.longest(path, true);
-        let delegations = self.delegations.as_mut().filter(|_| known == path.len())?;
-        let base = delegations.held.get(&handle).filter(|held| !held.returning)?.base;
-        let Some(file) = self.files.add(File::sharing(handle, base)) else {
+    pub(in crate::nfs4) fn open_locally(&mut self, handle: &FileHandle) -> Option<Result<Reply, Failure>> {
+        let delegations = self.delegations.as_mut()?;
+        let base = delegations.held.get(handle).filter(|held| !held.returning)?.base;
+        let Some(file) = self.files.add(File::sharing(*handle, base)) else {
             return Some(Err(Failure::never_sent(Cause::OutOfResources)));
         };
         delegations.shared.get_mut(&base).into_iter().for_each(|shared| shared.files += 1);
@@ -112,14 +107,5 @@ impl Nfs4Client {
     /// An open for a lock is not used: it must be closed.
     pub(in crate::nfs4) fn close_surplus(&mut self, handle: FileHandle, open: Open) {
         self.delegations.iter_mut().for_each(|delegations| delegations.surplus.push((handle, open)));
-    }
-
-    /// The state ID of reads and writes of a file.
-    pub(in crate::nfs4) fn state_of(&self, key: FileKey) -> StateId {
-        let Some(file) = self.files.get(key) else { return StateId::ANONYMOUS };
-        match file.base.filter(|_| file.open.is_none()).and_then(|base| self.files.get(base)) {
-            Some(base) => base.state(),
-            None => file.state(),
-        }
     }
 }

@@ -25,7 +25,7 @@ const TAKEN_BACK: [u32; 2] = [10_023, BAD_STATEID];
 impl Nfs4Client {
     /// CB_RECALL: the status of the response. The return follows at once ([`Nfs4Client::return_due`]).
     pub(in crate::nfs4) fn recalled(&mut self, call: &Operation<'_>, now: i64) -> u32 {
-        let Some(delegations) = &mut self.delegations else { return BADHANDLE };
+        let Some(delegations) = &mut self.opens.delegations else { return BADHANDLE };
         let handle = call.facts.handle.and_then(FileHandle::new);
         let (Some(handle), Some(state)) = (handle, call.facts.delegation) else { return BADXDR };
         if delegations.recall(handle, state, now) {
@@ -48,19 +48,19 @@ impl Nfs4Client {
         if self.condition.is_leaving() {
             return;
         }
-        while let Some(delegations) = &mut self.delegations
+        while let Some(delegations) = &mut self.opens.delegations
             && let Some(handle) = delegations.due.pop()
         {
             let Some(&Held { state, base, .. }) = delegations.held.get(&handle) else { continue };
             delegations.unwanted.push(Returning { handle, state, base, frees: false });
         }
-        while let Some(delegations) = &mut self.delegations
+        while let Some(delegations) = &mut self.opens.delegations
             && let Some(returning) = delegations.unwanted.pop()
         {
             let job = self.jobs.add(Job::unasked(None, Goal::Return(returning)));
             self.advance(job, now, out, events);
         }
-        while let Some(base) = self.delegations.as_mut().and_then(|delegations| delegations.unused.pop()) {
+        while let Some(base) = self.opens.delegations.as_mut().and_then(|delegations| delegations.unused.pop()) {
             let mut job = Job::unasked(None, Goal::Null);
             self.close_unused(base, &mut job);
             if job.reply.is_none() {
@@ -68,7 +68,9 @@ impl Nfs4Client {
                 self.advance(job, now, out, events);
             }
         }
-        while let Some((handle, open)) = self.delegations.as_mut().and_then(|delegations| delegations.surplus.pop()) {
+        while let Some((handle, open)) =
+            self.opens.delegations.as_mut().and_then(|delegations| delegations.surplus.pop())
+        {
             let Open { state, owner, .. } = open;
             let job = self.jobs.add(Job::unasked(None, Goal::Close { handle, state, owner, lost: false }));
             self.advance(job, now, out, events);
@@ -79,7 +81,7 @@ impl Nfs4Client {
     /// A request of a return succeeded.
     pub(in crate::nfs4) fn returned(&mut self, job: &mut Job, at: i64) {
         let Goal::Return(Returning { handle, state, base, frees }) = job.goal else { return };
-        if let Some(delegations) = self.delegations.as_mut().filter(|_| !frees) {
+        if let Some(delegations) = self.opens.delegations.as_mut().filter(|_| !frees) {
             delegations.returned(&handle, &state, at);
         }
         self.close_unused(base, job);
@@ -89,7 +91,7 @@ impl Nfs4Client {
     pub(in crate::nfs4) fn return_refused(&mut self, job: &mut Job, status: u32, at: i64) {
         let Goal::Return(Returning { handle, state, base, frees }) = &mut job.goal else { return };
         let (handle, state, base) = (*handle, *state, *base);
-        if let Some(delegations) = self.delegations.as_mut().filter(|_| !*frees) {
+        if let Some(delegations) = self.opens.delegations.as_mut().filter(|_| !*frees) {
             match job.again && TAKEN_BACK.contains(&status) {
                 true => delegations.returned(&handle, &state, at),
                 false => delegations.not_returned(&handle, &state, true),
@@ -104,12 +106,12 @@ impl Nfs4Client {
 
     /// Closes the open that a delegation came with, if no file shares it. Otherwise the job is done. A client that leaves closes it later.
     fn close_unused(&mut self, base: FileKey, job: &mut Job) {
-        let delegations = self.delegations.as_mut().filter(|_| !self.condition.is_leaving());
+        let delegations = self.opens.delegations.as_mut().filter(|_| !self.condition.is_leaving());
         let shared = delegations.map(|delegations| &mut delegations.shared);
         let open = shared.and_then(|shared| {
             shared.get(&base).filter(|shared| shared.files == 0 && !shared.held)?;
             shared.remove(&base);
-            let file = self.files.remove(base)?;
+            let file = self.opens.files.remove(base)?;
             file.open.map(|open| (file.handle, open))
         });
         match open {
@@ -120,7 +122,7 @@ impl Nfs4Client {
 
     /// A return failed for good.
     pub(in crate::nfs4) fn return_failed(&mut self, returning: &Returning) {
-        if let Some(delegations) = &mut self.delegations {
+        if let Some(delegations) = &mut self.opens.delegations {
             if !returning.frees {
                 delegations.not_returned(&returning.handle, &returning.state, false);
             }
@@ -130,7 +132,7 @@ impl Nfs4Client {
 
     /// The server has lost the client's state, and its delegations with it. They are not reclaimed.
     pub(in crate::nfs4) fn lose_delegations(&mut self) {
-        let Some(delegations) = &mut self.delegations else { return };
+        let Some(delegations) = &mut self.opens.delegations else { return };
         for (handle, Held { state, base, .. }) in delegations.in_order() {
             delegations.release(&handle, &state);
             delegations.unused.push(base);
