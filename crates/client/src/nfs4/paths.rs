@@ -3,15 +3,15 @@
 use plimsoll_model::FileIdentity;
 use plimsoll_wire::nfs::v4::FileHandle;
 
-use super::job::Walk;
-use crate::nfs::{Handles, LastIdentity, SparePaths};
+use super::job::Walks;
+use crate::nfs::{Handles, LastIdentity, SpareWalks};
 
 /// The paths of a client.
 #[derive(Debug)]
 pub(super) struct Paths {
     pub(super) handles: Handles<FileHandle>,
     last_identity: LastIdentity,
-    spare: SparePaths,
+    spare: SpareWalks<FileHandle>,
 }
 
 impl Default for Paths {
@@ -23,12 +23,12 @@ impl Default for Paths {
 
 impl Paths {
     /// Walks of these paths, from the longest part of each whose handle is known.
-    pub(super) fn walks(&mut self, paths: [Option<(&str, bool)>; 2]) -> [Option<Walk>; 2] {
+    pub(super) fn walks(&mut self, paths: [Option<(&str, bool)>; 2]) -> Walks {
         self.spare.walks(paths, &mut self.handles)
     }
 
     /// These walks have ended.
-    pub(super) fn end(&mut self, walks: &mut [Option<Walk>; 2]) {
+    pub(super) fn end(&mut self, walks: &mut Walks) {
         self.spare.keep(walks);
     }
 

@@ -53,7 +53,6 @@ impl Calling<'_> {
 
     /// The call of the operation itself.
     fn act(&mut self, job: &mut Job) -> bool {
-        let root = self.client.paths.handles.root();
         match &job.goal {
             Goal::Connect(stage) => self.connect(*stage, job),
             Goal::Leave(leaving) => self.leave(leaving, job),
@@ -62,9 +61,12 @@ impl Calling<'_> {
             Goal::Renew => self.renew(),
             Goal::Return(returning) => self.give_back(returning, job),
             Goal::Test(states) => self.test(states),
-            Goal::Space => self.about(shapes::GET_ATTRIBUTES, &root, job, |compound| {
-                compound.add(&GetAttributes(Mask::OF_FILE_SYSTEM));
-            }),
+            Goal::Space => {
+                let root = self.client.paths.handles.root();
+                self.about(shapes::GET_ATTRIBUTES, &root, job, |compound| {
+                    compound.add(&GetAttributes(Mask::OF_FILE_SYSTEM));
+                })
+            }
             Goal::GetAttributesOf(handle) => self.about(shapes::GET_ATTRIBUTES, handle, job, |compound| {
                 compound.add(&GetAttributes(Mask::USUAL));
             }),

@@ -141,7 +141,7 @@ impl Nfs4Client {
     /// Drops cached handles of names that changed.
     pub(super) fn names_changed(&mut self, job: &Job) {
         let [from, to]: [Option<&str>; 2] =
-            job.walks.each_ref().map(|walk| walk.as_ref().map(|walk: &Walk| walk.path.as_str()));
+            job.walks.each_ref().map(|walk| walk.as_deref().map(|walk: &Walk| walk.path.as_str()));
         from.into_iter().for_each(|path| self.paths.handles.forget(path));
         // The replaced object was a file or an empty directory.
         to.into_iter().for_each(|path| self.paths.handles.forget_file(path));
