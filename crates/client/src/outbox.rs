@@ -173,8 +173,9 @@ impl Outbox {
 
 /// Bytes of capacity that an empty outbox keeps.
 const KEPT: usize = 1024;
-/// The same of a connection that sends more than [`KEPT`] again and again.
-const KEPT_BUSY: usize = 16 << 10;
+/// The same of a connection that sends more than [`KEPT`] again and again: an encrypted write of 1 MiB. To give this memory back to the
+/// system after each write would cost a page fault per 4 KiB of the next one.
+const KEPT_BUSY: usize = (1 << 20) + (4 << 10);
 /// Pieces of shared data that an empty outbox keeps room for: a write or two.
 const SHARED_KEPT: usize = 4;
 
