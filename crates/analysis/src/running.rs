@@ -113,6 +113,19 @@ impl Running {
         (sinks.sink.1.as_deref_mut(), names)
     }
 
+    /// There are no numbers: removes the recording that was begun.
+    pub fn discard(self) {
+        let Observed { sink: filtered, names, .. } = self.observer.finish();
+        let ((_, outputs), _) = filtered.sink;
+        let (_, recording) = outputs.sink.finish(&names);
+        recording.into_iter().for_each(SyncRecorder::discard);
+    }
+
+    /// Number of packets so far of which the capture has only the beginning.
+    pub fn truncated(&self) -> u64 {
+        self.observer.truncated()
+    }
+
     /// All packets have been read: collects the findings and completes the outputs that hold transactions.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use crate::{interrupt, memory};
 use plimsoll_results::Tables;
 
 /// Why there is no report.
-const NOTHING_READ: Interrupted = Interrupted("the first packet: no report");
+pub(crate) const NOTHING_READ: Interrupted = Interrupted("the first packet: no report");
 
 const EXAMPLES: &str = "Examples:
   plimsoll analyze trace.pcapng
@@ -65,10 +65,13 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let mut running = job.begin(&files, keys, None, threads >= 3)?;
     memory::settle_down();
     let packets = running.read(&mut captures, threads, quiet)?;
-    if !packets && captures.interrupted() {
-        return Err(NOTHING_READ.into());
+    if !packets {
+        running.discard();
+        if captures.interrupted() {
+            return Err(NOTHING_READ.into());
+        }
+        anyhow::bail!(captures.anomalies().no_packets());
     }
-    anyhow::ensure!(packets, "the capture contains no packets; check the capture command");
     end(running, &captures, output, None)
 }
 

@@ -18,6 +18,8 @@ pub struct Beside<'a> {
     pub times: LiveTimes,
     /// Outputs that grow during the watch.
     pub outputs: &'a [OutputState],
+    /// Packets so far of which the capture has only the beginning.
+    pub truncated: u64,
     /// No packet has come so far.
     pub silence: Option<&'a Silence>,
     /// The input has ended.

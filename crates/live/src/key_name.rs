@@ -23,8 +23,16 @@ pub(super) fn name(key: &Key, names: &Names) -> String {
     }
 }
 
+/// The name of a dimension in live views: the screen's key `f` and the page call a path a file.
+pub(super) fn live_label(dimension: Dimension) -> &'static str {
+    match dimension {
+        Dimension::Path => "file",
+        other => other.label(),
+    }
+}
+
 /// A key with its dimension, safe to print.
 pub(super) fn within(key: &Key, names: &Names) -> String {
-    let by = live_dimension(key).map_or("", Dimension::label);
+    let by = live_dimension(key).map_or("", live_label);
     format!("{by} {}", for_terminal(&name(key, names)))
 }

@@ -134,7 +134,8 @@ pub(super) fn figures<'a>(seconds: impl Iterator<Item = &'a Second>, from_ns: i6
         seconds,
         operations: total.count,
         errors: total.errors,
-        bytes: Some(total.payload_bytes),
+        bytes: (total.payload_bytes > 0 || total.payload_unknown == 0).then_some(total.payload_bytes),
+        bytes_at_least: total.payload_unknown > 0,
         p50_ns: total.percentile_ns(50.0),
         p99_ns: total.percentile_ns(99.0),
         max_ns: total.response.max_ns(),
@@ -168,6 +169,7 @@ pub(super) fn figures_within<'a>(
         operations: sum.count,
         errors: sum.errors,
         bytes: None,
+        bytes_at_least: false,
         p50_ns: sum.percentile_ns(50.0),
         p99_ns: sum.percentile_ns(99.0),
         max_ns: (sum.timed() > 0).then_some(sum.longest_ns()),
@@ -188,7 +190,9 @@ fn waiting_at_end(second: &Second) -> Option<LiveWait> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_model::{Procedure, Protocol, Sink as _};
     use plimsoll_stats::live::{InterfaceState, WaitingNow};
+    use plimsoll_testkit::transaction;
 
     #[test]
     fn an_interface_that_fails_is_mentioned_and_also_when_it_is_up_again() {
@@ -205,6 +209,25 @@ mod tests {
         assert_eq!(look(1, InterfaceState::Up), [None, up]);
         assert_eq!(look(2, InterfaceState::Up), [down, up], "between two looks");
         assert_eq!(look(2, InterfaceState::Up), [None, None]);
+    }
+
+    /// A snap length cuts off the responses that say how much was read.
+    #[test]
+    fn an_unknown_amount_of_data_is_not_zero() {
+        let (mut recent, names) = (Recent::new(), Names::default());
+        let mut t = transaction(Procedure::of(Protocol::Smb2, 8), SECOND_NS / 2, 1_000_000);
+        t.payload_bytes = None;
+        recent.transaction(&t, &names);
+        recent.advance(2 * SECOND_NS);
+        let data = |recent: &Recent| {
+            let found = figures(recent.seconds(), 0, SECOND_NS);
+            (found.operations, found.bytes, found.bytes_at_least)
+        };
+        assert_eq!(data(&recent), (1, None, true));
+        t.payload_bytes = Some(4_096);
+        recent.transaction(&t, &names);
+        recent.advance(2 * SECOND_NS);
+        assert_eq!(data(&recent), (2, Some(4_096), true));
     }
 
     #[test]

@@ -42,11 +42,21 @@ impl OutputState {
 /// The facts, most important first.
 pub(super) fn notices(beside: &Beside<'_>, names: &Names) -> Vec<String> {
     let silence = beside.silence.iter().map(|silence| silence.text.clone());
-    failures(beside).map(str::to_owned).chain(silence).chain(full(names)).collect()
+    failures(beside).map(str::to_owned).chain(silence).chain(truncated(beside)).chain(full(names)).collect()
 }
 
 fn failures<'a>(beside: &Beside<'a>) -> impl Iterator<Item = &'a str> {
     beside.outputs.iter().filter_map(|output| output.failure.as_deref())
+}
+
+/// Without this, the live numbers look complete, but the report is PARTIAL.
+fn truncated(beside: &Beside<'_>) -> Option<String> {
+    let packets = match beside.truncated {
+        0 => return None,
+        1 => "1 packet".to_owned(),
+        packets => format!("{packets} packets"),
+    };
+    Some(format!("The snap length truncated {packets}: operations and file data may be missing"))
 }
 
 /// Without this, the row of all newer files looks like one of requests whose file the capture does not contain.
@@ -60,6 +70,7 @@ fn full(names: &Names) -> Option<String> {
 #[derive(Default)]
 pub(super) struct Mentioned {
     silence: bool,
+    truncated: bool,
     full: bool,
     failures: Vec<String>,
 }
@@ -69,12 +80,14 @@ impl Mentioned {
     pub(super) fn look(&mut self, beside: &Beside<'_>, names: &Names) -> Vec<(bool, String)> {
         let silence = beside.silence.filter(|silence| silence.seconds >= SILENT_S && !self.silence);
         self.silence |= silence.is_some();
+        let truncated = truncated(beside).filter(|_| !self.truncated);
+        self.truncated |= truncated.is_some();
         let full = full(names).filter(|_| !self.full);
         self.full |= full.is_some();
         let is_new = |failure: &&str| !self.failures.iter().any(|before| before == failure);
         let failures: Vec<String> = failures(beside).filter(is_new).map(str::to_owned).collect();
         self.failures.extend_from_slice(&failures);
-        let others = silence.iter().map(|silence| silence.text.clone()).chain(full);
+        let others = silence.iter().map(|silence| silence.text.clone()).chain(truncated).chain(full);
         failures.into_iter().map(|text| (true, text)).chain(others.map(|text| (false, text))).collect()
     }
 }
@@ -107,6 +120,17 @@ mod tests {
         names.intern("c");
         assert!(notices(&beside, &names)[0].contains("(2 refused)"));
         assert_eq!(mentioned.look(&beside, &names), []);
+    }
+
+    #[test]
+    fn truncated_packets_are_in_all_views_and_mentioned_once() {
+        let (names, mut mentioned) = (Names::default(), Mentioned::default());
+        let beside = |truncated| Beside { truncated, ..Beside::default() };
+        assert_eq!((notices(&beside(0), &names), mentioned.look(&beside(0), &names)), (vec![], vec![]));
+        let text = "The snap length truncated 1 packet: operations and file data may be missing".to_owned();
+        assert_eq!(mentioned.look(&beside(1), &names), [(false, text)]);
+        assert!(notices(&beside(7), &names)[0].starts_with("The snap length truncated 7 packets: "));
+        assert_eq!(mentioned.look(&beside(7), &names), []);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Access to live numbers over HTTP.
 
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 
 use plimsoll_console::shell;
 use plimsoll_results::Usage;
@@ -28,6 +28,8 @@ pub struct Listening {
     browser: Option<TcpListener>,
     metrics: Option<TcpListener>,
     allow_remote: bool,
+    /// The addresses that were printed: a screen hides what was printed before it.
+    pub addresses: Vec<String>,
 }
 
 impl Publish {
@@ -44,6 +46,7 @@ impl Publish {
             browser: browser.then(|| http::listen("--listen", listen, *allow_remote)).transpose()?,
             metrics: metrics.as_ref().map(|at| http::listen("--metrics", at, *allow_remote)).transpose()?,
             allow_remote: *allow_remote,
+            addresses: Vec::new(),
         })
     }
 }
@@ -55,10 +58,11 @@ impl Listening {
     /// The system has no random bytes.
     pub fn browser(&mut self, input: &str) -> anyhow::Result<Option<Browser>> {
         let Some(listener) = self.browser.take() else { return Ok(None) };
-        let address = listener.local_addr()?;
+        let address = reachable(listener.local_addr()?);
         let (browser, path) = Browser::start(listener, self.allow_remote, input)?;
         // Printed even with --quiet, because the page cannot be opened without the address.
         shell::note(&format!("plimsoll: open http://{address}{path} in a browser"));
+        self.addresses.push(format!("Page: http://{address}{path}"));
         Ok(Some(browser))
     }
 
@@ -69,8 +73,43 @@ impl Listening {
     pub fn metrics(&mut self, input: &str, filters: &[String], quiet: bool) -> anyhow::Result<Option<Metrics>> {
         let Some(listener) = self.metrics.take() else { return Ok(None) };
         if !quiet {
-            shell::note(&format!("plimsoll: metrics at http://{}/metrics", listener.local_addr()?));
+            let address = reachable(listener.local_addr()?);
+            shell::note(&format!("plimsoll: metrics at http://{address}/metrics"));
+            self.addresses.push(format!("Metrics: http://{address}/metrics"));
         }
         Ok(Some(Metrics::start(listener, self.allow_remote, (input.to_owned(), filters.join(" ")))))
+    }
+}
+
+/// The host and port for a URL. No other machine can open 0.0.0.0 or [::], so the name of this machine stands in their place.
+fn reachable(address: SocketAddr) -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    with_host(address, host.trim())
+}
+
+fn with_host(address: SocketAddr, host: &str) -> String {
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');
+    if address.ip().is_unspecified() && !host.is_empty() && host.bytes().all(is_name) {
+        format!("{host}:{}", address.port())
+    } else {
+        address.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_for_all_interfaces_is_shown_with_the_name_of_this_machine() {
+        for (address, host, shown) in [
+            ("0.0.0.0:8088", "fs1.example", "fs1.example:8088"),
+            ("[::]:8088", "fs1", "fs1:8088"),
+            ("127.0.0.1:8088", "fs1", "127.0.0.1:8088"),
+            ("0.0.0.0:8088", "(none)", "0.0.0.0:8088"),
+            ("0.0.0.0:8088", "", "0.0.0.0:8088"),
+        ] {
+            assert_eq!(with_host(address.parse().unwrap(), host), shown);
+        }
     }
 }

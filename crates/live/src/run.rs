@@ -82,7 +82,7 @@ impl RunView {
             return Ok(None);
         }
         // The report on standard output would appear in the middle of the screen.
-        let screen = (wanted.watch && wanted.prints).then(|| Screen::open(input)).flatten();
+        let screen = (wanted.watch && wanted.prints).then(|| Screen::open(input, &listening.addresses)).flatten();
         let view = LiveView::new(screen, Lines::new(1, !wanted.watch), browser);
         let shared = Arc::new(Shared {
             feed: LiveFeed::new(metrics.is_some()),

@@ -20,6 +20,12 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// Between two writes of the progress file.
 const FILE_INTERVAL: Duration = Duration::from_millis(500);
 
+/// What the first Ctrl-C prints.
+const INTERRUPTED: &str =
+    "plimsoll: interrupted; waiting for the last responses, then cleaning up (press Ctrl-C again to end at once)";
+/// The progress bar ends without a new line.
+const BELOW_THE_BAR: &str = "\n";
+
 /// Shows the progress of an experiment in the terminal, and ends the experiment at Ctrl-C.
 pub struct RunMonitor {
     /// Progress of the setup and the measured levels.
@@ -28,6 +34,8 @@ pub struct RunMonitor {
     cleaning: Arc<Watch>,
     caught: OnceLock<()>,
     shown: bool,
+    /// An interruption is confirmed: nothing else on the terminal shows it.
+    notes: bool,
     /// A live view in addition to progress.
     view: Option<RunView>,
     /// Shows progress to a launcher.
@@ -38,7 +46,15 @@ impl RunMonitor {
     /// Shows progress if standard error is a terminal.
     pub fn new(quiet: bool) -> Self {
         let shown = !quiet && shell::shows_progress();
-        Self { watch: Arc::default(), cleaning: Arc::default(), caught: OnceLock::new(), shown, view: None, file: None }
+        Self {
+            watch: Arc::default(),
+            cleaning: Arc::default(),
+            caught: OnceLock::new(),
+            shown,
+            notes: !quiet,
+            view: None,
+            file: None,
+        }
     }
 
     /// Shows runs of `input` in the live views that are wanted.
@@ -48,8 +64,8 @@ impl RunMonitor {
     pub fn watching(wanted: &Wanted<'_>, input: &str, server: Option<&Arc<ServerSideWatch>>) -> anyhow::Result<Self> {
         let plain = Self::new(wanted.quiet);
         let view = RunView::start(wanted, input, &plain.watch, server)?;
-        let shown = plain.shown && !view.as_ref().is_some_and(|view| view.replaces_progress);
-        Ok(Self { shown, view, ..plain })
+        let has_screen = view.as_ref().is_some_and(|view| view.replaces_progress);
+        Ok(Self { shown: plain.shown && !has_screen, notes: plain.notes && !has_screen, view, ..plain })
     }
 
     /// The same, and shows progress in a file.
@@ -76,9 +92,13 @@ impl Monitor for RunMonitor {
             return Ok(());
         }
         let (watch, cleaning, mut first) = (Arc::clone(&self.watch), Arc::clone(&self.cleaning), true);
+        let note = self.notes.then_some(if self.shown { BELOW_THE_BAR } else { "" });
         interrupt::on_signal(move || {
             if std::mem::take(&mut first) {
                 watch.stop();
+                if let Some(before) = note {
+                    shell::note(&format!("{before}{INTERRUPTED}"));
+                }
             } else {
                 watch.abandon();
                 cleaning.abandon();

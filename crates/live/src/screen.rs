@@ -25,10 +25,11 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// A view of `input` in the terminal, if there is one.
-    pub fn open(input: &str) -> Option<Self> {
+    /// A view of `input` in the terminal, if there is one. It shows `addresses` all the time.
+    pub fn open(input: &str, addresses: &[String]) -> Option<Self> {
         let terminal = Terminal::open()?;
-        Some(Self { terminal, view: View::new(input.to_owned()), redraw: Instant::now(), drawn: None })
+        let view = View::new(input.to_owned()).with_addresses(addresses);
+        Some(Self { terminal, view, redraw: Instant::now(), drawn: None })
     }
 
     /// Executes the keys that were pressed, and draws. Returns whether the user wants to end the watch.

@@ -7,7 +7,7 @@ use plimsoll_stats::{Dimension, HEAT_ROWS, Key};
 
 use super::beside::Beside;
 use super::held::Held;
-use super::key_name::{name, within};
+use super::key_name::{live_label, name, within};
 use super::lines::{SECOND_NS, figures, figures_within, latest_ns};
 use super::notices::notices;
 use super::terminal::Key as Typed;
@@ -18,6 +18,8 @@ const TABLE_SECONDS: i64 = 60;
 /// The content of the screen.
 pub(super) struct View {
     input: String,
+    /// Addresses of the page and of the metrics.
+    addresses: Vec<String>,
     by: Dimension,
     within: Vec<Key>,
     selected: usize,
@@ -46,6 +48,7 @@ impl View {
     pub(super) fn new(input: String) -> Self {
         Self {
             input,
+            addresses: Vec::new(),
             by: Dimension::Client,
             within: Vec::new(),
             selected: 0,
@@ -56,6 +59,11 @@ impl View {
             latest_ns: 0,
             message: None,
         }
+    }
+
+    /// The same, with addresses that it shows all the time.
+    pub(super) fn with_addresses(self, addresses: &[String]) -> Self {
+        Self { addresses: addresses.to_vec(), ..self }
     }
 
     /// Handles a key. Returns the command that is left to the screen.
@@ -155,7 +163,7 @@ impl View {
             history: seconds.iter().map(|second| self.figures_of(second)).collect(),
             heat_of: if self.service { LiveTimes::Service } else { beside.times },
             heat: seconds.iter().map(|second| self.heat(second)).collect(),
-            by: self.by.label().to_owned(),
+            by: live_label(self.by).to_owned(),
             within: self.within.iter().map(|key| within(key, names)).collect(),
             rows: rows(&table, names),
             table_s: lately as f64,
@@ -165,7 +173,7 @@ impl View {
             diagnosis: beside.diagnosis.map(str::to_owned),
             run: beside.run.cloned(),
             losses: beside.losses,
-            notices: notices(beside, names),
+            notices: notices(beside, names).into_iter().chain(self.addresses.iter().cloned()).collect(),
             message: self.message.clone(),
         }
     }
@@ -306,6 +314,23 @@ mod tests {
         assert!(later(&mut view).contains("PAUSED 298 s back"));
         view.typed(Typed::Character('l'));
         assert!(later(&mut view).contains("LIVE"));
+    }
+
+    /// The screen hides what was printed before it.
+    #[test]
+    fn addresses_can_be_read_on_the_smallest_usual_screen() {
+        let (names, address) = (Names::default(), format!("Page: http://127.0.0.1:40535/{}/", "5f".repeat(16)));
+        let recent = recent(&names);
+        let mut view = View::new("interface eth0".to_owned()).with_addresses(std::slice::from_ref(&address));
+        for key in [Typed::Down, Typed::Enter, Typed::Character('f')] {
+            let beside = Beside { losses: Some(plimsoll_stats::live::LiveLosses::default()), ..Beside::default() };
+            let now_ns = 10 * SECOND_NS + crate::lines::SETTLED_NS;
+            let lines = view.lines(&recent, &names, &beside, (now_ns, (80, 24)));
+            assert!(lines.contains(&address), "{lines:#?}");
+            assert_eq!(view.typed(key), Asked::Nothing);
+        }
+        let text = text(&mut view, &recent, &names);
+        assert!(text.contains("in the last minute, by file, within client"), "the word of the key: {text}");
     }
 
     #[test]

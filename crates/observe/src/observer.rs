@@ -143,6 +143,11 @@ impl<S: Sink> Observer<S> {
         self.packets.total
     }
 
+    /// Number of frames so far of which the capture has only the beginning.
+    pub fn truncated(&self) -> u64 {
+        self.packets.truncated
+    }
+
     /// Takes a frame whose time is near the previous one's.
     #[inline(always)]
     fn timed(&mut self, frame: &Frame<'_>, time_ns: i64) {

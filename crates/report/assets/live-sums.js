@@ -139,8 +139,8 @@ const sums = (() => {
   function figures(second, within) {
     const { lost_packets: lost, waiting, oldest_ns: oldest, interface_down: down } = second, incomplete = lost > 0 || down;
     if (within.length === 0) {
-      const { operations: count, errors, bytes, queue_depth: depth, p50_ns: p50, p99_ns: p99, max_ns: max, heat, service } = second;
-      return { count, errors, bytes, depth, p50, p99, max, heat, service, lost, incomplete, down, waiting, oldest, exact: true, atLeast: false };
+      const { operations: count, errors, bytes, bytes_at_least: bytesAtLeast, queue_depth: depth, p50_ns: p50, p99_ns: p99, max_ns: max, heat, service } = second;
+      return { count, errors, bytes, bytesAtLeast, depth, p50, p99, max, heat, service, lost, incomplete, down, waiting, oldest, exact: true, atLeast: false };
     }
     const part = nothing(), all = exact(second, within);
     let atLeast = false;

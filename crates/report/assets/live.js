@@ -61,7 +61,7 @@
     say('depth', now.depth === null ? '–' : digits(now.depth));
     say('waiting', now.waiting === null ? '–' : digits(now.waiting));
     say('oldest', now.waiting ? 'the oldest for ' + time(now.oldest) : now.waiting === null && now.down ? 'unknown: interface down' : 'requests');
-    say('data', now.bytes === null ? '–' : digits(now.bytes / 1e6) + ' MB');
+    say('data', now.bytes === null ? '–' : (now.bytesAtLeast ? '≥ ' : '') + digits(now.bytes / 1e6) + ' MB');
     say('lost', digits(now.lost));
   }
   // A second that did not arrive.

@@ -14,7 +14,7 @@ pub(crate) struct AboutFlags {
     #[arg(long, value_name = "TEXT", value_parser = About::check_title)]
     title: Option<String>,
     /// Label of the measurement, e.g. commit=1a2b3c; may be repeated. KEY begins with a letter and contains only letters,
-    /// digits and underscores. Reports, recordings, comparisons and OpenMetrics show the label
+    /// digits and underscores. Reports, recordings, comparisons and `report --export FILE.om` show the label
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = About::parse_label)]
     labels: Vec<(String, String)>,
     /// Description of the system under test: a TOML file with any of the keys server, version, cpu, memory, disks,

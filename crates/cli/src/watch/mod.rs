@@ -3,12 +3,16 @@
 mod arguments;
 mod input;
 
-use plimsoll_analysis::{Checkpoints, DiagnosisSoFar};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
+use plimsoll_analysis::{Checkpoints, DiagnosisSoFar, Running};
 use plimsoll_observe::capture::interface::{Interface, InterfaceCounts};
 use plimsoll_observe::capture::{DISORDER_MAX_NS, StopReading};
 use plimsoll_report::findings::Source;
 use plimsoll_stats::live::{Recent, Totals};
 
+use crate::analyze::NOTHING_READ;
 use crate::exit::Done;
 use crate::flags::analysis::{Analysis, end};
 use crate::flags::chain::ChainFlags;
@@ -28,10 +32,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let mut listening = publish.wanted().listen()?;
     // Before any thread, because opening an interface drops capabilities, and threads that already run would keep them.
     let opened = Opened::new(&sources, &capture)?;
-    interrupt::stop_then_end({
-        let stop = stop.clone();
-        move || stop.ask()
-    })?;
+    let interrupted = stop_at_signals(&stop)?;
     let mut analysis = Analysis::open(flags, &sources, &ChainFlags::default())?;
     let first_packet =
         FirstPacket::new(opened.interface().map(Interface::name), &sources, (&capture.port, capture.filter.as_deref()));
@@ -42,11 +43,12 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
                 "plimsoll: capturing {}; Ctrl-C ends the capture and prints the report",
                 interface.name()
             ));
-            if !interface.has_link() {
-                shell::note(&format!("plimsoll: the system reports no link on {}: check the cable", interface.name()));
-            }
         }
     }
+    let unlinked = opened
+        .interface()
+        .filter(|interface| !interface.has_link())
+        .map(|interface| format!("the system reports no link on {}: check the cable", interface.name()));
     let input = analysis.job.source.inputs.join(", ");
     let filters = analysis.job.source.filters.clone();
     let title = title(&input, &filters, quiet);
@@ -54,9 +56,13 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let metrics = listening.metrics(&input, &filters, quiet)?;
     let keys = analysis.keys()?;
     let counts = opened.counts();
-    let mut captures = opened.captures(&sources, &stop)?.as_they_come();
+    let captures = opened.captures(&sources, &stop).map_err(|error| match interrupted.load(SeqCst) {
+        true => anyhow::Error::from(NOTHING_READ),
+        false => error,
+    });
+    let mut captures = captures?.as_they_come();
     // The report on standard output would appear in the middle of the screen.
-    let screen = (analysis.output.prints() && !lines).then(|| Screen::open(&title)).flatten();
+    let screen = (analysis.output.prints() && !lines).then(|| Screen::open(&title, &listening.addresses)).flatten();
     let live = (Recent::new(), metrics.is_some().then(Totals::default));
     let diagnosis = (screen.is_some() || browser.is_some()).then(|| DiagnosisSoFar::new(&analysis.job.source));
     let Analysis { job, output, .. } = analysis;
@@ -65,25 +71,39 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let checkpoints = Checkpoints::begin(&mut running)?;
     let pace = Pace::new(duration, DISORDER_MAX_NS);
     let pace = if counts.is_some() { pace.of_one_clock() } else { pace };
-    let watched = Watched {
-        running,
-        checkpoints,
-        stop,
-        counts,
-        view: LiveView::new(screen, Lines::new(interval, quiet), browser),
-        metrics,
-        diagnosis,
-        pace,
-        outputs,
-        first_packet,
-    };
+    let mut view = LiveView::new(screen, Lines::new(interval, quiet), browser);
+    unlinked.into_iter().for_each(|text| view.inform(text));
+    let watched = Watched { running, checkpoints, stop, counts, view, metrics, diagnosis, pace, outputs, first_packet };
     let Ended { running, checkpoints, unsaved } = watched.follow(&mut captures)?;
-    anyhow::ensure!(
-        running.frames() > 0,
-        "no packets of a file server: check the input; for a network interface, also check the ports (--port)"
-    );
     checkpoints.into_iter().for_each(Checkpoints::end);
+    if running.frames() == 0 {
+        return Err(without_packets(running, interrupted.load(SeqCst)));
+    }
     end(running, &captures, output, unsaved)
+}
+
+/// The first signal ends the watch. Returns whether one has come.
+fn stop_at_signals(stop: &StopReading) -> anyhow::Result<Arc<AtomicBool>> {
+    let (interrupted, stop) = (Arc::new(AtomicBool::new(false)), stop.clone());
+    interrupt::stop_then_end({
+        let interrupted = Arc::clone(&interrupted);
+        move || {
+            interrupted.store(true, SeqCst);
+            stop.ask();
+        }
+    })?;
+    Ok(interrupted)
+}
+
+/// Why there is no report. A recording without packets would only be in the way of the next watch.
+fn without_packets(running: Running, interrupted: bool) -> anyhow::Error {
+    running.discard();
+    if interrupted {
+        return NOTHING_READ.into();
+    }
+    anyhow::anyhow!(
+        "no packets of a file server: check the input; for a network interface, also check the ports (--port)"
+    )
 }
 
 /// The input and the filters, for the head of a view: numbers of a part look like those of a server with little load.

@@ -236,6 +236,31 @@ fn what_cannot_be_watched_is_said_with_what_to_do() {
     }
 }
 
+/// Ctrl-C before the first packet has the same end as of `analyze`; and no recording is left, which would stop the next watch.
+#[test]
+fn a_watch_without_packets_leaves_no_recording() {
+    let scratch = Scratch::new("watch-nothing");
+    let (file, record) = (scratch.path().join("head.pcap"), inside(scratch.path(), "R"));
+    let head = capture(1)[..24].to_vec();
+    std::fs::write(&file, &head).unwrap();
+    for command in ["watch", "analyze"] {
+        let ended = output(plimsoll().args([command, &file.display().to_string(), "--record", &record]));
+        assert_eq!(ended.status.code(), Some(3), "{ended:?}");
+        assert!(!Path::new(&record).exists(), "{command}");
+        let arguments = [command, "-", "--record", &record];
+        let (mut reading, mut pipe) = Running::start_fed(plimsoll().args(arguments)).unwrap();
+        pipe.write_all(&head).unwrap();
+        assert_eq!(reading.wait_until(|_| Path::new(&record).join("manifest.json").exists()), None);
+        reading.signal(Signal::INT);
+        let ended = reading.end();
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(4), "{said}");
+        assert!(said.contains("interrupted before the first packet: no report"), "{command}: {said}");
+        assert!(!Path::new(&record).exists(), "{command}");
+        drop(pipe);
+    }
+}
+
 #[test]
 fn a_filter_that_cannot_be_compiled_is_said_with_what_to_do() {
     if !may_capture() {

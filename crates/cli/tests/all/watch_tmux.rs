@@ -191,7 +191,7 @@ fn names_do_nothing_in_tmux() {
         assert!(!screen.contains('\u{202e}') && screen.contains("a\\u{1b"), "{screen}");
         // Drilled down, the name is in the head of the table.
         tmux.press("Enter");
-        tmux.wait_until("name in the head", |screen| screen.contains("within path"));
+        tmux.wait_until("name in the head", |screen| screen.contains("within file"));
         assert_eq!((tmux.state("#{pane_title}"), tmux.state("#{alternate_on}")), (title, "1".to_owned()));
         tmux.press("q");
         tmux.wait_until("prompt", |screen| screen.trim_end().ends_with('$') && !screen.contains("q quit"));

@@ -145,7 +145,7 @@ impl Watching {
         let mut is_over = self.look(captures.anomalies());
         // A screen stays open after the end of a file that had packets.
         let stays = self.view.stays() && self.running.frames() > 0;
-        while stays && !is_over && !self.stop.asked() {
+        while stays && !is_over && !self.stop.asked() && !self.pace.is_over() {
             std::thread::sleep(CHECK_INTERVAL);
             is_over = self.look(captures.anomalies());
         }
@@ -283,7 +283,8 @@ impl Watching {
         }
         let diagnosis = self.diagnosis.as_ref().and_then(|diagnosis| diagnosis.text.as_deref());
         let (losses, outputs, ended) = (Some(losses), &self.outputs[..], self.ended);
-        let beside = Beside { losses, diagnosis, outputs, ended, ..Beside::default() };
+        let truncated = self.running.truncated().saturating_sub(anomalies.shortened_by_tap);
+        let beside = Beside { losses, diagnosis, outputs, truncated, ended, ..Beside::default() };
         let (live, names) = self.running.live();
         live.is_some_and(|(recent, _)| self.view.look(recent, names, now_ns, &beside))
     }

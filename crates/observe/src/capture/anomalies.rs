@@ -39,6 +39,16 @@ pub struct CaptureAnomalies {
 }
 
 impl CaptureAnomalies {
+    /// Why a capture gave no packet, and what to do.
+    pub fn no_packets(&self) -> &'static str {
+        match self.bad_records {
+            0 => "the capture contains no packets; check the capture command",
+            _ => {
+                "no packet of the capture can be read: its records are damaged, or the file does not describe their interface; capture again"
+            }
+        }
+    }
+
     /// Adds the counts of earlier files.
     #[must_use]
     pub fn behind(&self, before: &Self) -> Self {

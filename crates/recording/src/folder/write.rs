@@ -17,6 +17,8 @@ use super::{FolderError, Manifest, Progress, Stage, StageWriter};
 pub struct RecordingWriter {
     folder: PathBuf,
     manifest: Manifest,
+    /// Whether this writer created the folder.
+    is_own_folder: bool,
     /// Held while it is written.
     _lock: fs::File,
 }
@@ -53,6 +55,7 @@ impl RecordingWriter {
     /// # Errors
     /// If the folder contains a recording or other files, or cannot be written.
     pub fn create(folder: &Path, manifest: Manifest, overwrite: bool) -> Result<Self, FolderError> {
+        let is_own_folder = !folder.exists();
         fs::create_dir_all(folder).map_err(|source| FolderError::file(folder, source))?;
         let lock = lock(folder)?;
         if folder.join(manifest::NAME).exists() {
@@ -68,7 +71,19 @@ impl RecordingWriter {
             return Err(FolderError::NotEmpty { folder: folder.to_owned() });
         }
         manifest.write(folder)?;
-        Ok(Self { folder: folder.to_owned(), manifest, _lock: lock })
+        Ok(Self { folder: folder.to_owned(), manifest, is_own_folder, _lock: lock })
+    }
+
+    /// Removes the recording: it has no results. The folder goes too if this writer created it.
+    ///
+    /// # Errors
+    /// When a file cannot be removed.
+    pub fn discard(self) -> Result<(), FolderError> {
+        clear(&self.folder)?;
+        if self.is_own_folder {
+            fs::remove_dir(&self.folder).map_err(|source| FolderError::file(&self.folder, source))?;
+        }
+        Ok(())
     }
 
     /// Continues a recording: the finished stages that `keeps` selects stay, everything else is removed.
@@ -84,7 +99,7 @@ impl RecordingWriter {
         manifest.write(folder)?;
         let kept: Vec<PathBuf> = manifest.stages.iter().map(|stage| folder.join(&stage.folder)).collect();
         remove_stages(folder, |path| !kept.contains(path))?;
-        Ok(Self { folder: folder.to_owned(), manifest, _lock: lock })
+        Ok(Self { folder: folder.to_owned(), manifest, is_own_folder: false, _lock: lock })
     }
 
     /// Updates the description of the measurement; it is written with the next stage, or by [`RecordingWriter::publish`].

@@ -102,6 +102,18 @@ fn intervals_of_a_recording_are_those_of_the_run() {
 }
 
 #[test]
+fn a_recording_that_is_discarded_leaves_nothing_behind() {
+    let scratch = tempfile::tempdir().unwrap();
+    for (folder, stays) in [(scratch.path().join("new"), false), (scratch.path().to_owned(), true)] {
+        let writer = RecordingWriter::create(&folder, manifest(), false).unwrap();
+        drop(writer.begin(0, None).unwrap());
+        writer.discard().unwrap();
+        let left = fs::read_dir(&folder).map_or(0, Iterator::count);
+        assert_eq!((folder.exists(), left), (stays, 0), "only a folder that was there before stays");
+    }
+}
+
+#[test]
 fn a_file_that_is_cut_off_or_lengthened_is_damaged_and_named() {
     let folder = tempfile::tempdir().unwrap();
     recorded(&operations(3_000, 4_000_000), Some(IntervalWidth::USUAL), folder.path());

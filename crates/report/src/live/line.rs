@@ -14,7 +14,7 @@ pub fn line(figures: &LiveFigures) -> String {
         time(figures.p99_ns),
         significant(figures.per_second(figures.errors)),
         figures.queue_depth.map_or_else(|| "-".to_owned(), significant),
-        figures.bytes.map_or_else(|| "-".to_owned(), |bytes| significant(figures.per_second(bytes) / 1e6)),
+        figures.megabytes(),
     );
     match figures.waiting {
         Some(waiting) if waiting.requests > 0 => line += &format!("  waiting: {}", waiting.said()),
@@ -53,6 +53,9 @@ mod tests {
             line(&figures),
             "2023-11-14 22:13:20 UTC  1235 ops/s  p50 210 µs  p99 4.02 ms  0.500 errors/s  queue depth 2.10  2.50 MB/s"
         );
+        let least = line(&LiveFigures { bytes_at_least: true, ..figures.clone() });
+        assert!(least.ends_with("queue depth 2.10  \u{2265}2.50 MB/s"), "{least}");
+        assert!(line(&LiveFigures { bytes: None, ..figures }).ends_with("queue depth 2.10  - MB/s"), "not 0");
         let lossy = line(&LiveFigures { lost_packets: 7, ..LiveFigures::default() });
         assert!(lossy.contains("0 ops/s  p50 -  p99 -") && lossy.ends_with("the capture lost 7 packets"), "{lossy}");
         let down = LiveFigures { interface_down: true, ..LiveFigures::default() };

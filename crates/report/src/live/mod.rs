@@ -20,7 +20,7 @@ pub use screen::screen;
 use plimsoll_stats::HEAT_ROWS;
 use plimsoll_stats::live::{LiveLosses, LiveSum};
 
-use crate::duration;
+use crate::{duration, significant};
 
 /// The numbers of some seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,8 +33,10 @@ pub struct LiveFigures {
     pub operations: u64,
     /// Those that were refused or failed.
     pub errors: u64,
-    /// File data moved, bytes; at least. `None` if unknown.
+    /// File data moved, bytes. `None` if unknown.
     pub bytes: Option<u64>,
+    /// Whether `bytes` lacks operations of unknown size.
+    pub bytes_at_least: bool,
     /// Response times, ns; none without operations.
     pub p50_ns: Option<u64>,
     /// The same.
@@ -76,6 +78,13 @@ impl LiveFigures {
     /// Whether the numbers lack operations.
     fn is_incomplete(&self) -> bool {
         self.lost_packets > 0 || self.interface_down
+    }
+
+    /// File data per second, MB.
+    fn megabytes(&self) -> String {
+        let least = if self.bytes_at_least { "\u{2265}" } else { "" };
+        let rate = |bytes| format!("{least}{}", significant(self.per_second(bytes) / 1e6));
+        self.bytes.map_or_else(|| "-".to_owned(), rate)
     }
 
     /// A number of these, per second.

@@ -132,7 +132,7 @@ fn numbers(label: &str, figures: &LiveFigures, live: &LiveScreen) -> String {
         format!("{}{mark}", time(figures.p99_ns)),
         format!("{least}{}", significant(figures.per_second(figures.errors))),
         figures.queue_depth.map_or_else(|| "-".to_owned(), significant),
-        figures.bytes.map_or_else(|| "-".to_owned(), |bytes| significant(figures.per_second(bytes) / 1e6)),
+        figures.megabytes(),
         live.losses.map_or_else(String::new, |_| figures.lost_packets.to_string()),
     )
 }

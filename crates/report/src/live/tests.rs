@@ -27,7 +27,7 @@ fn live() -> LiveScreen {
         lately: LiveFigures { seconds: 60.0, ..history[98].clone() },
         history,
         heat,
-        by: "path".to_owned(),
+        by: "file".to_owned(),
         within: vec!["client 10.0.0.1".to_owned()],
         rows: vec![row("d\\\u{1b}]0;x\u{7}\u{202e}evil\n"), row(&"ü".repeat(300)), row("others")],
         selected: 1,
@@ -53,7 +53,7 @@ fn everything_is_on_the_smallest_usual_screen() {
     {
         assert!(text.contains(part), "{part}:\n{text}");
     }
-    for part in ["by path", "within client 10.0.0.1", "others", "q quit", "/"] {
+    for part in ["by file", "within client 10.0.0.1", "others", "q quit", "/"] {
         assert!(text.contains(part), "{part}:\n{text}");
     }
 }

@@ -105,6 +105,18 @@ fn many_combinations_leave_tables_exact_and_selections_marked() {
     assert_eq!(page.0.complaints(), Vec::<String>::new());
 }
 
+#[test]
+fn an_unknown_amount_of_data_is_not_zero() {
+    let Some(mut page) = Page::open("live-data") else { return };
+    let data = [(Value::Null, true, "–"), (json!(5_000_000), true, "≥ 5.00 MB"), (json!(5_000_000), false, "5.00 MB")];
+    for (number, (bytes, at_least, shown)) in (1_000..).zip(data) {
+        let mut second: Value = serde_json::from_str(&seconds(number..number + 1, 1).remove(0)).unwrap();
+        (second["bytes"], second["bytes_at_least"]) = (bytes, at_least.into());
+        page.send("second", &second.to_string());
+        assert_eq!(page.text("data"), shown);
+    }
+}
+
 /// The time that the page shows, and the number of operations: the seconds have as many as their number says.
 fn shown(page: &mut Page) -> (String, String) {
     (page.text("moment"), page.text("rate"))

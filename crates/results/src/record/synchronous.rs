@@ -48,6 +48,13 @@ impl SyncRecorder {
         Some((self.ended.clone()?, self.intervals.clone()))
     }
 
+    /// Removes the recording, which has no transactions. (The user must see why, so a second error is not reported.)
+    pub fn discard(self) {
+        let Self { recorder, stage, .. } = self;
+        drop(stage);
+        let _ = recorder.writer.discard();
+    }
+
     /// Ends the recording: all transactions of `span_ns` have come; the report shows these host names.
     pub fn end(
         mut self,

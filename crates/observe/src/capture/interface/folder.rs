@@ -1,8 +1,9 @@
 //! A ring of capture files in a folder, bounded in size and in time.
 
 use std::collections::VecDeque;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Files that the ring has at most: when it is full, a 16th of it goes at a time.
@@ -58,7 +59,7 @@ impl Folder {
     /// # Errors
     /// It cannot be made or holds anything: files of another capture would neither be analysed with these nor deleted.
     pub(super) fn new(options: SaveOptions, head: Vec<u8>) -> io::Result<Self> {
-        fs::create_dir_all(&options.folder)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(&options.folder)?;
         if fs::read_dir(&options.folder)?.next().is_some() {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the folder is not empty; name another folder"));
         }
@@ -162,7 +163,8 @@ fn is_full(error: &io::Error) -> bool {
 fn begin(options: &SaveOptions, head: &[u8], numbered: &mut u64, first_ns: u64) -> io::Result<Open> {
     let number = *numbered + 1;
     let path = options.folder.join(format!("capture-{number:06}.pcapng"));
-    let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+    // Packets have file data and logons: only the owner may read them.
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
     if let Err(error) = file.write_all(head) {
         let _ = fs::remove_file(&path);
         return Err(error);
@@ -173,6 +175,8 @@ fn begin(options: &SaveOptions, head: &[u8], numbered: &mut u64, first_ns: u64) 
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use plimsoll_testkit::servers::Scratch;
 
     use super::*;
@@ -213,6 +217,16 @@ mod tests {
         let again =
             Folder::new(SaveOptions { folder: inside("time"), bytes: 1 << 30, kept_ns: None }, Vec::new()).unwrap_err();
         assert!(again.to_string().contains("not empty"));
+    }
+
+    /// They have file data, and logons whose passwords can be guessed.
+    #[test]
+    fn only_the_owner_can_read_saved_packets() {
+        let scratch = Scratch::new("ring-mode");
+        let options = SaveOptions { folder: scratch.path().join("ring"), bytes: 4 * SMALLEST_FILE, kept_ns: None };
+        Folder::new(options, Vec::new()).unwrap().write(&[0], 1).unwrap();
+        let mode = |name: &str| fs::metadata(scratch.path().join(name)).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode("ring"), mode("ring/capture-000001.pcapng")), (0o700, 0o600));
     }
 
     #[test]

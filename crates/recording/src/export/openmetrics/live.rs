@@ -109,7 +109,7 @@ impl LiveMetrics<'_> {
         counter(out, &name("requests"), requests, rows, |row| Some(row.count))?;
         counter(out, &name("errors"), "Requests refused or failed.", rows, |row| Some(row.refused + row.failed))?;
         counter(out, &name("unanswered"), "Requests without a response.", rows, |row| Some(row.unanswered))?;
-        let moved = "File data read and written; a lower bound if packets are missing.";
+        let moved = "File data read and written; a lower bound if packets are missing or truncated.";
         counter(out, &name("payload_bytes"), moved, rows, |row| row.payload.at_least())?;
         let waited = "Time that clients waited for responses; a message with several requests counts once.";
         counter(out, &name("waited_seconds"), waited, rows, |row| Some(row.waiting.ns() as f64 / 1e9))?;
