@@ -146,12 +146,13 @@ impl Job {
         Ok((findings.with_host_names(|ip| hosts.name(ip)), drill))
     }
 
-    /// Describes the input.
-    pub fn source(inputs: &[PathBuf], filter: &Filter, about: About) -> Source {
+    /// Describes the input. `options` decide what inputs and filters mean.
+    pub fn source(inputs: &[PathBuf], filter: &Filter, options: Vec<String>, about: About) -> Source {
         Source {
             tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
             inputs: inputs.iter().map(|path| path.display().to_string()).collect(),
             filters: filter.describe(),
+            options,
             vantage: "wire".to_owned(),
             about,
         }

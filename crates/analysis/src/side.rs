@@ -22,6 +22,8 @@ use plimsoll_console::progress::Bar;
 pub struct SideReader<'a> {
     /// The transactions that count.
     pub filter: &'a Filter,
+    /// The options that decide what captures and filters mean, as flags.
+    pub options: &'a [String],
     /// Reads the keys of SMB 3 sessions.
     pub keys: &'a dyn Fn() -> anyhow::Result<SessionKeys>,
     /// Without progress.
@@ -50,6 +52,7 @@ impl SideReader<'_> {
             tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
             inputs: vec![whole.name],
             filters: self.filter.describe(),
+            options: self.options.to_vec(),
             vantage: whole.vantage.to_owned(),
             about: Default::default(),
         };
@@ -114,8 +117,8 @@ impl SideReader<'_> {
             });
         }
         bar.finish();
-        anyhow::ensure!(packets, "{name}: the capture contains no packets; check the capture command");
         let anomalies = captures.anomalies();
+        anyhow::ensure!(packets, "{name}: {}", anomalies.no_packets());
         if let Some(ns) = anomalies.captured_until_ns {
             observer.captured_until(ns);
         }

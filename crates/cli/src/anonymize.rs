@@ -48,6 +48,10 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
             format!("{}: anonymize reads the capture twice, so the input must be a regular file", input.display());
         return Err(Usage(why).into());
     }
+    if output == Path::new("-") {
+        let why = "-: anonymize writes the copy to a file; give OUT the name of a file, such as copy.pcapng";
+        return Err(Usage(why.to_owned()).into());
+    }
     let mut files = Files::reading([Some(input.as_path()), key.as_deref()].into_iter().flatten());
     let opened = files.open("OUT", &output, Readers::Usual)?;
     let key = key.as_deref().map_or_else(|| Key::drawn().map_err(anyhow::Error::from), read_key)?;
@@ -90,7 +94,7 @@ fn copy(input: &Path, key: Key, quiet: bool, file: &mut impl Write) -> anyhow::R
     each_frame(input, quiet, |frame| Ok(second.frame(frame, file)?))?;
     let counts = second.finish(file, is_cut)?;
     let name = input.display();
-    anyhow::ensure!(counts.packets > 0, "{name}: the capture contains no packets; check the capture command");
+    anyhow::ensure!(counts.packets > 0, "{name}: {}", captures.anomalies().no_packets());
     if is_cut {
         shell::note(&format!(
             "plimsoll: {name}: damaged after packet {}; the copy lacks the rest, and ends in the middle of a record too, so that \

@@ -68,7 +68,7 @@ anomalies! {
     TunnelTooDeep "tunnel_too_deep" "packet in too many nested tunnels";
     /// Packets whose headers contradict themselves or are cut off.
     PacketMalformed "packet_malformed" "packet header malformed or cut off";
-    /// IP datagrams of which fragments never came (or too many were open at once).
+    /// IP datagrams of which fragments never came or were cut (or too many were open at once).
     FragmentsIncomplete "fragments_incomplete" "IP datagram with missing fragments";
     /// Holes in a TCP stream that the receiver acknowledged: the capture dropped the data.
     GapInCapture "gap_in_capture" "gap in a TCP stream, acknowledged by the receiver: the capture dropped the packets";
@@ -125,6 +125,8 @@ anomalies! {
     IdReconstructed "id_reconstructed" "message ID reconstructed from its low 16 bits";
     /// Names not kept for want of room.
     NameRefused "name_refused" "name not stored: too many names";
+    /// Those of [`Anomaly::FragmentsIncomplete`] that may hold a message of RPC over UDP. Last, because recordings store numbers of kinds.
+    MessageFragmentsIncomplete "message_fragments_incomplete" "UDP datagram with missing or cut IP fragments that may contain an RPC message";
 }
 
 /// A count of each [`Anomaly`].

@@ -53,7 +53,8 @@ pub struct Segment {
 
 impl Segment {
     /// Header and payload.
-    pub(crate) fn bytes(&self) -> Vec<u8> {
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
         let words: u8 = if self.timestamps { 8 } else { 5 };
         let mut header = [0; 20];
         header[..2].copy_from_slice(&self.source.port().to_be_bytes());

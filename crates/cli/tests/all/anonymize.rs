@@ -316,6 +316,8 @@ fn what_cannot_be_copied_is_refused() {
         assert!(done.status.code() == Some(code) && said.contains(why), "{arguments:?}: {said}");
     };
     refused(&["-", &file("out")], 2, "anonymize reads the capture twice, so the input must be a regular file");
+    refused(&[capture, "-"], 2, "-: anonymize writes the copy to a file");
+    assert!(!Path::new("-").exists(), "no file of this name is written");
     refused(&[capture, &file("out"), "--key", &file("short")], 2, "expected at least 16 bytes");
     refused(&[capture, &file("out"), "--key", &file("none")], 3, "cannot read");
     refused(&[capture, capture], 2, "the output would change the input");

@@ -186,6 +186,49 @@ fn second_copies_of_ip_fragments_are_not_missing() {
     assert_eq!(report.row("anomalies", "kind", "fragments_incomplete").unwrap()["count"], 2);
 }
 
+/// READs over UDP whose replies come in three IP fragments each; `kept` says which of them the capture has.
+fn fragmented(name: &str, snaplen: usize, kept: impl Fn(usize) -> bool) -> Report {
+    let mut traffic = Traffic::new(Link::Ethernet);
+    traffic.snaplen = snaplen;
+    let (client, server) = (([10, 0, 0, 1], 700).into(), ([10, 0, 0, 2], 2049).into());
+    for xid in 1..41 {
+        traffic.udp(client, server, &rpc::getattr(xid, &[7; 16]), None);
+        traffic.udp(server, client, &rpc::reply(xid, &rpc::words(&[0; 22])), None);
+    }
+    for xid in 101..131 {
+        traffic.udp(client, server, &rpc::read(xid, &[7; 16], 4_000), None);
+        let before = traffic.frames.len();
+        traffic.udp(server, client, &rpc::read_reply(xid, &[3; 4_000]), Some(1_480));
+        let fragments = traffic.frames.split_off(before);
+        assert_eq!(fragments.len(), 3);
+        traffic.frames.extend(fragments.into_iter().enumerate().filter(|(at, _)| kept(*at)).map(|(_, frame)| frame));
+    }
+    let scratch = Scratch::new(&format!("claims-{name}"));
+    let capture = scratch.path().join("capture.pcap");
+    std::fs::write(&capture, traffic.pcap()).unwrap();
+    Report::of_file(&capture, name)
+}
+
+/// A short snap length, a filter by port, and a lost fragment.
+#[test]
+fn replies_over_udp_without_all_fragments_make_the_verdict_partial() {
+    let whole = fragmented("fragments-whole", usize::MAX, |_| true);
+    assert_eq!((whole.verdict(), whole.number("/unseen/paired")), ("valid", 70), "{}", whole.text);
+    let partial = [
+        fragmented("fragments-cut", 128, |_| true),
+        fragmented("fragments-filtered", usize::MAX, |at| at == 0),
+        fragmented("fragments-lost", usize::MAX, |at| at != 1),
+        fragmented("fragments-first-lost", usize::MAX, |at| at != 0),
+    ];
+    for report in partial {
+        assert_eq!((report.verdict(), report.number("/unseen/paired")), ("partial", 40), "{}", report.text);
+        assert!(report.json["unseen"]["share_missing"].is_null(), "{}", report.text);
+        let said = "could not read 30 UDP datagrams, which may contain RPC requests or responses: IP fragments";
+        assert!(report.text.contains(said), "{}", report.text);
+        assert!(!report.text.contains("No operation is known to be missing"), "{}", report.text);
+    }
+}
+
 /// The capture begins inside a response; later ones begin or end neither at a segment boundary nor at the end of the previous one.
 #[test]
 fn data_in_which_no_message_was_recognised_are_not_said_to_be_dropped() {

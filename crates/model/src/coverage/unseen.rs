@@ -48,7 +48,7 @@ pub struct Missing {
     /// Upper bound, from the capture.
     pub high: u64,
     /// Connections with lost data and not one recognised message, or whose beginning was lost while others were captured: their number of
-    /// operations is unknown.
+    /// operations is unknown. Datagrams with cut headers, and those without all fragments if they are many, count here, too.
     pub unknown: u64,
 }
 

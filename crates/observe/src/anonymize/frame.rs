@@ -233,7 +233,7 @@ impl Packet<'_> {
         }
         // Bytes after the datagram are padding.
         let end = (at + len).min(self.out.len());
-        if at > end {
+        if at > end || self.is_tunnel(protocol, fragment, end - at) {
             return None;
         }
         if let Some(offset) = fragment.filter(|offset| *offset > 0) {
@@ -245,6 +245,21 @@ impl Packet<'_> {
             self.tcp(at, end, fragment.is_some(), sum)
         } else {
             self.udp(at, end, fragment.is_some(), sum)
+        }
+    }
+
+    /// Whether the recognised data of this packet is not the data of its own transport header, which has `len` captured bytes from the header
+    /// on: further headers of a tunnel come before it, or it is one of several IP fragments of TCP.
+    fn is_tunnel(&self, protocol: u8, fragment: Option<usize>, len: usize) -> bool {
+        let place = self.survey.place(self.frame.number).filter(|place| self.survey.is_understood(*place));
+        match place {
+            Some(Place::Stream(..)) => protocol == UDP || fragment.is_some(),
+            // Of the other fragments it is not certain that they belong to this message: an identification may come again.
+            Some(place @ Place::Datagram(frame, offset)) if frame == self.frame.number => {
+                let message_end = self.survey.message_len(place).map_or(usize::MAX, |len| UDP_HEADER + len);
+                offset as usize + len > message_end
+            }
+            Some(Place::Datagram(..)) | None => false,
         }
     }
 

@@ -139,6 +139,12 @@ impl Survey {
         }
     }
 
+    /// Length of the captured part of the message in the packet's datagram.
+    pub(super) fn message_len(&self, place: Place) -> Option<usize> {
+        let Place::Datagram(frame, _) = place else { return None };
+        self.datagrams.get(&frame).map(|span| span.end - span.begin)
+    }
+
     /// Writes the stored bytes from `place` on into `out`, which is all zeros.
     pub(super) fn fill(&self, place: Place, out: &mut [u8]) {
         match place {

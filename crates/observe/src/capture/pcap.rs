@@ -118,7 +118,9 @@ impl Pcap {
         let header = window.first_chunk::<RECORD_HEADER>()?;
         let [seconds, fraction, captured, original_len] = self.order.four_u32(header);
         let (start, end) = (self.record_header, self.record_header + captured as usize);
-        if captured > MAX_PACKET_BYTES || end > window.len() || self.lengths != Lengths::CapturedFirst {
+        // A record without lengths may be damage: `record` looks at it.
+        let is_empty = (captured | original_len) == 0;
+        if is_empty || captured > MAX_PACKET_BYTES || end > window.len() || self.lengths != Lengths::CapturedFirst {
             return None;
         }
         Some(Record { start, end, original_len, time_ns: self.time(seconds, fraction) })
@@ -154,6 +156,11 @@ impl Pcap {
         };
         if captured > MAX_PACKET_BYTES {
             let what = format!("a record header says {captured} captured bytes; the limit is {MAX_PACKET_BYTES}");
+            return Err(Stop::Bad { offset: window.offset(), what });
+        }
+        // Space that was reserved and never written, as at the end of a full disk. No program captures a packet of 0 bytes.
+        if header.iter().take(RECORD_HEADER).all(|byte| *byte == 0) {
+            let what = "a record header is all zeros".to_owned();
             return Err(Stop::Bad { offset: window.offset(), what });
         }
         let time_ns = Some(self.time(self.order.u32(header, 0), self.order.u32(header, 4)));

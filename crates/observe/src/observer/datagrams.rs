@@ -32,6 +32,7 @@ impl<S: Sink> Observer<S> {
         if connection.framed.framing == Framing::Unknown {
             connection.framed.framing = Framing::Rpc;
             self.connections_used += 1;
+            self.fragments.note_rpc(path.source, path.destination);
         }
         if connection.paired.pairing.is_early_reply(datagram.payload, direction) {
             let time_ns = datagram.last.time_ns;

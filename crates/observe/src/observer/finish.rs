@@ -1,10 +1,11 @@
 //! The end of the capture: waiting data are passed on, and the sums of all stages become the coverage.
 
-use plimsoll_model::{Anomaly, ClockGranularity, Coverage, Missing, Sink};
+use plimsoll_model::{Anomalies, Anomaly, ClockGranularity, Coverage, Missing, Sink, Unseen};
 
 use super::{Observed, Observer};
 use crate::capture::ClockEstimate;
 use crate::missing::between_connections;
+use crate::packet::Fragments;
 use crate::pairing::Shared;
 
 impl<S: Sink> Observer<S> {
@@ -26,12 +27,12 @@ impl<S: Sink> Observer<S> {
         let asynchronous = unseen.requests_after_gap + unseen.requests_after_cut;
         account.unseen.missing.add(&Missing { operations: asynchronous, low: 0, high: asynchronous, unknown: 0 });
         account.unseen.missing.add(&between_connections(&account.ends, account.bursts.finish(), self.span));
+        add_incomplete(&self.fragments, &mut output.anomalies, &mut account.unseen);
         let until_ns = self.span.1.max(self.until_ns.unwrap_or(i64::MIN));
         let unfinished = std::mem::take(&mut output.unfinished).finish(until_ns, &output.last_responses);
         let last_responses = output.last_responses.all();
         let (slots, slots_left_out) = std::mem::take(&mut output.slots).finish();
         let (delegations, delegations_left_out, delegations_partial) = std::mem::take(&mut output.delegations).finish();
-        output.anomalies.add_many(Anomaly::FragmentsIncomplete, self.fragments.incomplete());
         output.anomalies.add_many(Anomaly::PacketOutOfOrder, self.clock.granularity().out_of_order);
         output.anomalies.add_many(Anomaly::NameRefused, output.names.refused());
         let (first_ns, last_ns) = self.span;
@@ -80,7 +81,40 @@ impl<S: Sink> Observer<S> {
     }
 }
 
+/// Counts the datagrams without all fragments. Those with messages of RPC over UDP count as missing.
+fn add_incomplete(fragments: &Fragments, anomalies: &mut Anomalies, unseen: &mut Unseen) {
+    let messages = fragments.incomplete_messages();
+    anomalies.add_many(Anomaly::FragmentsIncomplete, fragments.incomplete());
+    anomalies.add_many(Anomaly::MessageFragmentsIncomplete, messages);
+    unseen.missing.add(&in_incomplete_datagrams(messages, unseen.paired));
+}
+
+/// Messages over UDP of which fragments are missing, beside `paired` operations. Each may be one of a captured request or response, or of
+/// an operation of which nothing else was captured: a few widen the interval, and with many the number is unknown.
+fn in_incomplete_datagrams(messages: u64, paired: u64) -> Missing {
+    /// Maximum share of such messages in the paired operations.
+    const FEW: f64 = 0.01;
+    match messages as f64 <= FEW * paired as f64 {
+        true => Missing { high: messages, ..Missing::default() },
+        false => Missing { unknown: messages, ..Missing::default() },
+    }
+}
+
 fn granularity(clock: &ClockEstimate) -> ClockGranularity {
     let found = clock.granularity();
     ClockGranularity { estimate_ns: found.estimate_ns, at_most: found.at_most, backward_steps: found.backward_steps }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_incomplete_datagrams_make_the_number_of_missing_operations_unknown() {
+        let found = |messages, paired| in_incomplete_datagrams(messages, paired);
+        assert_eq!(found(0, 0), Missing::default());
+        assert_eq!(found(2, 200), Missing { high: 2, ..Missing::default() });
+        assert_eq!(found(3, 200), Missing { unknown: 3, ..Missing::default() });
+        assert_eq!(found(1, 0), Missing { unknown: 1, ..Missing::default() });
+    }
 }

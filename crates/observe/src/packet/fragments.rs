@@ -2,6 +2,8 @@
 //!
 //! Spec: RFC 791 3.2; RFC 8200 4.5.
 
+mod lost_messages;
+
 use std::collections::{HashMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::datagram::{Datagram, Fragment};
 use super::path::Address;
 use super::stamp::Stamp;
+use super::transport::UDP;
+use lost_messages::{LostMessages, is_rpc};
 
 /// Datagrams under way at once; beyond it the oldest is given up.
 const OPEN_MAX: usize = 256;
@@ -32,6 +36,8 @@ struct Open {
     first: Option<Stamp>,
     /// A datagram with this id was whole just before.
     again: bool,
+    /// Whether it holds RPC over UDP, if its first fragment shows that.
+    is_rpc: Option<bool>,
 }
 
 /// A datagram whose pieces have all come.
@@ -68,6 +74,7 @@ pub struct Fragments {
     /// Datagrams that were whole lately.
     done: VecDeque<Key>,
     given_up: u64,
+    lost_messages: LostMessages,
 }
 
 impl Fragments {
@@ -76,8 +83,7 @@ impl Fragments {
         let piece = &fragment.piece;
         let key = (piece.source, piece.destination, fragment.id, piece.protocol);
         let (start, len) = (fragment.offset as usize, piece.payload.len());
-        // Bytes cut by the snap length cannot be reassembled: the datagram stays incomplete.
-        if len != piece.wire_len as usize || start + len > DATAGRAM_MAX {
+        if start + len > DATAGRAM_MAX {
             return None;
         }
         if !self.open.contains_key(&key) {
@@ -88,6 +94,13 @@ impl Fragments {
         let open = self.open.entry(key).or_insert_with(|| Open { again: done.contains(&key), ..Open::default() });
         open.first.get_or_insert(first);
         open.packets = open.packets.saturating_add(packets);
+        if start == 0 {
+            open.is_rpc = open.is_rpc.or_else(|| is_rpc(piece));
+        }
+        // Bytes cut by the snap length cannot be reassembled: the datagram stays incomplete.
+        if len != piece.wire_len as usize {
+            return None;
+        }
         if !fragment.more {
             open.total = Some(start + len);
         }
@@ -121,13 +134,35 @@ impl Fragments {
         self.given_up + self.open.values().filter(|open| !open.again).count() as u64
     }
 
+    /// RPC over UDP goes between these hosts.
+    pub fn note_rpc(&mut self, source: Address, destination: Address) {
+        self.lost_messages.note_rpc(source, destination);
+    }
+
+    /// How many of the incomplete datagrams hold a message of RPC over UDP, as their first fragment or the traffic of their hosts shows.
+    pub fn incomplete_messages(&self) -> u64 {
+        let mut lost = self.lost_messages.clone();
+        for (key, open) in self.open.iter().filter(|(_, open)| !open.again) {
+            add_lost(&mut lost, key, open);
+        }
+        lost.finish()
+    }
+
     fn make_room(&mut self) {
         while self.open.len() >= OPEN_MAX {
             let Some(oldest) = self.order.pop_front() else { return };
-            if self.open.remove(&oldest).is_some_and(|open| !open.again) {
+            if let Some(open) = self.open.remove(&oldest).filter(|open| !open.again) {
                 self.given_up += 1;
+                add_lost(&mut self.lost_messages, &oldest, &open);
             }
         }
+    }
+}
+
+/// Counts a datagram that stays incomplete, if it may hold a message.
+fn add_lost(lost: &mut LostMessages, &(source, destination, _, protocol): &Key, open: &Open) {
+    if protocol == UDP {
+        lost.add(source, destination, open.is_rpc);
     }
 }
 
@@ -182,6 +217,44 @@ mod tests {
         assert_eq!(fragments.incomplete(), 0);
         assert!(fragments.add(&Fragment { id: 8, ..piece(0, &[1; 8], true) }, stamp(40, 4), 1).is_none());
         assert_eq!(fragments.incomplete(), 1, "of this one a piece is missing");
+    }
+
+    #[test]
+    fn datagrams_with_cut_fragments_stay_incomplete() {
+        let mut fragments = Fragments::default();
+        let mut cut = piece(0, &[1; 8], true);
+        cut.piece.wire_len = 16;
+        assert!(fragments.add(&cut, stamp(10, 1), 1).is_none());
+        assert!(fragments.add(&piece(16, &[2; 8], false), stamp(20, 2), 1).is_none());
+        assert_eq!(fragments.incomplete(), 1);
+        assert!(fragments.add(&piece(0, &[1; 16], true), stamp(30, 3), 1).is_some(), "a whole copy of the fragment");
+        assert_eq!(fragments.incomplete(), 0);
+    }
+
+    /// A port, its neighbour and 32 bytes of data that are no RPC.
+    fn first(port: u16) -> Vec<u8> {
+        [&port.to_be_bytes()[..], &[3, 32, 0, 200, 0, 0], &[0x55; 32]].concat()
+    }
+
+    #[test]
+    fn incomplete_messages_are_those_of_rpc_over_udp() {
+        let mut fragments = Fragments::default();
+        let mut add = |id, offset, payload: &[u8], protocol| {
+            let mut one = Fragment { id, ..piece(offset, payload, true) };
+            one.piece.protocol = protocol;
+            assert!(fragments.add(&one, stamp(10, 1), 1).is_none());
+        };
+        add(1, 0, &first(2_049), UDP);
+        add(2, 0, &first(53), UDP);
+        add(3, 0, &first(2_049), 6);
+        add(4, 8, &[0; 8], UDP);
+        assert_eq!((fragments.incomplete(), fragments.incomplete_messages()), (4, 1));
+        fragments.note_rpc(2, 1);
+        assert_eq!(fragments.incomplete_messages(), 2, "without its first fragment, the hosts tell");
+        for id in 1_000..1_000 + OPEN_MAX as u32 {
+            fragments.add(&Fragment { id, ..piece(0, &first(53), true) }, stamp(20, 2), 1);
+        }
+        assert_eq!((fragments.incomplete(), fragments.incomplete_messages()), (4 + OPEN_MAX as u64, 2));
     }
 
     #[test]

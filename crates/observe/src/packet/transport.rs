@@ -11,7 +11,7 @@ use super::segment::{Segment, TcpFlags};
 use super::{geneve, gre, vxlan};
 
 pub(super) const TCP: u8 = 6;
-const UDP: u8 = 17;
+pub(super) const UDP: u8 = 17;
 const IPV4_IN_IP: u8 = 4;
 const IPV6_IN_IP: u8 = 41;
 const GRE: u8 = 47;

@@ -2,7 +2,7 @@
 
 use plimsoll_model::{Names, Sink, Transaction};
 use plimsoll_observe::Observer;
-use plimsoll_observe::anonymize::{FirstPass, Key, Stated};
+use plimsoll_observe::anonymize::{AnonymizeError, FirstPass, Key, Stated};
 use plimsoll_observe::capture::{Captures, Format, Input};
 use plimsoll_testkit::servers::Scratch;
 use plimsoll_testkit::{Frame, Link, Side, Tcp, Traffic, pcap, rpc};
@@ -25,20 +25,24 @@ fn captures(scratch: &Scratch, bytes: &[u8]) -> Captures {
     Captures::open(vec![Input::File(path)]).unwrap()
 }
 
-/// The copy of a capture, and the lengths of its packets.
+/// The copy of a capture.
 fn copied(scratch: &Scratch, bytes: &[u8]) -> Vec<u8> {
+    try_copied(scratch, bytes).unwrap()
+}
+
+fn try_copied(scratch: &Scratch, bytes: &[u8]) -> Result<Vec<u8>, AnonymizeError> {
     let mut first = FirstPass::new(Key::of(b"a secret of enough bytes").unwrap());
     let mut reader = captures(scratch, bytes);
     while let Some(frame) = reader.next().unwrap() {
         first.frame(&frame);
     }
-    let mut second = first.finish(Some(Format::PcapNanosecond), None, Stated::default()).unwrap();
+    let mut second = first.finish(Some(Format::PcapNanosecond), None, Stated::default())?;
     let (mut reader, mut copy) = (captures(scratch, bytes), Vec::new());
     while let Some(frame) = reader.next().unwrap() {
-        second.frame(&frame, &mut copy).unwrap();
+        second.frame(&frame, &mut copy)?;
     }
-    second.finish(&mut copy, false).unwrap();
-    copy
+    second.finish(&mut copy, false)?;
+    Ok(copy)
 }
 
 fn rows(scratch: &Scratch, bytes: &[u8]) -> (Vec<String>, Vec<(u64, usize, u32)>) {
@@ -91,6 +95,56 @@ fn any_packet_may_be_missing() {
         let copy = copied(&scratch, &bytes);
         assert_eq!(rows(&scratch, &bytes), rows(&scratch, &copy), "without packet {lost}");
     }
+}
+
+/// Calls and replies in the data of a UDP port, over TCP or UDP.
+fn tunnelled(port: u16, header: &[u8; 8], over_tcp: bool) -> Traffic {
+    let mut inner = Traffic::new(Link::Ethernet);
+    let (client, server) = (([10, 0, 0, 1], 700).into(), ([10, 0, 0, 2], 2049).into());
+    let mut tcp = Tcp::new(client, server);
+    for xid in 1..9 {
+        let (call, reply) = (rpc::getattr(xid, &[7; 16]), rpc::reply(xid, &rpc::words(&[0; 22])));
+        if over_tcp {
+            inner.send(&mut tcp, Side::Client, &rpc::record(&call));
+            inner.send(&mut tcp, Side::Server, &rpc::record(&reply));
+        } else {
+            inner.udp(client, server, &call, None);
+            inner.udp(server, client, &reply, None);
+        }
+    }
+    let mut outer = Traffic::new(Link::Ethernet);
+    for frame in &inner.frames {
+        let payload = [&header[..], &frame.bytes].concat();
+        outer.udp(([192, 0, 2, 1], 5_555).into(), ([192, 0, 2, 2], port).into(), &payload, None);
+    }
+    outer
+}
+
+/// Their copies would lack requests.
+#[test]
+fn tunnels_over_udp_and_fragments_of_tcp_are_refused() {
+    const VXLAN: [u8; 8] = [8, 0, 0, 0, 0, 0, 7, 0];
+    const GENEVE: [u8; 8] = [0, 0, 0x65, 0x58, 0, 0, 7, 0];
+    let scratch = Scratch::new("anonymize-tunnels");
+    let mut refused = Vec::new();
+    for (port, header) in [(4_789, VXLAN), (8_472, VXLAN), (6_081, GENEVE)] {
+        refused.extend([true, false].map(|over_tcp| tunnelled(port, &header, over_tcp)));
+    }
+    let (mut fragments, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 2049));
+    for xid in 1..9 {
+        for segment in tcp.split(Side::Client, &rpc::record(&rpc::getattr(xid, &[7; 16])), 1_448) {
+            fragments.ip(segment.source, segment.destination, 6, &segment.bytes(), Some(64));
+        }
+    }
+    refused.push(fragments);
+    for (at, traffic) in refused.iter().enumerate() {
+        let done = try_copied(&scratch, &traffic.pcap());
+        assert!(matches!(done, Err(AnonymizeError::Encapsulated(_))), "capture {at}: {done:?}");
+    }
+    let mut plain = Traffic::new(Link::Ethernet);
+    let (client, server) = (([10, 0, 0, 1], 700).into(), ([10, 0, 0, 2], 2049).into());
+    plain.udp(client, server, &rpc::write(1, b"file", &[7; 4_000]), Some(1_480));
+    assert!(try_copied(&scratch, &plain.pcap()).is_ok(), "fragments of UDP are copied");
 }
 
 proptest! {

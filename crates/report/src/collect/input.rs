@@ -42,6 +42,12 @@ pub(super) fn reasons(coverage: &Coverage, any: bool) -> Vec<Reason> {
         "left out because the timestamp is more than a day away from those of the packets before and after",
         "Operations in such packets are missing from the numbers.",
     );
+    say(
+        Anomaly::PacketWithoutTime,
+        "packet",
+        "left out because it has no usable timestamp",
+        "Operations in such packets are missing from the numbers.",
+    );
     reasons
 }
 

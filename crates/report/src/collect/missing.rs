@@ -11,6 +11,9 @@ use plimsoll_model::{Anomaly, Reason, Verdict};
 const INVALID_ABOVE: f64 = 0.5;
 /// Connections named in a sentence.
 const NAMED: usize = 3;
+/// Why a report has no number of missing packets.
+pub(crate) const PACKETS_UNKNOWN: &str = "The number of packets cannot be estimated: the capturing program reported fewer lost packets than the \
+    sizes of the captured packets suggest.";
 
 /// How much is missing, in a sentence.
 pub(crate) fn headline(findings: &Findings) -> String {
@@ -61,6 +64,7 @@ fn of_what(findings: &Findings) -> &'static str {
         Anomaly::ReadingInterrupted,
         Anomaly::CaptureFileTruncated,
         Anomaly::CaptureRecordBad,
+        Anomaly::PacketWithoutTime,
         Anomaly::TimeOutlier,
         Anomaly::LinkTypeUnknown,
     ];
@@ -76,6 +80,7 @@ pub(super) fn reasons(findings: &Findings) -> Vec<Reason> {
         dropped_without_gap(findings),
         cut(findings),
         cut_connections(findings),
+        without_fragments(findings),
         one_sided(unseen),
         unexplained(unseen),
         rpc_tls::reason(findings),
@@ -113,6 +118,14 @@ pub(super) fn reasons(findings: &Findings) -> Vec<Reason> {
     reasons
 }
 
+/// How many packets with data are missing: the estimate, and the minimum. Both follow from the sizes of captured packets. They are wrong
+/// if the capturing program reported fewer: then the capture lost larger packets than it has.
+pub(crate) fn dropped_packets(findings: &Findings) -> Option<(u64, u64)> {
+    let (packets, reported) = (&findings.packets, count(findings, Anomaly::CaptureDropsReported));
+    let (estimate, least) = (packets.dropped_estimate, packets.dropped_at_least);
+    (reported == 0 || estimate.max(least) <= reported).then_some((estimate, least))
+}
+
 /// Packets that the capture dropped, or data in which no message was recognised.
 fn dropped(findings: &Findings) -> Option<String> {
     let (packets, unseen) = (&findings.packets, &findings.unseen);
@@ -125,11 +138,11 @@ fn dropped(findings: &Findings) -> Option<String> {
                 plural(halves, "operation")
             );
         }
-        let size = format!(
-            "about {} with data ({})",
-            plural(packets.dropped_estimate, "packet"),
-            plural(packets.missing_bytes, "byte")
-        );
+        let bytes = plural(packets.missing_bytes, "byte");
+        let size = match dropped_packets(findings) {
+            Some((estimate, _)) => format!("about {} with data ({bytes})", plural(estimate, "packet")),
+            None => format!("{bytes} of data"),
+        };
         let (outliers, disorder) = (count(findings, Anomaly::TimeOutlier), disorder(findings));
         let down = count(findings, Anomaly::InterfaceDown) > 0;
         match (outliers, disorder) {
@@ -187,15 +200,28 @@ fn cut(findings: &Findings) -> Option<String> {
     // Where requests and responses are cut alike, no half is left of an operation.
     let headers = count(findings, Anomaly::HeaderCutShort);
     (halves > 0 || headers > 0).then(|| {
+        let therefore = match halves {
+            0 => "their operations could not be read".to_owned(),
+            _ => format!("the request or the response of {} is missing", plural(halves, "operation")),
+        };
         format!(
-            "The snap length truncated {packets} and cut off {headers}: the request or the response of {operations} is missing. Use \
-            a snap length of at least {largest} bytes, the size of the largest packet (tcpdump -s 0: no limit).",
+            "The snap length truncated {packets} and cut off {headers}: {therefore}. Use a snap length of at least {largest} bytes, the \
+            size of the largest packet (tcpdump -s 0: no limit).",
             packets = plural(packets.truncated, "packet"),
             headers = plural(headers, "message header"),
-            operations = plural(halves, "operation"),
             largest = packets.largest
         )
     })
+}
+
+/// Messages over UDP that were not put together from IP fragments.
+fn without_fragments(findings: &Findings) -> Option<String> {
+    let messages = Some(count(findings, Anomaly::MessageFragmentsIncomplete)).filter(|&messages| messages > 0)?;
+    Some(format!(
+        "Plimsoll could not read {}, which may contain RPC requests or responses: IP fragments are missing, or the snap length cut them \
+        off. Capture whole packets (tcpdump -s 0) and do not filter by port, because only the first fragment contains the port.",
+        plural(messages, "UDP datagram")
+    ))
 }
 
 /// Connections of which the snap length left too little to recognise.
@@ -266,7 +292,8 @@ const SEVERAL: &str = " (a message contains one request or more)";
 
 #[cfg(test)]
 mod tests {
-    use super::{Findings, headline};
+    use super::{Anomaly, Verdict, cut, reasons};
+    use super::{Findings, dropped, headline};
 
     #[test]
     fn with_filters_what_is_missing_is_that_of_the_whole_capture() {
@@ -284,6 +311,22 @@ mod tests {
     }
 
     #[test]
+    fn an_estimate_of_dropped_packets_does_not_exceed_the_reported_number() {
+        let mut findings = Findings::default();
+        let packets = &mut findings.packets;
+        (packets.missing_bytes, packets.dropped_estimate, packets.dropped_at_least) = (8_000_000, 7_714, 4_910);
+        let said = dropped(&findings).unwrap();
+        assert!(said.starts_with("The capture dropped about 7,714 packets with data (8,000,000 bytes): "), "{said}");
+        let anomaly = plimsoll_model::Anomaly::CaptureDropsReported;
+        let (kind, text) = (anomaly.label().to_owned(), anomaly.text().to_owned());
+        findings.anomalies = vec![crate::findings::AnomalyCount { kind, count: 568, text }];
+        let said = dropped(&findings).unwrap();
+        assert!(said.starts_with("The capture dropped 8,000,000 bytes of data: "), "{said}");
+        findings.anomalies[0].count = 9_000;
+        assert!(dropped(&findings).unwrap().contains("about 7,714 packets"), "packets without data are reported too");
+    }
+
+    #[test]
     fn the_estimate_is_one_of_what_was_read() {
         let mut findings = Findings::default();
         let unseen = &mut findings.unseen;
@@ -297,5 +340,34 @@ mod tests {
         }];
         let said = headline(&findings);
         assert!(said.starts_with("10.0 % to 20.0 % of the operations in the part that was read are missing"), "{said}");
+    }
+
+    /// Findings with this anomaly.
+    fn with(kind: Anomaly, count: u64) -> Findings {
+        let (label, text) = (kind.label().to_owned(), kind.text().to_owned());
+        let anomalies = vec![crate::findings::AnomalyCount { kind: label, count, text }];
+        Findings { anomalies, ..Findings::default() }
+    }
+
+    #[test]
+    fn messages_without_all_fragments_are_a_reason() {
+        let mut findings = with(Anomaly::MessageFragmentsIncomplete, 270);
+        findings.unseen.paired = 30;
+        let said = reasons(&findings);
+        assert!(said.iter().all(|reason| reason.verdict == Verdict::Partial), "{said:?}");
+        assert!(said[0].text.starts_with("It is not known how many operations are missing"), "{said:?}");
+        assert!(said[1].text.starts_with("Plimsoll could not read 270 UDP datagrams, which may"), "{said:?}");
+        let other = reasons(&with(Anomaly::FragmentsIncomplete, 270));
+        assert!(other.is_empty(), "of TCP, or of other traffic: {other:?}");
+    }
+
+    #[test]
+    fn without_a_captured_half_the_cut_counts_no_operations() {
+        let mut findings = with(Anomaly::HeaderCutShort, 108);
+        let said = cut(&findings).unwrap();
+        assert!(said.contains("cut off 108 message headers: their operations could not be read. Use"), "{said}");
+        findings.unseen.requests_after_cut = 2;
+        let said = cut(&findings).unwrap();
+        assert!(said.contains("message headers: the request or the response of 2 operations is missing."), "{said}");
     }
 }

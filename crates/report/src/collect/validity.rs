@@ -4,10 +4,10 @@ mod bindings;
 
 use super::counts::{plural, thousands};
 use super::{input, links, missing};
-use crate::findings::{Findings, PacketCounts};
+use crate::findings::{Findings, PacketCounts, Times};
 use crate::instant;
 use crate::text::time;
-use plimsoll_model::{Anomaly, Coverage, Reason, Validity};
+use plimsoll_model::{Anomaly, Coverage, Reason, Validity, Verdict};
 use plimsoll_stats::Statistics;
 
 /// A clock step coarser than this share of a median makes the times of that row guesses (Swartz 1997, section 3).
@@ -29,8 +29,22 @@ pub(super) fn judge(statistics: &Statistics, coverage: &Coverage, findings: &Fin
         missing.extend(nothing.map(Reason::invalid));
     }
     // First, because the estimate of the missing part is one of what was read.
-    let input = input::reasons(coverage, any).into_iter().chain(links::unknown(coverage)).chain(clock_set(coverage));
-    Validity::of(input.chain(missing))
+    let mut input = input::reasons(coverage, any);
+    if input.iter().all(|reason| reason.verdict != Verdict::Invalid) {
+        input.extend(all_zero(findings));
+    }
+    Validity::of(input.into_iter().chain(links::unknown(coverage)).chain(clock_set(coverage)).chain(missing))
+}
+
+/// No response comes in the instant of its request, so a clock that shows this for all of them measures nothing.
+fn all_zero(findings: &Findings) -> Option<Reason> {
+    let times = || findings.operations.iter().filter_map(|row| row.response_time);
+    (times().next().is_some() && times().all(|times| times.max_s <= 0.0)).then(|| {
+        Reason::invalid(
+            "Times cannot be measured: each response has the same timestamp as its request, because the clock of the capture is too coarse. \
+             Capture again with a program that records finer timestamps.",
+        )
+    })
 }
 
 /// Times from before to behind a step of the clock are wrong, and nothing tells which.
@@ -55,13 +69,17 @@ fn filtered(coverage: &Coverage, filters: &[String]) -> Option<String> {
 fn instead(coverage: &Coverage) -> String {
     let p = &coverage.packets;
     let unpaired = coverage.unseen.orphans();
+    let timeless = coverage.anomalies.count(Anomaly::PacketWithoutTime);
     if p.total == 0 {
         "No operation was found: the input has no packets.".to_owned()
+    } else if timeless >= p.total {
+        "No operation was found: no packet has a usable timestamp. Capture again with timestamps.".to_owned()
     } else if unpaired > 0 {
         format!("No operation was found: the input has {}, none with its request.", plural(unpaired, "response"))
     } else {
         let mut seen = Vec::new();
-        for (count, what) in [(p.tcp, "TCP packet"), (p.udp, "UDP packet"), (p.other, "other packet")] {
+        let other = p.other.saturating_sub(timeless);
+        for (count, what) in [(p.tcp, "TCP packet"), (p.udp, "UDP packet"), (other, "other packet")] {
             if count > 0 {
                 seen.push(plural(count, what));
             }
@@ -168,20 +186,22 @@ fn statuses_unseen(findings: &Findings) -> Option<String> {
 }
 
 fn coarse_clock(findings: &Findings) -> Option<String> {
-    // An upper bound proves no coarseness.
-    let step = findings.clock.granularity_s.filter(|_| !findings.clock.at_most)?;
+    let (step, at_most) = (findings.clock.granularity_s?, findings.clock.at_most);
+    // An upper bound proves no coarseness, but a median of 0 does.
+    let is_coarse = |t: Times| if at_most { t.p50_s <= 0.0 } else { step > t.p50_s * COARSE };
     let coarse: Vec<&str> = findings
         .operations
         .iter()
-        .filter(|row| row.response_time.is_some_and(|t| step > t.p50_s * COARSE))
+        .filter(|row| row.response_time.is_some_and(is_coarse))
         .map(|row| row.procedure.as_str())
         .collect();
     let (first, rest) = (coarse.iter().take(NAMED).copied().collect::<Vec<_>>(), coarse.len().saturating_sub(NAMED));
     (!first.is_empty()).then(|| {
         let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
         format!(
-            "The capture's clock has a resolution of {step}, coarser than a tenth of the median response time of {operations}{more}.",
+            "The capture's clock has a resolution of {step}{finer}, coarser than a tenth of the median response time of {operations}{more}.",
             step = time(step),
+            finer = if at_most { " or finer" } else { "" },
             operations = first.join(", ")
         )
     })
@@ -189,6 +209,7 @@ fn coarse_clock(findings: &Findings) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::{Anomaly, Coverage, input, instead};
     use super::{Findings, PacketCounts, cut, repeated, whole_and_part};
 
     #[test]
@@ -196,6 +217,20 @@ mod tests {
         let packets = |retransmitted| PacketCounts { retransmitted, tcp_data: 1_000, ..PacketCounts::default() };
         assert_eq!((repeated(&packets(200)), repeated(&PacketCounts::default())), (None, None));
         assert!(repeated(&packets(500)).is_some_and(|said| said.contains("or the capture has packets twice")));
+    }
+
+    #[test]
+    fn packets_without_a_time_are_no_other_traffic() {
+        let mut coverage = Coverage::default();
+        (coverage.packets.total, coverage.packets.other) = (4_381, 4_381);
+        coverage.anomalies.add_many(Anomaly::PacketWithoutTime, 4_381);
+        let said = instead(&coverage);
+        assert!(said.starts_with("No operation was found: no packet has a usable timestamp."), "{said}");
+        (coverage.packets.total, coverage.packets.tcp) = (4_384, 3);
+        let said = instead(&coverage);
+        assert!(said.contains("the input has 3 TCP packets, none"), "{said}");
+        let partial = input::reasons(&coverage, true);
+        assert!(partial.iter().any(|reason| reason.text.starts_with("4,381 packets: left out because")), "{partial:?}");
     }
 
     #[test]

@@ -74,9 +74,13 @@ pub(super) fn unseen(findings: &Findings) -> Markup {
         p {
             (missing::headline(findings)) " "
             @if p.missing_bytes > 0 {
-                "About " (count(p.dropped_estimate)) " packets with data (" (bytes(p.missing_bytes as f64)) ") are missing from the capture. \
-                The lower bound is "
-                (count(p.dropped_at_least)) " packets: it assumes that each missing packet was as large as the largest packet in its direction. "
+                @if let Some((estimate, least)) = missing::dropped_packets(findings) {
+                    "About " (count(estimate)) " packets with data (" (bytes(p.missing_bytes as f64)) ") are missing from the capture. \
+                    The lower bound is "
+                    (count(least)) " packets: it assumes that each missing packet was as large as the largest packet in its direction. "
+                } @else {
+                    (bytes(p.missing_bytes as f64)) " of data are missing from the capture. " (missing::PACKETS_UNKNOWN) " "
+                }
             }
             (clock(findings))
             @if let (Some(n), Some(s)) = (findings.resent.operations, findings.resent.wait_s) && n > 0 {

@@ -3,6 +3,7 @@
 use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, bytes, clock_face, hundred_thousandths, percent_of, percentage, time};
+use crate::collect::missing;
 use crate::findings::{Findings, Span, Validity, Verdict};
 use crate::instant::Zone;
 use crate::{safe, shares};
@@ -63,7 +64,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     page.paragraph(Role::Plain, "", &clock(findings))?;
     let source = &findings.source;
     if !source.filters.is_empty() {
-        page.paragraph(Role::Plain, "Filters: ", &source.filters.join(" "))?;
+        page.paragraph(Role::Plain, "Filters: ", &source.filter_words())?;
     }
     if !findings.warnings.is_empty() {
         page.heading("Warnings:")?;
@@ -107,7 +108,9 @@ fn counts(findings: &Findings) -> Table {
         }
     }
     row(1, "retrans:", p.retransmitted, of_all(p.retransmitted), "");
-    row(1, "dropped:", p.dropped_estimate, String::new(), "with data, estimated");
+    if let Some((estimate, _)) = missing::dropped_packets(findings) {
+        row(1, "dropped:", estimate, String::new(), "with data, estimated");
+    }
     for (name, count, note) in
         [("out of order:", p.out_of_order, ""), ("truncated:", p.truncated, "cut by the snap length")]
     {

@@ -71,13 +71,14 @@ fn halves(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     resent(page, findings)?;
     let packets = &findings.packets;
     if packets.missing_bytes > 0 {
-        let text = format!(
-            "About {packets} packets with data ({size}) are missing from the capture. The lower bound is {least} packets: it assumes that each \
-            missing packet was as large as the largest packet in its direction.",
-            packets = packets.dropped_estimate,
-            size = bytes(packets.missing_bytes),
-            least = packets.dropped_at_least,
-        );
+        let size = bytes(packets.missing_bytes);
+        let text = match missing::dropped_packets(findings) {
+            Some((estimate, least)) => format!(
+                "About {estimate} packets with data ({size}) are missing from the capture. The lower bound is {least} packets: it assumes \
+                that each missing packet was as large as the largest packet in its direction."
+            ),
+            None => format!("{size} of data are missing from the capture. {}", missing::PACKETS_UNKNOWN),
+        };
         page.paragraph(Role::Plain, "  ", &text)?;
     }
     if !findings.anomalies.is_empty() {

@@ -98,6 +98,24 @@ fn an_absurd_length_is_an_error_first_and_counted_later() {
     }
 }
 
+/// Space that was reserved for packets and not written.
+#[test]
+fn zeros_are_no_packets() {
+    let packets = packets(LinkType::Ethernet);
+    for (name, bytes) in builders::all(&packets).into_iter().take(6) {
+        let after_first = 24 + if name.contains("modified") { 24 } else { 16 } + packets[0].captured.len();
+        for (at, there) in [(bytes.len(), packets.len()), (after_first, 1)] {
+            let zeros = [&bytes[..at], &[0; 4_096], &bytes[at..]].concat();
+            let (frames, anomalies) = read_bytes(&zeros).unwrap();
+            assert_eq!((frames.len(), anomalies.bad_records), (there, 1), "{name}, zeros at byte {at}");
+        }
+        match read_bytes(&[&bytes[..24], &[0; 64]].concat()) {
+            Err(CaptureError::Damaged { offset: 24, what, .. }) => assert!(what.contains("all zeros"), "{what}"),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+}
+
 #[test]
 fn a_bad_packet_block_is_stepped_over() {
     let packets = packets(LinkType::Ethernet);
@@ -114,6 +132,19 @@ fn a_bad_packet_block_is_stepped_over() {
     assert_eq!(frames.len(), 1);
     assert_eq!((frames[0].number, frames[0].time_ns, &frames[0].captured), (1, None, &packets[1].captured));
     assert_eq!((anomalies.bad_records, anomalies.unusable_times), (3, 1));
+}
+
+/// A section without an interface description.
+#[test]
+fn packets_without_an_interface_are_not_said_to_be_none() {
+    let packets = packets(LinkType::Ethernet);
+    let e = Endian::Little;
+    let file = [builders::section(e), builders::enhanced(e, 0, 0, &packets[0])].concat();
+    let (frames, anomalies) = read_bytes(&file).unwrap();
+    assert_eq!((frames.len(), anomalies.bad_records), (0, 1));
+    assert!(anomalies.no_packets().starts_with("no packet of the capture can be read"));
+    let (_, anomalies) = read_bytes(&builders::section(e)).unwrap();
+    assert!(anomalies.no_packets().starts_with("the capture contains no packets"));
 }
 
 #[test]
