@@ -207,7 +207,7 @@ operations! {
         Read { file: FileKey, offset: u64, length: u32, keep: bool },
         /// Writes `length` bytes of `content` for the key `key`. [`Reply::Written`].
         Write { file: FileKey, offset: u64, length: u32, content: &'a Arc<Content>, key: u64 },
-        /// The same, answered when it is durable (NFS FILE_SYNC; SMB write-through, from dialect 2.1 on; fdatasync).
+        /// The same, answered when it is durable (NFS FILE_SYNC; SMB write-through, from dialect 3.0.2 on; fdatasync).
         WriteThrough { file: FileKey, offset: u64, length: u32, content: &'a Arc<Content>, key: u64 },
         /// Some attributes of a path. [`Reply::Nothing`] or [`Reply::Attributes`].
         Query { path: &'a str, class: InfoClass },

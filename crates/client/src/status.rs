@@ -66,6 +66,9 @@ const NOSPC: u32 = 28;
 const DQUOT: u32 = 69;
 const EDQUOT: u32 = 122;
 
+/// NFS3ERR_ROFS, which is Linux's errno, too.
+const ROFS: u32 = 30;
+
 /// NFS3ERR_BADHANDLE (RFC 1813 2.6).
 const NFS3ERR_BADHANDLE: u32 = 10_001;
 
@@ -78,6 +81,15 @@ impl Failure {
             Some((Protocol::Nfs3 | Protocol::File, status)) => DENIED.contains(&status),
             _ => false,
         }
+    }
+
+    /// The share, export or file system is read-only, whoever asks.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        matches!(
+            self.named(),
+            Some((Protocol::Smb2, STATUS_MEDIA_WRITE_PROTECTED) | (Protocol::Nfs3 | Protocol::File, ROFS))
+        )
     }
 
     /// There is no space left, on the disk or for this user.
@@ -203,6 +215,15 @@ mod tests {
         assert!(said(Protocol::Smb2, 0xdead_beef).contains("status 0xdeadbeef"));
         assert_eq!(failure(None, None, Cause::TimedOut).to_string(), "timed out");
         assert_eq!(failure(None, Some(5), Cause::Status).to_string(), "error status: status 0x00000005");
+    }
+
+    #[test]
+    fn a_read_only_file_system_in_every_protocol() {
+        let told = |protocol, status| failure(Some(some(protocol)), Some(status), Cause::Status).is_read_only();
+        assert!(told(Protocol::Smb2, 0xC000_00A2) && !told(Protocol::Smb2, 0xC000_0022));
+        for protocol in [Protocol::Nfs3, Protocol::Nfs4, Protocol::File] {
+            assert!(told(protocol, 30) && !told(protocol, 13), "{protocol:?}");
+        }
     }
 
     #[test]

@@ -73,10 +73,19 @@ impl Files {
     }
 
     /// A folder that the command fills: no other output may be in it.
-    pub fn fills(&mut self, flag: &str, folder: Option<&Path>) {
-        if let Some(Ok(identity)) = folder.map(Identity::of) {
-            self.outputs.push((flag.to_owned(), Identity { folder: true, ..identity }));
+    ///
+    /// # Errors
+    /// It is an input.
+    pub fn fills(&mut self, flag: &str, folder: Option<&Path>) -> anyhow::Result<()> {
+        let Some((folder, Ok(identity))) = folder.map(|folder| (folder, Identity::of(folder))) else { return Ok(()) };
+        // Not a folder below or above an input.
+        let is_input = self.inputs.iter().any(|(_, input)| input.holds(&identity) && identity.holds(input));
+        self.outputs.push((flag.to_owned(), Identity { folder: true, ..identity }));
+        if is_input {
+            let why = "the recording would replace the input; name another folder";
+            return Err(Refused(format!("{flag} {}: {why}", folder.display())).into());
         }
+        Ok(())
     }
 
     /// Opens an output.

@@ -24,16 +24,21 @@ struct Concurrency {
     attempts: u32,
     /// Whether an attempt that timed out is retried, too.
     after_timeout: bool,
+    /// The timeout of the run, or this if it is shorter, ns.
+    timeout_ns: u64,
 }
 
 /// For the first check, which shows whether the server accepts the logon. A wrong password is tried only once, not once per client, and a
 /// missing server is reported soon: a server that is silent until the timeout will be silent again.
-const FIRST_CONTACT: Concurrency = Concurrency { clients: 1, lanes: 1, attempts: 3, after_timeout: false };
+const FIRST_CONTACT: Concurrency =
+    Concurrency { clients: 1, lanes: 1, attempts: 3, after_timeout: false, timeout_ns: u64::MAX };
 /// Enough concurrency to hide the network latency, but not too much for a small server. A restarting server is awaited as in a run.
-const MANY: Concurrency = Concurrency { clients: 8, lanes: 4, attempts: 10, after_timeout: true };
+const MANY: Concurrency = Concurrency { clients: 8, lanes: 4, attempts: 10, after_timeout: true, timeout_ns: u64::MAX };
 
 /// Enough for the remaining files; a lost server is not awaited.
-const SOME: Concurrency = Concurrency { clients: 4, lanes: 4, attempts: 3, after_timeout: true };
+const SOME: Concurrency = Concurrency { clients: 4, lanes: 4, attempts: 3, after_timeout: true, timeout_ns: u64::MAX };
+/// The same after somebody stopped the run: a server that hangs is not awaited.
+const SOON: Concurrency = Concurrency { after_timeout: false, timeout_ns: 2_000_000_000, ..SOME };
 
 /// Which process creates the files of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,7 +151,8 @@ impl Files<'_> {
     /// Removes files of slots that were stopped in the middle of an iteration.
     pub(super) fn remove_leftovers(&self) -> anyhow::Result<()> {
         let sweep = Verify::leftovers(Arc::clone(&self.set));
-        self.work("Removing private files", &sweep, SOME, false)?;
+        let concurrency = if self.monitor.stopped() { SOON } else { SOME };
+        self.work("Removing private files", &sweep, concurrency, false)?;
         Ok(sweep.outcome()?)
     }
 
@@ -171,9 +177,10 @@ impl Files<'_> {
         let scenarios = Box::new(|_, _, _| Arc::clone(job).scenario());
         let work = Work { server: &**self.server, scenarios, names: Arc::clone(&self.names) };
         let phases = Phases { warmup_ns: 0, measured_ns: None, ..Phases::default() };
-        let Concurrency { clients, lanes, attempts, after_timeout } = concurrency;
+        let Concurrency { clients, lanes, attempts, after_timeout, timeout_ns } = concurrency;
         let load = Load::Closed { clients, think: Pause::None };
-        let mut plan = Plan { depth: lanes, phases, timeout_ns: self.timeout_ns, ..Plan::new(load) };
+        let timeout_ns = self.timeout_ns.min(timeout_ns);
+        let mut plan = Plan { depth: lanes, phases, timeout_ns, ..Plan::new(load) };
         (plan.reconnect.attempts, plan.reconnect.after_timeout) = (attempts, after_timeout);
         let run = |watch: &Watch| engine::run(&plan, &work, |_| Nowhere, watch, None);
         self.monitor.during_files(what, before, run, || job.progress()).context(what).map(|_| ())

@@ -154,6 +154,9 @@ impl LoadOptions {
 
     fn level_of(&self, defaults: &Defaults, load: Load, number: u32) -> anyhow::Result<LevelSpec> {
         let (lanes, connections) = (self.depth.unwrap_or(defaults.depth), self.connections);
+        if lanes == 0 {
+            return Err(Usage("--depth 0: the queue depth must be at least 1".to_owned()).into());
+        }
         if connections > lanes {
             // Plimsoll does not raise the depth itself, because this would be a second difference between compared runs.
             return Err(Usage(format!(
@@ -284,6 +287,8 @@ mod tests {
         assert!((LoadOptions { users: Some(3), ..options() }).levels(&DEFAULTS).is_err());
         assert!((LoadOptions { clients: Some(0), ..options() }).levels(&DEFAULTS).is_err());
         assert!((LoadOptions { duration: Some(Duration::ZERO), ..options() }).levels(&DEFAULTS).is_err());
+        let error = (LoadOptions { depth: Some(0), ..options() }).levels(&DEFAULTS).unwrap_err().to_string();
+        assert_eq!(error, "--depth 0: the queue depth must be at least 1");
     }
 
     #[test]

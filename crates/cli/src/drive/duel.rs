@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let Arguments { a, b, workload: name, rounds, drive, conditions, output } = arguments;
     let sides = Sides::read([&a, &b])?;
     let terminal = RunMonitor::new(output.quiet);
-    let output = output.open(&mut drive.files(&sides, &name))?;
+    let output = output.open(&mut drive.files(&sides, &name)?)?;
     let workload = drive.workload(&name)?;
     let mut both = drive.ready(&sides, (&name, &workload), &terminal, rounds)?;
     let (whole, came) = both.drive(|round, _, _| Ok(round >= rounds));

@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let mut files = Files::reading(arguments.folders.iter().map(PathBuf::as_path));
-    files.fills("--record", arguments.record.as_deref());
+    files.fills("--record", arguments.record.as_deref())?;
     let output = arguments.output.open(&mut files)?;
     let command = secrecy::command_line(secrecy::given().iter().cloned());
     let to = arguments.record.map(|folder| RecordTo {

@@ -8,6 +8,8 @@ use plimsoll_model::{Reason, Validity};
 use plimsoll_observe::capture::Captures;
 use plimsoll_observe::decrypt::SessionKeys;
 use plimsoll_recording::Batched;
+use plimsoll_report::findings::Source;
+use plimsoll_report::safe::for_shell;
 use plimsoll_stats::{Dimension, Dimensions, MAX_DIMENSIONS};
 
 use crate::exit::{Done, Usage, first_error};
@@ -58,13 +60,14 @@ impl Analysis {
         let hosts = filter.resolve()?;
         let read = inputs.iter().map(PathBuf::as_path).chain(flags.keys.files()).chain(chain.files());
         let mut files = Files::reading(read.chain(flags.filter.files()).chain(flags.about.files()));
-        files.fills("--record", flags.record.folder());
+        files.fills("--record", flags.record.folder())?;
         let about = flags.about.read()?;
         let output = flags.output.open(&mut files)?;
         let table =
             flags.transactions.as_deref().map(|path| crate::flags::output::table(path, &mut files)).transpose()?;
         let table = table.map(|(table, file)| (Batched::new(table), file));
-        let source = Job::source(inputs, &filter, about);
+        let options = source_options(flags.output.is_utc(), &flags.filter, &flags.keys);
+        let source = Job::source(inputs, &filter, options, about);
         let wanted = Wanted {
             by: flags.by,
             slowest: flags.slowest,
@@ -86,6 +89,13 @@ impl Analysis {
     pub(crate) fn keys(&self) -> anyhow::Result<SessionKeys> {
         self.flags.keys.read()
     }
+}
+
+/// The options that decide what captures and filters mean, as flags.
+pub(crate) fn source_options(utc: bool, filter: &FilterFlags, keys: &Keys) -> Vec<String> {
+    let utc = utc.then(|| Source::UTC.to_owned());
+    let hosts = filter.files().map(|file| format!("--hosts {}", for_shell(&file.display().to_string())));
+    utc.into_iter().chain(hosts).chain(keys.options()).collect()
 }
 
 /// Writes the report of a job to each destination. `unsaved`: why the saved packets are incomplete.

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use plimsoll_observe::decrypt::SessionKeys;
+use plimsoll_report::findings::Source;
+use plimsoll_report::safe::for_shell;
 
 use crate::exit::Usage;
 
@@ -36,6 +38,15 @@ impl Keys {
     /// The files that they are read from.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         self.smb_session_keys.iter().map(|Secret(file)| Path::new(file))
+    }
+
+    /// The options as a report shows them: files with their names, keys without the key.
+    pub(crate) fn options(&self) -> Vec<String> {
+        let key = (!self.smb_session_key.is_empty()).then(|| Source::SESSION_KEY.to_owned());
+        // What is no file is a mistake, for which there is no report.
+        let is_file = |Secret(file): &&Secret| SessionKeys::default().add(file).is_err();
+        let file = |Secret(file): &Secret| format!("--smb-session-keys {}", for_shell(file));
+        key.into_iter().chain(self.smb_session_keys.iter().filter(is_file).map(file)).collect()
     }
 
     /// The keys given.
@@ -89,6 +100,17 @@ mod tests {
     fn keys_from_the_command_line() {
         assert!(given(&[], &[]).read().unwrap().is_empty());
         assert!(!given(&[KEY, KEY], &[]).read().unwrap().is_empty());
+    }
+
+    #[test]
+    fn no_report_shows_a_key() {
+        let options = given(&[KEY], &["my keys"]).options();
+        assert_eq!(options, ["--smb-session-key", "--smb-session-keys 'my keys'"]);
+        assert_eq!(given(&[], &[KEY]).options(), Vec::<String>::new());
+        let inputs = vec!["trace.pcap".to_owned()];
+        assert!(!Source { inputs: inputs.clone(), options, ..Source::default() }.is_readable_again());
+        let options = given(&[], &["my keys"]).options();
+        assert!(Source { inputs, options, ..Source::default() }.is_readable_again());
     }
 
     #[test]

@@ -117,6 +117,11 @@ impl Output {
         self.full || section || self.json.is_some() || self.html.is_some()
     }
 
+    /// Whether instants are in UTC.
+    pub(crate) fn is_utc(&self) -> bool {
+        self.utc
+    }
+
     /// Whether a page is written.
     pub(crate) fn has_page(&self) -> bool {
         self.html.is_some()
@@ -134,6 +139,11 @@ impl Output {
 }
 
 impl ComparisonOutput {
+    /// Whether instants are in UTC.
+    pub(crate) fn is_utc(&self) -> bool {
+        self.utc
+    }
+
     /// Opens the files before anything long begins.
     pub(crate) fn open(&self, files: &mut Files) -> anyhow::Result<OpenOutput> {
         let (json, html) = open(self.json.as_deref(), self.html.as_deref(), files)?;

@@ -100,7 +100,8 @@ fn what_makes_no_sense_is_said() {
     let folder = Scratch::new("capacity-usage");
     for (arguments, word) in [
         (&["capacity"][..], "capacity needs an objective"),
-        (&["capacity", "--hold", "p99 < +10%"], "capacity has no baseline"),
+        (&["capacity", "--hold", "p99 < +10%"], "there is no baseline"),
+        (&["capacity", "--hold", "p99 > 10ms"], "use < instead of >"),
         (&["capacity", "--hold", "p99 < 1ms", "--levels", "1,2"], "--levels does not apply to capacity"),
         (&["capacity", "--hold", "p99 < 1ms", "--start", "0"], "--start 0"),
         (&["capacity", "--hold", "p99 < 1ms", "--clients", "1", "--most", "10.5"], "--most 10.5: expected an integer"),

@@ -51,6 +51,19 @@ fn the_mix_on_the_wire_is_that_of_the_table() {
     assert_eq!(counts.len(), TABLE.len(), "{counts:?}");
 }
 
+/// Its durable writes, too: the SMB server refuses those that are not unbuffered.
+#[test]
+fn every_operation_succeeds_on_the_embedded_servers() {
+    for target in ["embedded:smb", "embedded:nfs"] {
+        let load = ["--rate", "100", "--warmup", "0s", "--duration", "1s", "--json", "-", "-q"];
+        let ran = report_of(plimsoll().args([&["run", "laddis", "--target", target][..], &load].concat()));
+        let stage = &ran["stages"][0];
+        assert_eq!((&stage["errors"], &stage["failures"]), (&0.into(), &serde_json::json!([])), "{target}: {stage:#}");
+        let operations = ran["operations"].as_array().unwrap();
+        assert!(operations.iter().any(|row| row["procedure"] == "WRITE"), "{target}: {operations:?}");
+    }
+}
+
 #[test]
 fn levels_end_where_the_server_is_too_slow() {
     let levels = |more: &[&str]| {

@@ -96,6 +96,10 @@ fn a_run_is_repeated_from_its_recording() {
     let plan = &second["measured"]["spec"]["variants"][0]["levels"][0]["plan"];
     assert_eq!((&plan["seed"], &plan["depth"], &plan["timeout_ns"]), (&9.into(), &3.into(), &7_000_000_000_u64.into()));
     assert_eq!(second["measured"]["run"]["workload_sha256"], first["measured"]["run"]["workload_sha256"]);
+    // It does not replace what it repeats.
+    let code = plimsoll(folder, &["run", "--from", "first", "--record", "./first", "--overwrite"]);
+    assert!(code == Some(2) && said(folder).contains("would replace the input"), "{code:?} {}", said(folder));
+    assert_eq!(manifest(&folder.join("first")), first);
     for flag in [&["--clients", "3"][..], &["--target", "embedded:smb"], &["mixed"], &["--seed", "9"]] {
         assert_eq!(plimsoll(folder, &[&["run", "--from", "first"], flag].concat()), Some(2), "{flag:?}");
     }

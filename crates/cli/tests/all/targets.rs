@@ -83,7 +83,8 @@ fn two_servers_share_fifty_accounts() {
     // A server that is not there is named.
     let gone = format!("smb://{}@127.0.0.1:9/data", Samba::USER);
     let (code, said) = plimsoll(folder, &["run", "null", "--target", &targets[0], "--target", &gone]);
-    assert!(code == Some(3) && said.contains("127.0.0.1:9") && said.contains("connection refused"), "{code:?} {said}");
+    let named = format!("target {gone}: ");
+    assert!(code == Some(3) && said.contains(&named) && said.contains("connection refused"), "{code:?} {said}");
 }
 
 /// Two addresses of one server, as of a cluster's nodes: one file set, which is made once and removed once.
@@ -106,6 +107,14 @@ fn targets_that_show_the_same_directory_share_the_files() {
         assert_eq!((&stage["errors"], &stage["failed"]), (&0.into(), &0.into()), "{stage}");
         assert!(facts.contains("shows the same directory as"), "{facts}");
     }
+}
+
+#[test]
+fn the_target_that_fails_is_named() {
+    let scratch = Scratch::new("targets-failing");
+    let run = ["run", "null", "--target", "smb://127.0.0.1:9/x", "--target", "smb://127.0.0.1:10/x"];
+    let (code, said) = plimsoll(scratch.path(), &run);
+    assert!(code == Some(3) && said.contains("10/x: target smb://127.0.0.1:9/x: "), "{code:?} {said}");
 }
 
 #[test]

@@ -107,8 +107,13 @@ pub enum Cause {
     ShareRefused,
     /// The server has none of the dialects asked for, or not the signing or encryption that was demanded.
     NotOffered,
+    /// The logon has no session key, because it is anonymous or the server made a guest of the user; signatures, encryption and further
+    /// connections of the session need one.
+    NoSessionKey,
     /// The server binds no further connections to a session: it says so, or its dialect is older than 3.0.
     NoMultichannel,
+    /// The SMB dialect is older than 3.0.2: it has no write-through of single writes.
+    NoWriteThrough,
     /// The server's RPC layer rejected the call: no such program or version, unreadable arguments, or an internal error. It says nothing
     /// about the file.
     CallRejected,
@@ -144,10 +149,14 @@ impl Cause {
             Cause::LogonRefused => "logon refused",
             Cause::ShareRefused => "share refused",
             Cause::NotOffered => "requested dialect, signing or encryption not offered by the server",
+            Cause::NoSessionKey => {
+                "an anonymous or guest logon can neither sign nor encrypt, nor use --channels: give a user of the server in the target"
+            }
             Cause::NoMultichannel => {
                 "no SMB multichannel: omit --channels, or use a server that offers multichannel with SMB 3.0 or later \
                 (on Samba, set \"server multi channel support = yes\" and remove \"smb encrypt = required\")"
             }
+            Cause::NoWriteThrough => "write-through (stable = true) needs SMB 3.0.2 or later",
             Cause::CallRejected => "call rejected by RPC",
             Cause::LostWrites => "writes lost by the server",
             Cause::SessionLost => "session lost",

@@ -19,6 +19,8 @@ use crate::tls::{Stream, Tls};
 const FIRST_XID: u64 = 0x506C_696D;
 /// The longest answer, bytes.
 const LONGEST: usize = 64 << 10;
+/// Advice included: it is mostly the text of another protocol, read as a length.
+const TOO_LONG: &str = "the response is too long; check that this port belongs to this service";
 /// Pieces that an answer comes in, at most.
 const FRAGMENTS: usize = 1024;
 
@@ -199,7 +201,7 @@ impl SequentialCalls {
                 return Ok(());
             }
         }
-        Err(io::Error::new(io::ErrorKind::InvalidData, "the response is too long"))
+        Err(io::Error::new(io::ErrorKind::InvalidData, TOO_LONG))
     }
 }
 

@@ -40,7 +40,7 @@ impl SmbClient {
         };
         // Without a session key the client cannot prove that the connection belongs to the same user.
         if channels.keys.is_none() {
-            return Err(Cause::NotOffered);
+            return Err(Cause::NoSessionKey);
         }
         let control = fsctl::Control::NetworkInterfaces;
         let call = ioctl::Ioctl { file: FileId::PREVIOUS, control, max_output: INTERFACES_OUTPUT };

@@ -278,7 +278,12 @@ impl SmbClient {
         self.connection.session.seals = demanded || setup.flags & session_setup::SESSION_ENCRYPTS != 0;
         let unsealed = self.connection.session.seals && self.connection.session.seal.is_none();
         let unsigned = self.options.signing == Requirement::Demanded && key.is_none();
-        if unsealed || unsigned { Err(Cause::NotOffered) } else { Ok(()) }
+        match () {
+            () if !unsealed && !unsigned => Ok(()),
+            // No server can do without it.
+            () if key.is_none() => Err(Cause::NoSessionKey),
+            () => Err(Cause::NotOffered),
+        }
     }
 
     /// Notes whom the server made of the user. Each account may be treated differently.
@@ -321,7 +326,8 @@ impl SmbClient {
         if share.flags & tree_connect::SHARE_ENCRYPTS != 0 {
             self.connection.session.seals = true;
             if self.connection.session.seal.is_none() {
-                return Err(Cause::NotOffered);
+                let has_key = self.connection.session.signer.is_some();
+                return Err(if has_key { Cause::NotOffered } else { Cause::NoSessionKey });
             }
         }
         if self.must_validate() {

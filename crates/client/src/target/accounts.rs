@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::password::read_secret;
+use super::password::{BYTE_ORDER_MARK, read_secret};
 use super::{Target, TargetError};
 use crate::credentials::Credentials;
 use crate::secret::Secret;
@@ -23,8 +23,8 @@ impl Target {
     pub fn find_accounts(&mut self, file: &Path) -> Result<(), TargetError> {
         let problem = |problem: String| TargetError::AccountsFile { file: file.to_owned(), problem };
         let Target::Smb(target) = self else {
-            return Err(problem(
-                "only smb:// targets can use an accounts file: remove the file, or give an smb:// target".to_owned(),
+            return Err(TargetError::Password(
+                "only smb:// targets can use an accounts file: remove the file, or give an smb:// target",
             ));
         };
         let bytes = read_secret(file, LARGEST).map_err(|error| problem(error.to_string()))?;
@@ -32,6 +32,7 @@ impl Target {
             return Err(problem(format!("it is larger than {} MiB", LARGEST >> 20)));
         }
         let text = std::str::from_utf8(&bytes).map_err(|_| problem("it is not valid UTF-8".to_owned()))?;
+        let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
         let lines = text.lines().zip(1..).filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
         let accounts = lines.map(|(line, number)| {
             account(line)
@@ -123,6 +124,7 @@ mod tests {
             accounts.iter().map(|one| (&*one.domain, &*one.user, one.password.expose())).collect();
         assert_eq!(seen, [("", "anna", "one"), ("WORK", "ben", "t:w:o "), ("", "cleo@work.example", "3")]);
         assert_eq!(first.user, "anna");
+        assert_eq!(found("smb://h/s", b"\xEF\xBB\xBFanna:one").unwrap().0.user, "anna", "a byte-order mark");
         // Who the target names prepares the files.
         assert_eq!(found("smb://admin:x@h/s", b"anna:one").unwrap().0.user, "admin");
     }

@@ -13,6 +13,9 @@ use crate::secret::Secret;
 /// The environment variable that may hold the password.
 pub const PASSWORD_VARIABLE: &str = "PLIMSOLL_PASSWORD";
 
+/// What Windows editors write before UTF-8 text; it is not part of the text.
+pub(super) const BYTE_ORDER_MARK: &str = "\u{FEFF}";
+
 /// The longest password, bytes: far above what servers take.
 const LONGEST: u64 = 4096;
 
@@ -71,6 +74,7 @@ fn read(path: &Path) -> Result<Secret, TargetError> {
     let bytes = read_secret(path, LONGEST).map_err(|error| problem(error.to_string()))?;
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let line = line.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(line);
     if line.len() as u64 > LONGEST {
         return Err(problem(format!("its first line is longer than {LONGEST} bytes")));
     }

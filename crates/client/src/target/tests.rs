@@ -293,6 +293,8 @@ fn a_password_comes_from_the_target_a_file_or_the_environment() {
     let (file, variable) = (Some(file.path()), Some("from environment"));
     assert_eq!(find("smb://u:own@h/s", None, variable).unwrap(), "own");
     assert_eq!(find("smb://u@h/s", file, variable).unwrap(), "from file");
+    let marked = holding(b"\xEF\xBB\xBFfrom file\n");
+    assert_eq!(find("smb://u@h/s", Some(marked.path()), None).unwrap(), "from file", "a byte-order mark");
     assert_eq!(find("smb://u@h/s", None, variable).unwrap(), "from environment");
     assert_eq!(find("smb://u@h/s", None, None).unwrap(), "");
     // Nobody has no password, whatever stands in the environment; nor has NFS.

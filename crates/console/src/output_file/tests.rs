@@ -62,7 +62,10 @@ fn no_output_replaces_an_input_or_another_output() {
         assert!(error.is::<Refused>() && error.to_string().contains("input"), "{same}: {error}");
     }
     let _first = files.open("--json", &name("new.json"), Readers::Usual).unwrap();
-    files.fills("--record", Some(&name("kept")));
+    let error = files.fills("--record", Some(&name("recording/../recording"))).unwrap_err();
+    assert!(error.is::<Refused>() && error.to_string().contains("replace the input"), "{error}");
+    files.fills("--record", Some(&name("recording/below"))).unwrap();
+    files.fills("--record", Some(&name("kept"))).unwrap();
     for same in ["new.json", "dangling", "recording/../new.json", "kept"] {
         let error = files.open("--html", &name(same), Readers::Usual).unwrap_err();
         assert!(

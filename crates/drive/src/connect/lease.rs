@@ -21,8 +21,6 @@ use self::words::not_given_back;
 use super::Connector;
 use super::owner::{ABANDONED_AFTER_S, OwnerId};
 
-/// How long a server has to take a lease back when the user no longer waits.
-const HURRIED: Duration = Duration::from_millis(500);
 /// Between looks at whether it did.
 const LOOKED_EVERY: Duration = Duration::from_millis(5);
 
@@ -112,20 +110,20 @@ impl Lease {
         keeper.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Gives it back. Once the user is `hurried`, a server that does not answer has little time left to do so.
+    /// Gives it back. `patience`: how long a server that does not answer is awaited from now on; `None` as long as its timeouts are.
     ///
     /// # Errors
     /// It is still there, and why.
-    pub fn release(mut self, hurried: impl Fn() -> bool) -> Result<(), String> {
-        self.end(hurried)
+    pub fn release(mut self, patience: impl Fn() -> Option<Duration>) -> Result<(), String> {
+        self.end(patience)
     }
 
-    fn end(&mut self, hurried: impl Fn() -> bool) -> Result<(), String> {
+    fn end(&mut self, patience: impl Fn() -> Option<Duration>) -> Result<(), String> {
         let Some(Keeper { stop, thread, path, .. }) = self.keeper.take() else { return Ok(()) };
         drop(stop);
         let mut since = None;
         while !thread.is_finished() {
-            if hurried() && since.get_or_insert_with(Instant::now).elapsed() > HURRIED {
+            if patience().is_some_and(|patience| since.get_or_insert_with(Instant::now).elapsed() > patience) {
                 return Err(not_given_back(&path, "the server does not answer"));
             }
             std::thread::sleep(LOOKED_EVERY);
@@ -137,6 +135,6 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         // A lease that cannot be removed soon counts as abandoned; callers that need the result call `release`.
-        let _ = self.end(|| false);
+        let _ = self.end(|| None);
     }
 }

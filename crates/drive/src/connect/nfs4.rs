@@ -62,7 +62,7 @@ pub enum SessionError {
         hint: &'static str,
     },
     /// Any other failure.
-    #[error("cannot open a session at {0}: {1}")]
+    #[error("cannot open a session at {0}: {1}{hint}", hint = of_another_protocol(.1))]
     Failed(SocketAddr, Failure),
 }
 
@@ -73,6 +73,14 @@ const FROM_BELOW: &str = "; the server may accept only source ports below 1024 (
 /// Advice where version 4 was not asked for.
 const OTHER_PATH: &str =
     "; an export can have different paths in NFS 4 and NFS 3: if this is the NFS 3 path, add ?version=3 to the target";
+
+/// Advice for a port that may be of another service.
+fn of_another_protocol(failure: &Failure) -> &'static str {
+    match failure.cause {
+        Cause::Malformed | Cause::ConnectionClosed => "; check that this port speaks NFS",
+        _ => "",
+    }
+}
 
 impl Nfs4Server {
     /// Opens a session and finds the export, once, before anything is timed.

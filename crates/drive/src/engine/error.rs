@@ -50,6 +50,10 @@ fn hint(failure: &Failure) -> &'static str {
         Cause::TimedOut | Cause::Unreachable => {
             "; check the server's address, the firewall, and the port of the target (a server of another protocol may send no response)"
         }
+        // A server that is overloaded, or refuses this machine, may close the connection, too.
+        Cause::Malformed | Cause::ConnectionClosed => {
+            "; check that this port speaks the protocol of the target (SMB or NFS), and that the server accepts connections from this machine"
+        }
         Cause::LogonRefused => "; check the user name and the password",
         Cause::ShareRefused => "; check the share name and the permissions of the user",
         Cause::CallRejected => {
@@ -74,5 +78,14 @@ mod tests {
         let with = said(Some("WORK\\anna"));
         assert!(with.contains(" (account WORK\\anna); check the share name and the permissions of the user"), "{with}");
         assert!(!said(None).contains("account"));
+    }
+
+    #[test]
+    fn a_port_of_another_protocol_is_suspected() {
+        for cause in [Cause::Malformed, Cause::ConnectionClosed] {
+            let failure = Failure::without_answer(cause);
+            let said = EngineError::NobodyConnected { failure, account: None }.to_string();
+            assert!(said.contains("check that this port speaks the protocol of the target"), "{said}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::{MovedNumber, Times};
 use plimsoll_stats::Accumulator;
-use plimsoll_stats::comparison::{Metric, Scope, fewest_of_percentile};
+use plimsoll_stats::comparison::{Metric, Scope, Unit, fewest_of_percentile};
 
 use crate::lateness::FROM_INTENDED;
 use crate::level::LevelResult;
@@ -31,15 +31,19 @@ pub(super) enum Outcome {
     Unknown(Vec<String>),
 }
 
-/// Parses an objective: a condition on a number itself.
+/// Parses an objective: a condition on a number itself, on the side that more load makes harder to keep.
 ///
 /// # Errors
-/// It is no condition, or one on a change against a baseline.
+/// It is no condition, or one on a change against a baseline, or one that more load would only make easier to keep.
 pub fn parse(text: &str) -> Result<Condition, String> {
-    let condition = Condition::parse(text)?;
-    match condition.threshold {
-        Threshold::Value(_) => Ok(condition),
-        _ => Err(format!("{text}: capacity has no baseline; expected an absolute value (20ms, 1%, 80MB/s)")),
+    let condition = Condition::parse_without_baseline(text)?;
+    let is_rate = matches!(condition.metric.unit(), Unit::OperationsPerSecond | Unit::BytesPerSecond);
+    match (is_rate, condition.more) {
+        (true, true) | (false, false) => Ok(condition),
+        (true, false) => Err(format!("{text}: an objective for throughput is a lower limit; use > instead of <")),
+        (false, true) => {
+            Err(format!("{text}: an objective for a time or for errors is an upper limit; use < instead of >"))
+        }
     }
 }
 
@@ -272,7 +276,22 @@ mod tests {
         }
         assert_eq!(of(&["mean < 1s"]), Some(2.0));
         assert_eq!(of(&["p50 < 1s", "mean < 3s", "errors < 1%"]), Some(6.0), "the longest");
-        assert_eq!((of(&["throughput > 1/s"]), of(&["p50 > 1s"]), of(&[])), (None, None, None));
+        assert_eq!((of(&["throughput > 1/s"]), of(&["errors < 1%"]), of(&[])), (None, None, None));
+    }
+
+    #[test]
+    fn an_objective_is_on_the_side_that_load_makes_harder_to_keep() {
+        for (text, use_other) in [
+            ("p95 > 50ms", "use < instead of >"),
+            ("read.mean > 1s", "use < instead of >"),
+            ("errors > 1%", "use < instead of >"),
+            ("throughput < 100/s", "use > instead of <"),
+            ("bytes < 80MB/s", "use > instead of <"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.starts_with(text) && error.contains(use_other), "{error}");
+        }
+        assert!(parse("p95 < 50").unwrap_err().contains("expected ns, us, ms or s\n"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Makes the workload's files before a run, and removes them after it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use plimsoll_drive::connect::{Connector, Lease};
@@ -82,9 +83,18 @@ impl Runner<'_> {
         levels.notes.extend(notes);
         for lease in leases {
             levels.notes.extend(lease.note.clone());
-            levels.notes.extend(lease.release(|| self.monitor.abandoned()).err());
+            levels.notes.extend(lease.release(|| self.patience()).err());
         }
         Ok(levels)
+    }
+
+    /// How long a server that does not answer is awaited at the end: not long once somebody has stopped the run.
+    fn patience(&self) -> Option<Duration> {
+        match () {
+            () if self.monitor.abandoned() => Some(Duration::from_millis(500)),
+            () if self.monitor.stopped() => Some(Duration::from_secs(2)),
+            () => None,
+        }
     }
 }
 
@@ -122,10 +132,10 @@ fn leases_on(files: &[Files<'_>], places: &[Place]) -> anyhow::Result<Leases> {
     Ok(all)
 }
 
-/// With the name of its target, where there are several.
+/// With the name of its target, where there are several. The name alone would be left out of messages, which begin with all names.
 fn named<T>(result: anyhow::Result<T>, shown: Option<String>) -> anyhow::Result<T> {
     match (result, shown) {
-        (Err(error), Some(shown)) => Err(error.context(shown)),
+        (Err(error), Some(shown)) => Err(error.context(format!("target {shown}"))),
         (result, _) => result,
     }
 }

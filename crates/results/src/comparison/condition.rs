@@ -81,7 +81,19 @@ impl Condition {
     /// # Errors
     /// The text is invalid; the message marks the place.
     pub fn parse(text: &str) -> Result<Self, String> {
-        read(text).map_err(|(part, what)| {
+        Self::parse_with(text, true)
+    }
+
+    /// Parses a condition on a number itself, where there is no baseline.
+    ///
+    /// # Errors
+    /// The text is invalid, or the threshold has a sign; the message marks the place.
+    pub fn parse_without_baseline(text: &str) -> Result<Self, String> {
+        Self::parse_with(text, false)
+    }
+
+    fn parse_with(text: &str, has_baseline: bool) -> Result<Self, String> {
+        read(text, has_baseline).map_err(|(part, what)| {
             // `part` is a part of `text`.
             let at = (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len());
             let before = text.get(..at).unwrap_or_default().chars().count();
@@ -121,12 +133,12 @@ impl Condition {
     }
 }
 
-fn read(text: &str) -> Result<Condition, Wrong<'_>> {
+fn read(text: &str, has_baseline: bool) -> Result<Condition, Wrong<'_>> {
     let place = text.find(['<', '>']).ok_or((text, "expected > or <".to_owned()))?;
     let (left, right) = text.split_at(place);
     let (sign, right) = right.split_at(1);
     let (name, metric) = subject(left.trim())?;
-    let threshold = threshold(right.trim_start(), metric)?;
+    let threshold = threshold(right.trim_start(), metric, has_baseline)?;
     Ok(Condition { text: text.to_owned(), name: name.to_owned(), metric, more: sign == ">", threshold })
 }
 
@@ -148,13 +160,17 @@ fn subject(left: &str) -> Result<(&str, Metric), Wrong<'_>> {
     Ok((name, metric))
 }
 
-fn threshold(text: &str, metric: Metric) -> Result<Threshold, Wrong<'_>> {
+fn threshold(text: &str, metric: Metric, has_baseline: bool) -> Result<Threshold, Wrong<'_>> {
     let is_number = |c: char| c.is_ascii_digit() || c == '.';
     let unsigned = text.trim_start_matches(['+', '-']);
     let signed = text.len() - unsigned.len();
     let end = unsigned.find(|c: char| !is_number(c)).unwrap_or(unsigned.len());
     let (digits, unit) = unsigned.split_at(end);
-    let wrong = || (text, "expected a number with a unit: +10%, -5%, 1.5ms, 2000/s".to_owned());
+    let examples = if has_baseline { "+10%, -5%, 1.5ms, 2000/s" } else { "1.5ms, 2000/s" };
+    let wrong = || (text, format!("expected a number with a unit: {examples}"));
+    if signed > 0 && !has_baseline {
+        return Err((text, "there is no baseline; expected an absolute value (20ms, 1%, 80MB/s)".to_owned()));
+    }
     if signed > 1 {
         return Err(wrong());
     }
@@ -162,15 +178,15 @@ fn threshold(text: &str, metric: Metric) -> Result<Threshold, Wrong<'_>> {
     let number = if text.starts_with('-') { -number } else { number };
     let of = metric.unit();
     match (unit.trim(), signed) {
-        ("", _) => Err((text, format!("{text}: missing unit; expected {}", units(of)))),
+        ("", _) => Err((text, format!("{text}: missing unit; expected {}", units(of, has_baseline)))),
         ("%", 1) if of != Unit::Share => Ok(Threshold::Relative(number / 100.0)),
-        ("%", _) if of != Unit::Share => {
+        ("%", _) if of != Unit::Share && has_baseline => {
             Err((text, format!("missing sign; expected +{digits}% or -{digits}% (relative to the baseline)")))
         }
         (unit, signed) => match factor(unit, of) {
             Some(factor) if signed == 1 => Ok(Threshold::Change(number * factor)),
             Some(factor) => Ok(Threshold::Value(number * factor)),
-            None => Err((unit, format!("{}: expected a value in {}", metric.label(), units(of)))),
+            None => Err((unit, format!("{}: expected a value in {}", metric.label(), units(of, has_baseline)))),
         },
     }
 }
@@ -186,13 +202,19 @@ fn factor(unit: &str, of: Unit) -> Option<f64> {
     known.iter().find(|(name, _)| *name == unit).map(|&(_, factor)| factor)
 }
 
-fn units(of: Unit) -> &'static str {
-    match of {
-        Unit::Seconds => "ns, us, ms or s, or a change from the baseline as +N% or -N%",
-        Unit::OperationsPerSecond => "op/s, or a change from the baseline as +N% or -N%",
-        Unit::BytesPerSecond => "B/s, kB/s, MB/s or GB/s, or a change from the baseline as +N% or -N%",
-        Unit::Share => "%; with a sign (+N% or -N%), the number is the change from the baseline in percentage points",
-    }
+fn units(of: Unit, has_baseline: bool) -> String {
+    let units = match of {
+        Unit::Seconds => "ns, us, ms or s",
+        Unit::OperationsPerSecond => "op/s",
+        Unit::BytesPerSecond => "B/s, kB/s, MB/s or GB/s",
+        Unit::Share => "%",
+    };
+    let or_change = match of {
+        _ if !has_baseline => "",
+        Unit::Share => "; with a sign (+N% or -N%), the number is the change from the baseline in percentage points",
+        _ => ", or a change from the baseline as +N% or -N%",
+    };
+    format!("{units}{or_change}")
 }
 
 #[cfg(test)]
@@ -234,6 +256,14 @@ mod tests {
                 .ends_with("expected +10% or -10% (relative to the baseline)\n  read.p99 > 10%\n             ^^^")
         );
         assert!(refused("p99 > +10").contains("missing unit"));
+        assert!(refused("p99 > 10").contains("expected ns, us, ms or s, or a change from the baseline as +N% or -N%"));
+        let absolute = |text: &str| Condition::parse_without_baseline(text).unwrap_err();
+        for text in ["p95 < 50", "p95 < 50%", "errors < 1", "p95 < +10%", "p95 < x"] {
+            let error = absolute(text);
+            assert!(!error.contains("+N%") && !error.contains("+10%,") && error.contains(text), "{error}");
+        }
+        assert!(absolute("p95 < 50").starts_with("50: missing unit; expected ns, us, ms or s\n"));
+        assert!(absolute("p95 < -1ms").starts_with("there is no baseline; expected an absolute value"));
         assert!(refused("p99 > +10MB/s").ends_with("\n           ^^^^"));
         assert!(refused("p99 >> 10ms").contains("a number with a unit"));
         assert!(refused("p99 = 10ms").contains("expected > or <"));

@@ -25,6 +25,8 @@ pub const FLAGS: usize = header::LEN + 44;
 pub const REQUEST_END: usize = header::LEN + 48;
 /// Request flag: on stable storage before the answer, from dialect 2.1 on.
 pub const FLAG_WRITE_THROUGH: u32 = 0x0000_0001;
+/// Request flag: past the server's cache, from dialect 3.0.2 on.
+pub const FLAG_WRITE_UNBUFFERED: u32 = 0x0000_0002;
 /// StructureSize of the response's body.
 pub const RESPONSE_SIZE: u16 = 17;
 /// Response: Count, u32.

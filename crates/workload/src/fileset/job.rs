@@ -88,6 +88,9 @@ pub enum FileSetError {
 /// What to do about a failure, where that is known.
 fn remedy(failure: &Failure) -> &'static str {
     match () {
+        () if failure.is_read_only() => {
+            "; the share or export is read-only: make it writable, or give one that is writable"
+        }
         () if failure.is_denied() => {
             "; the user of the target needs permission to write here: check the permissions of the share or export and of its directory"
         }

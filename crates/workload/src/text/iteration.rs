@@ -98,6 +98,11 @@ pub(crate) enum StepWithOptions {
     Repeat(RepeatText),
 }
 
+impl StepWithOptions {
+    /// The words of all these steps.
+    const WORDS: [&str; 5] = ["read", "write", "probe", "think", "repeat"];
+}
+
 impl<'de> Deserialize<'de> for StepText {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_any(StepVisitor)
@@ -117,20 +122,33 @@ impl<'de> Visitor<'de> for StepVisitor {
         Ok(StepText::Plain(match text {
             "create" => PlainStep::Create,
             "recreate" => PlainStep::Recreate,
-            word if FileStep::WORDS.contains(&word) => return Err(E::custom(SAY_MORE)),
-            _ => PlainStep::Operation(OperationKind::deserialize(StrDeserializer::new(text))?),
+            word if FileStep::WORDS.contains(&word) || StepWithOptions::WORDS.contains(&word) => {
+                return Err(E::custom(SAY_MORE));
+            }
+            // Not serde's list of kinds: some of them are no steps, and "create" is none of them.
+            _ => PlainStep::Operation(
+                OperationKind::deserialize(StrDeserializer::<E>::new(text))
+                    .map_err(|_| E::custom(unknown(text, "")))?,
+            ),
         }))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<StepText, A::Error> {
         let word: Option<String> = map.next_key()?;
         let on_file = word.as_deref().is_some_and(|word| FileStep::WORDS.contains(&word));
+        if let Some(word) = word.as_deref().filter(|word| !on_file && !StepWithOptions::WORDS.contains(word)) {
+            return Err(A::Error::custom(unknown(word, " with options")));
+        }
         let map = MapAccessDeserializer::new(WordFirst { word, rest: map });
         if on_file {
             return FileStep::deserialize(map).map(StepText::OnFile);
         }
         StepWithOptions::deserialize(map).map(|with| StepText::WithOptions(Box::new(with)))
     }
+}
+
+fn unknown(word: &str, kind: &str) -> String {
+    format!("unknown step \"{word}\"{kind} (docs/workload-reference.md lists all)")
 }
 
 /// A table whose first word was read already.
@@ -203,7 +221,7 @@ pub(crate) struct WriteText {
     pub(crate) from_start: bool,
     /// Total number of bytes to write, from the start of the iteration's own file on. Not with `count` or `whole`.
     pub(crate) total: Option<Sizes>,
-    /// Request that the server responds only after the data is durable (NFS FILE_SYNC, SMB write-through).
+    /// Request that the server responds only after the data is durable (NFS FILE_SYNC, SMB write-through: SMB 3.0.2 or later).
     #[serde(default)]
     pub(crate) stable: bool,
 }

@@ -96,7 +96,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     arguments.part.set_clock()?;
     let read = arguments.target.files().chain([Path::new(&arguments.workload)]).chain(arguments.about.files());
     let mut files = Files::reading(read.chain(arguments.server_side.samba_conf.as_deref()));
-    files.fills("--record", arguments.record.folder());
+    files.fills("--record", arguments.record.folder())?;
     let output = arguments.output.open(&mut files)?;
     let about = arguments.about.read()?;
     let workload = arguments.parameters.workload(&arguments.workload)?;

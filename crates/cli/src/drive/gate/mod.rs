@@ -139,7 +139,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     };
     let sides = Sides::read([baseline, candidate])?;
     let terminal = RunMonitor::new(output.quiet);
-    let output = output.open(&mut drive.files(&sides, &name))?;
+    let output = output.open(&mut drive.files(&sides, &name)?)?;
     let workload = drive.workload(&name)?;
     let mut both = drive.ready(&sides, (&name, &workload), &terminal, most_rounds)?;
     let (wanted, ignore) = (conditions.wanted(), conditions.ignore());

@@ -165,7 +165,7 @@ pub(crate) fn run_unprinted(mut arguments: Arguments, quiet: bool) -> anyhow::Re
 
 /// Drives the server. `quiet`: without progress.
 fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
-    let mut files = files(&arguments);
+    let mut files = files(&arguments)?;
     let output = arguments.output.open(&mut files)?;
     let (table, table_file) = arguments.table(&mut files)?;
     let (tap, tap_file) = arguments.tap(&mut files)?;
@@ -240,12 +240,16 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
 }
 
 /// Input files and the output folder.
-fn files(arguments: &Arguments) -> Files {
+fn files(arguments: &Arguments) -> anyhow::Result<Files> {
     let read = arguments.target.files().chain([Path::new(&arguments.workload)]).chain(arguments.from.as_deref());
     let mut files =
         Files::reading(read.chain(arguments.about.files()).chain(arguments.server_side.samba_conf.as_deref()));
-    files.fills("--record", arguments.record.folder());
-    files
+    let filled = files.fills("--record", arguments.record.folder());
+    // A recording that is continued is not replaced: it may also be the one that names the run.
+    if !arguments.go_on {
+        filled?;
+    }
+    Ok(files)
 }
 
 /// Sources of the server's own metrics. If the workload states the source of its data, the disks of a local server are always among them.

@@ -8,7 +8,7 @@ use plimsoll_client::target::{Embedded, PASSWORD_VARIABLE, Target};
 use plimsoll_client::tls::{Trust, authorities};
 
 use plimsoll_drive::connect::{ConnectOptions, find_version};
-use plimsoll_experiment::{ResolvedTarget, RunSpec, ServerSpec};
+use plimsoll_experiment::{ResolvedTarget, RunSpec, ServerSpec, refused_target};
 use plimsoll_results::Usage;
 
 use super::auth::AuthFlags;
@@ -88,9 +88,9 @@ impl TargetFlags {
     fn resolve(&self, mut target: Target, options: &ConnectOptions) -> anyhow::Result<ResolvedTarget> {
         self.auth.check(&target)?;
         let variable = std::env::var_os(PASSWORD_VARIABLE);
-        target.find_password(self.password_file.as_deref(), variable).map_err(|error| Usage(error.to_string()))?;
+        target.find_password(self.password_file.as_deref(), variable).map_err(refused_target)?;
         if let Some(file) = self.auth.accounts() {
-            target.find_accounts(file).map_err(|error| Usage(error.to_string()))?;
+            target.find_accounts(file).map_err(refused_target)?;
         }
         find_version(&mut target, options)?;
         ResolvedTarget::start(target)

@@ -42,11 +42,11 @@ impl Sides {
 
 impl DriveFlags {
     /// The files that are read and written.
-    pub(crate) fn files(&self, Sides(sides): &Sides, workload: &str) -> Files {
+    pub(crate) fn files(&self, Sides(sides): &Sides, workload: &str) -> anyhow::Result<Files> {
         let inputs = sides.iter().flat_map(ArmFlags::files).chain(self.about.files());
         let mut files = Files::reading(inputs.chain([Path::new(workload)]));
-        files.fills("--record", self.record.folder());
-        files
+        files.fills("--record", self.record.folder())?;
+        Ok(files)
     }
 
     /// The workload of this name, with its parameters.

@@ -167,20 +167,20 @@ fn a_server_that_restarts_while_the_lease_is_taken_is_waited_for() {
         taking.join().unwrap()
     });
     let lease = taken.unwrap();
-    assert_eq!((lease.note.clone(), lease.release(|| false)), (None, Ok(())));
+    assert_eq!((lease.note.clone(), lease.release(|| None)), (None, Ok(())));
 }
 
 #[test]
 fn a_connection_that_is_lost_at_any_moment_costs_no_lease() {
     let behind = Behind::start();
-    behind.take(PATIENCE).unwrap().release(|| false).unwrap();
+    behind.take(PATIENCE).unwrap().release(|| None).unwrap();
     let whole = behind.proxy.seen()[0].bytes;
     for part in 1..12 {
         let end = Rule::End { connection: Some(0), offset: whole * part / 12, reset: true };
         behind.proxy.set_rules(vec![end]);
         let lease = behind.take(PATIENCE).unwrap();
         // The incomplete file is this run's own, not an abandoned one.
-        assert_eq!((lease.note.clone(), lease.release(|| false)), (None, Ok(())), "part {part}");
+        assert_eq!((lease.note.clone(), lease.release(|| None)), (None, Ok(())), "part {part}");
     }
 }
 
@@ -191,10 +191,10 @@ fn a_lease_of_the_same_run_is_known() {
     let lease = behind.take(PATIENCE).unwrap();
     let error = behind.take(PATIENCE).unwrap_err();
     assert!(lease.is_of(&error), "{error}");
-    lease.release(|| false).unwrap();
+    lease.release(|| None).unwrap();
     let other = behind.take(PATIENCE).unwrap();
     assert!(!other.is_of(&error), "another run, or the same one later");
-    other.release(|| false).unwrap();
+    other.release(|| None).unwrap();
 }
 
 #[test]

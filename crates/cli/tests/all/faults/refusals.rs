@@ -94,7 +94,7 @@ fn what_samba_refuses() {
     run(&["getattr", "--target", &data, "--dialect", "3.1.1"]).refused(&["not offered", "STATUS_NOT_SUPPORTED"]);
     run(&["getattr", "--target", &data, encryption]).refused(&["not offered"]);
     let guest = format!("smb://nobody-in-particular@{address}/guest");
-    start_with(&["getattr", "--target", &guest, signing], Some("any")).end().refused(&["not offered"]);
+    start_with(&["getattr", "--target", &guest, signing], Some("any")).end().refused(&["guest logon can neither sign"]);
     // Nothing can be made there; and where files are already, every write is refused, and counted.
     let readonly = target(Share::ReadOnly.name());
     let making = run(&["mixed", "--target", &readonly]);
@@ -119,7 +119,11 @@ fn what_ganesha_refuses() {
     let below = data.replace("/data", "/data/nowhere");
     run(&["getattr", "--target", &below]).refused(&["/nowhere, below the export /data", "NFS3ERR_NOENT"]);
     let readonly = ganesha.target(Export::ReadOnly);
-    run(&["mixed", "--target", &readonly]).refused(&["creating plimsoll-mixed", "NFS3ERR_ROFS"]);
+    run(&["mixed", "--target", &readonly]).refused(&[
+        "creating plimsoll-mixed",
+        "NFS3ERR_ROFS",
+        "the share or export is read-only",
+    ]);
     let nowhere = ganesha.target_of(Export::Data, "4.1").replace("/data", "/data/no/where");
     run(&["getattr", "--target", &nowhere]).refused(&["cannot find the export /data/no/where at", "NFS4ERR_NOENT"]);
     let sessions = ganesha.target_of(Export::ReadOnly, "4.2");

@@ -49,10 +49,11 @@ impl SmbClient {
                 .map(|transfer| self.begin_transfer(Kind::Read { transfer, keep }, ticket, file, now, out)),
             Operation::Write { file, offset, length, content, key }
             | Operation::WriteThrough { file, offset, length, content, key } => {
-                self.transfer_of(file, offset, length).map(|transfer| {
-                    let flags = self.write_flags(operation);
+                self.write_flags(operation).and_then(|flags| {
+                    let transfer = self.transfer_of(file, offset, length)?;
                     let kind = Kind::Write { transfer, content: content.clone(), key, flags };
                     self.begin_transfer(kind, ticket, file, now, out);
+                    Ok(())
                 })
             }
             Operation::Cancel { tag } => {

@@ -20,11 +20,18 @@ impl SmbClient {
         Transfer::new(open.id, offset, length).ok_or(Cause::Unsupported)
     }
 
-    /// Dialect 2.0.2 has no write-through of single writes.
-    pub(super) fn write_flags(&self, operation: &Operation<'_>) -> u32 {
-        let through =
-            matches!(operation, Operation::WriteThrough { .. }) && self.connection.limits.dialect >= Dialect::V210;
-        if through { write::FLAG_WRITE_THROUGH } else { 0 }
+    /// A single write goes through only if it is unbuffered, too, because files are opened with buffering. Dialects before 3.0.2 have no
+    /// flag for that: their servers refuse the write, or (2.0.2) would ignore the request.
+    ///
+    /// Spec: MS-SMB2 2.2.21, 3.3.5.13
+    pub(super) fn write_flags(&self, operation: &Operation<'_>) -> Result<u32, Cause> {
+        if !matches!(operation, Operation::WriteThrough { .. }) {
+            return Ok(0);
+        }
+        match self.connection.limits.dialect >= Dialect::V302 {
+            true => Ok(write::FLAG_WRITE_THROUGH | write::FLAG_WRITE_UNBUFFERED),
+            false => Err(Cause::NoWriteThrough),
+        }
     }
 
     pub(super) fn begin_transfer(&mut self, kind: Kind, ticket: &Ticket, file: FileKey, now: i64, out: &mut Outbox) {

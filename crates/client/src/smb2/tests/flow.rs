@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use plimsoll_model::Outcome;
-use plimsoll_wire::smb2::{Command, header};
+use plimsoll_wire::smb2::{Command, header, write};
 
 use super::World;
 use super::server::ERROR;
@@ -80,6 +80,35 @@ fn long_transfers_are_cut_to_what_server_and_credits_allow() {
             next += data.len() as u64;
         }
         assert_eq!(next, 5 + (3 << 20));
+    }
+}
+
+/// MS-SMB2 3.3.5.13 lets servers refuse a write-through that is buffered; only 3.0.2 and later can say that it is not.
+#[test]
+fn a_write_through_is_unbuffered_or_not_sent() {
+    let content = Arc::new(Content::new(1));
+    for dialect in [Dialect::V202, Dialect::V210, Dialect::V300, Dialect::V302] {
+        let mut world = World::ready(dialect, 64);
+        let file = open(&mut world);
+        for through in [false, true] {
+            let (offset, length, content, key) = (0, 100, &content, 1);
+            let tag = world.begin(&match through {
+                true => Operation::WriteThrough { file, offset, length, content, key },
+                false => Operation::Write { file, offset, length, content, key },
+            });
+            let asked = world.asked();
+            let flags = asked.iter().map(|asked| asked.bytes[write::FLAGS]);
+            if through && dialect < Dialect::V302 {
+                assert_eq!(flags.count(), 0, "{}", dialect.name());
+                let failure = world.result(tag).unwrap().unwrap_err();
+                assert_eq!((failure.cause, failure.outcome), (Cause::NoWriteThrough, Outcome::NeverSent));
+                continue;
+            }
+            assert_eq!(flags.collect::<Vec<_>>(), [if through { 3 } else { 0 }], "{}", dialect.name());
+            world.server.asked = asked;
+            world.obey();
+            assert_eq!(world.result(tag), Some(Ok(Reply::Written { bytes: 100 })));
+        }
     }
 }
 

@@ -69,7 +69,7 @@ fn what_is_demanded_and_cannot_be_had_ends_the_logon() {
         world.server.dialect = 0x0210;
         world.connect();
         world.obey();
-        assert_eq!(world.result(Tag::CONNECT).unwrap().unwrap_err().cause, Cause::NotOffered, "{demand}");
+        assert_eq!(world.result(Tag::CONNECT).unwrap().unwrap_err().cause, Cause::NoSessionKey, "{demand}");
         assert!(!world.collected.transactions.iter().any(|row| row.procedure.name() == "TREE_CONNECT"), "{demand}");
     }
 }

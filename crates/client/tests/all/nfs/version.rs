@@ -168,6 +168,19 @@ fn any_other_answer_is_an_error_and_not_a_lower_version() {
 }
 
 #[test]
+fn the_text_of_another_protocol_is_recognised() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = call(&mut stream);
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
+    });
+    let error = ask(address, false).unwrap_err().to_string();
+    assert!(error.contains("the response is too long; check that this port belongs to this service"), "{error}");
+}
+
+#[test]
 fn slots_need_a_version_with_sessions() {
     use Said::{Mismatch, Status};
     let none = Status(MINOR_VERS_MISMATCH);

@@ -382,7 +382,10 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
 
 /// Whether it would be the same the next time: the server said no.
 pub(super) fn is_final(cause: Cause) -> bool {
-    matches!(cause, Cause::LogonRefused | Cause::ShareRefused | Cause::NotOffered | Cause::NoMultichannel)
+    matches!(
+        cause,
+        Cause::LogonRefused | Cause::ShareRefused | Cause::NotOffered | Cause::NoSessionKey | Cause::NoMultichannel
+    )
 }
 
 fn endpoint(address: SocketAddr) -> Endpoint {
