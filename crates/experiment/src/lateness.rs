@@ -118,6 +118,15 @@ pub(super) fn judge(level: &Level<'_>) -> Judged {
 
 /// Why a level is not valid for that; `None` where no number moved that decides it.
 pub(super) fn late(level: &Level<'_>) -> Option<Reason> {
+    late_with(level, |judged| format!("; {}", judged.stand()))
+}
+
+/// The same alone, and beside another reason that makes the level INVALID: then no number is named as reliable.
+pub(super) fn alone_and_beside(level: &Level<'_>) -> Option<[Reason; 2]> {
+    Some([late(level)?, late_with(level, |_| String::new())?])
+}
+
+fn late_with(level: &Level<'_>, verdict: impl Fn(&Judged) -> String) -> Option<Reason> {
     let judged = judge(level);
     let heaviest = judged.moved().map(|looked| looked.weight).min_by_key(|weight| match weight {
         Weight::Body => 0,
@@ -128,9 +137,9 @@ pub(super) fn late(level: &Level<'_>) -> Option<Reason> {
         return None;
     }
     let text = format!(
-        "the load generator was late: without that delay, {numbers}; {verdict}{advice}",
+        "the load generator was late: without that delay, {numbers}{verdict}{advice}",
         numbers = judged.shown(),
-        verdict = judged.stand(),
+        verdict = verdict(&judged),
         advice = advice(level),
     );
     Some(if heaviest == Weight::Body { Reason::invalid(text) } else { Reason::partial(text) })

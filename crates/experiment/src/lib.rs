@@ -79,7 +79,7 @@ pub use parts::merge as merge_parts;
 pub use parts::options::{PartOptions, repeat_whole};
 pub use phase_hook::PhaseHook;
 pub use ranges::LevelList;
-pub use resolved_target::ResolvedTarget;
+pub use resolved_target::{ResolvedTarget, refused_target};
 pub use resume::finished_levels;
 pub use run_recording::RunRecording;
 pub use run_result::RunResult;

@@ -1,6 +1,6 @@
 //! The target of an experiment, and an embedded server where none is named.
 
-use plimsoll_client::target::{Embedded as Which, NfsVersion, Target};
+use plimsoll_client::target::{Embedded as Which, NfsVersion, Target, TargetError};
 use plimsoll_results::Usage;
 use plimsoll_serve::{Account, Embedded, Kind, Options};
 use plimsoll_stats::{Dimension, Dimensions};
@@ -107,5 +107,30 @@ impl ResolvedTarget {
     /// All targets, starting with this one.
     pub fn all(&self) -> impl Iterator<Item = &Self> {
         std::iter::once(self).chain(&self.others)
+    }
+}
+
+/// Why a target's password or accounts cannot be used: a file is an unusable input, the rest is a wrong command line.
+pub fn refused_target(error: TargetError) -> anyhow::Error {
+    match error {
+        TargetError::AccountsFile { .. } | TargetError::PasswordFile { .. } => error.into(),
+        other => Usage(other.to_string()).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_used_is_an_input_and_no_usage_error() {
+        let missing = Path::new("/nonexistent/file");
+        let mut smb = Target::parse("smb://u@h/s").unwrap();
+        let refused = [smb.find_accounts(missing).unwrap_err(), smb.find_password(Some(missing), None).unwrap_err()];
+        assert!(refused.map(refused_target).iter().all(|error| !error.is::<Usage>()));
+        let mut nfs = Target::parse("nfs://h/e").unwrap();
+        assert!(refused_target(nfs.find_accounts(missing).unwrap_err()).is::<Usage>());
     }
 }

@@ -199,6 +199,7 @@ impl RunSpec {
             tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
             inputs: vec![self.target.clone()],
             filters: Vec::new(),
+            options: Vec::new(),
             vantage: "client".to_owned(),
             about: self.about.clone(),
         }

@@ -52,9 +52,9 @@ pub(super) fn on_time(level: &Level<'_>) -> Option<Vec<MovedNumber>> {
     (!other && late(level).is_some()).then(|| judge(level).all())
 }
 
-/// Reasons against the numbers; empty if there are none.
+/// Reasons against the numbers, those about the server first, because the generator's may follow from them; empty if there are none.
 pub(super) fn reasons(level: &Level<'_>) -> Vec<Reason> {
-    let gates = [nothing, busy, behind, failing, disconnected, wrong, starving, coarse];
+    let gates = [nothing, failing, disconnected, wrong, starving, busy, behind, coarse];
     let of_the_generator = [late, stolen, unknown].into_iter().filter_map(|gate| gate(level));
     let invalid = gates.iter().filter_map(|gate| gate(level)).map(Reason::invalid);
     invalid.chain(of_the_generator).chain(due_before(level)).collect()

@@ -32,6 +32,7 @@ mod over_time;
 mod overhead;
 pub mod profile;
 pub mod ranking;
+mod reliable;
 mod repeats;
 mod report;
 mod rows;
@@ -229,6 +230,10 @@ pub struct Source {
     pub inputs: Vec<String>,
     /// Filters in force, as flags.
     pub filters: Vec<String>,
+    /// Other options that decide what inputs and filters mean, as flags: the zone, files of host names and of session keys. A session key
+    /// is not shown, only its flag.
+    #[serde(default)]
+    pub options: Vec<String>,
     /// Where the clock stood: wire or client.
     pub vantage: String,
     /// Title, labels and the system under test, as far as they were given.
@@ -237,15 +242,29 @@ pub struct Source {
 }
 
 impl Source {
+    /// The option for times in UTC.
+    pub const UTC: &str = "--utc";
+    /// The option with a session key, which is a secret.
+    pub const SESSION_KEY: &str = "--smb-session-key";
+
     /// The name of an input that is a network interface.
     pub fn interface(name: &str) -> String {
         format!("{INTERFACE}{name}")
     }
 
-    /// Whether there are inputs that a command can read again: standard input and interfaces cannot.
+    /// Whether there are inputs that a command can read again: standard input and interfaces cannot, nor what needs a key that is not shown.
     pub fn is_readable_again(&self) -> bool {
         let is_file = |input: &String| input != "-" && !input.starts_with(INTERFACE);
-        !self.inputs.is_empty() && self.inputs.iter().all(is_file)
+        let has_key = self.options.iter().any(|option| option == Self::SESSION_KEY);
+        !self.inputs.is_empty() && self.inputs.iter().all(is_file) && !has_key
+    }
+
+    /// The filters in one line; with the zone, where times of day depend on it.
+    pub fn filter_words(&self) -> String {
+        let is_time = |filter: &String| filter.starts_with("--from ") || filter.starts_with("--to ");
+        let has_zone = self.filters.iter().any(is_time);
+        let zone = self.options.iter().filter(|option| has_zone && *option == Self::UTC);
+        self.filters.iter().chain(zone).map(String::as_str).collect::<Vec<_>>().join(" ")
     }
 }
 

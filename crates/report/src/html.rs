@@ -357,7 +357,7 @@ fn facts_of(findings: &Findings) -> Markup {
         div { dt { "Length" } dd { (units::optional(findings.span.elapsed_s, units::long_duration)) } }
         div { dt { "Clock" } dd { (summary::vantage(&source.vantage)) } }
         @if !source.filters.is_empty() {
-            div { dt { "Filters" } dd { (Untrusted(&source.filters.join(" "))) } }
+            div { dt { "Filters" } dd { (Untrusted(&source.filter_words())) } }
         }
     }
 }

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
+use anyhow::anyhow;
 use plimsoll_model::SystemUnderTest;
 use serde::Deserialize;
 use toml::Spanned;
-
-use crate::Usage;
 
 /// Largest description, bytes: a page of text.
 const LARGEST: u64 = 64 * 1024;
@@ -40,15 +39,15 @@ enum Lines {
 ///
 /// # Errors
 /// The file cannot be read, or is no description: the message names the line and the key.
-pub fn read(file: &Path) -> Result<SystemUnderTest, Usage> {
+pub fn read(file: &Path) -> anyhow::Result<SystemUnderTest> {
     let shown = file.display();
-    let wrong = |why: String| Usage(format!("--describe {shown}: {why}"));
+    let wrong = |why: String| anyhow!("--describe {shown}: {why}");
     let bytes = std::fs::metadata(file).map_err(|error| wrong(error.to_string()))?.len();
     if bytes > LARGEST {
         return Err(wrong(format!("the file has {bytes} bytes, expected at most {LARGEST}")));
     }
     let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
-    parse(&text).map_err(|why| Usage(format!("--describe {shown}{why}")))
+    parse(&text).map_err(|why| anyhow!("--describe {shown}{why}"))
 }
 
 /// The reason begins with the line, where there is one.

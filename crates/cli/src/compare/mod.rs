@@ -12,6 +12,7 @@ use plimsoll_results::comparison::{
 };
 
 use crate::exit::{Done, NO_VERDICT, Usage};
+use crate::flags::analysis::source_options;
 use crate::flags::filter::FilterFlags;
 use crate::flags::keys::Keys;
 use crate::flags::output::{ComparisonOutput, OpenOutput};
@@ -71,7 +72,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         return Err(Usage(why.to_owned()).into());
     }
     let keys = || arguments.keys.read();
-    let reader = SideReader { filter: &filter, keys: &keys, quiet: arguments.output.quiet };
+    let options = source_options(arguments.output.is_utc(), &arguments.filter, &arguments.keys);
+    let reader = SideReader { filter: &filter, options: &options, keys: &keys, quiet: arguments.output.quiet };
     if let Some(points) = points {
         let (sides, warnings) = points::sides(points, |file| reader.point(file), (&filter.describe(), status_name))?;
         let contestants = sides.into_iter().map(|side| side.contestant).collect();

@@ -142,9 +142,14 @@ impl Gate {
         match fault {
             Some(why) if invalid_rounds_are_too_many(&self.counted) => self.end(why),
             _ if rounds >= self.spec.most_rounds => self.end(&format!("the limit of {rounds} rounds is reached")),
-            _ if now + last > self.spec.budget => {
+            _ if now >= self.spec.budget => {
                 self.end(&format!("the time budget of {} is spent", shown(self.spec.budget)))
             }
+            _ if now + last > self.spec.budget => self.end(&format!(
+                "another round (about {}) would exceed the time budget of {}: give a larger --budget",
+                shown(last),
+                shown(self.spec.budget)
+            )),
             _ => false,
         }
     }
@@ -348,7 +353,12 @@ mod tests {
         let mut ten = gate(100, 10);
         ten.counted = vec![true; 2];
         assert!(!ten.is_spent(seconds(6), seconds(3), None));
-        assert!(ten.is_spent(seconds(8), seconds(3), None) && ten.why == "the time budget of 10.0 s is spent");
+        assert!(ten.is_spent(seconds(8), seconds(3), None));
+        assert_eq!(
+            ten.why,
+            "another round (about 3.0 s) would exceed the time budget of 10.0 s: give a larger --budget"
+        );
+        assert!(ten.is_spent(seconds(11), seconds(3), None) && ten.why == "the time budget of 10.0 s is spent");
         let mut two = gate(2, 1_000);
         two.counted = vec![true; 2];
         assert!(two.is_spent(seconds(8), seconds(3), None) && two.why == "the limit of 2 rounds is reached");

@@ -52,6 +52,15 @@ fn the_verdict_is_by_what_was_moved() {
 }
 
 #[test]
+fn beside_another_reason_no_number_is_named_as_reliable() {
+    let generator = generator(lateness(4_000, 40));
+    let [alone, beside] = alone_and_beside(&level(&generator)).unwrap();
+    assert!(alone.text.contains("; p50, p90, p95, p99 are reliable"), "{alone:?}");
+    assert!(beside.text.contains("mean would be 0.100 ms") && !beside.text.contains("reliable"), "{beside:?}");
+    assert_eq!(alone.verdict, beside.verdict);
+}
+
+#[test]
 fn throughput_is_rounded_as_in_tables() {
     // 345 requests in 2 s: 172.5 op/s; 240 ms of these 2 s are lost.
     let generator = generator(lateness(345, 30));

@@ -209,6 +209,27 @@ mod tests {
     }
 
     #[test]
+    fn an_outage_stands_before_the_failures_that_follow_from_it() {
+        let client = ClientTally { actions: 1, errors: vec![(Cause::TimedOut, 9)], ..ClientTally::default() };
+        let ran = EngineResult {
+            sinks: Vec::new(),
+            clients: vec![client],
+            iterations: Vec::new(),
+            generator: Generator::default(),
+            measured: (0, 4 * S),
+            gaps: Vec::new(),
+            silences: vec![(S, 4 * S)],
+            targets: Vec::new(),
+            stopped: false,
+        };
+        let plan = Plan::new(Load::Closed { clients: 1, think: Pause::None });
+        let level = super::super::judging::ended(served(1, 1_000_000), None, ran, &plan, "1 client");
+        let reasons = &level.recorded().about.validity.reasons;
+        assert!(reasons[0].starts_with("the server sent no response to any action for 3.00 s"), "{reasons:?}");
+        assert!(reasons[1].starts_with("9 of 10 actions of the workload failed"), "{reasons:?}");
+    }
+
+    #[test]
     fn a_slow_server_is_not_silent() {
         let gaps: Vec<(i64, i64)> = (0..20).map(|i| (i * S, i * S + S)).collect();
         let (silence, reasons) = judged(&gaps, &served(20, S), 20);

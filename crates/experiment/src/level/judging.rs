@@ -18,6 +18,7 @@ use super::frequent_status::most_frequent;
 use super::outages;
 use super::pace::pace;
 use super::result::{Judgement, LevelResult};
+use crate::lateness::alone_and_beside;
 use crate::parts::part_result::PartResult;
 use crate::validity;
 
@@ -81,16 +82,17 @@ fn judged(
     end: End,
 ) -> LevelResult {
     let EngineResult { clients, iterations: kinds, generator, measured, silences, targets, .. } = ran;
-    let response = response(&statistics);
-    let users = users_of(plan);
+    let (response, users) = (response(&statistics), users_of(plan));
     let scheduled = users.is_some();
     let status = most_frequent(&statistics);
     let seen = validity::Level { status, ..judged_of(plan, (&generator, &clients), measured, response) };
     let seconds = seen.seconds;
-    let (mut reasons, generators_fault) = (validity::reasons(&seen), validity::generators_fault(&seen));
-    let (busy, behind) = (validity::busy(&seen), validity::behind(&seen));
-    let on_time = validity::on_time(&seen);
+    let (busy, behind, late) = (validity::busy(&seen), validity::behind(&seen), alone_and_beside(&seen));
+    let (on_time, generators_fault) = (validity::on_time(&seen), validity::generators_fault(&seen));
     let silence = disruption::silence(&silences, &generator.unanswered, &statistics);
+    // What the server did stands before the lateness of the generator.
+    let mut reasons = outages::reasons(&silence, (&silences, &outages::targets(&targets)), &clients, measured);
+    reasons.extend(validity::reasons(&seen));
     let short_reads = disruption::short_reads(&clients);
     let planned_s = plan.phases.measured_ns.map(|ns| ns as f64 / 1e9);
     let interruption = (end != End::Planned).then_some(Interruption { after_s: seconds, planned_s });
@@ -100,7 +102,6 @@ fn judged(
         End::Stopped => (format!("{words}{}", Interruption::WORDS), interruption, None),
         End::Unknown => (format!("{words} (not finished)"), None, interruption),
     };
-    reasons.extend(outages::reasons(&silence, (&silences, &outages::targets(&targets)), &clients, measured));
     let (unanswered, answered) = (generator.unanswered.count, generator.answered.requests);
     reasons.extend(disruption::reasons(&silence, short_reads, unanswered, stopped, answered));
     reasons.extend(disruption::unbound(generator.bindings_at_stop));
@@ -131,7 +132,7 @@ fn judged(
         counters: None,
         guarantees: None,
         connections: plan.connections_in_all(),
-        validity: Validity::of(reasons.clone()),
+        validity: Validity::default(),
         silence,
         short_reads,
         interruption,
@@ -146,7 +147,8 @@ fn judged(
     let due = users.map(|_| clients.iter().map(|client| client.due_iterations).sum());
     let asked = Some(clients.iter().map(ClientTally::asked).sum());
     let (complete, span_ns, server_failed) = (end == End::Planned, measured, server_failed(&clients));
-    let judgement = Judgement { reasons, late_iterations, due, asked, on_time, busy, behind, server_failed };
+    let judgement = Judgement { reasons, late, late_iterations, due, asked, on_time, busy, behind, server_failed };
+    let about = LevelFacts { validity: judgement.validity(), ..about };
     let recorded = MeasuredLevel { statistics, span_ns, iterations, about, threads, complete, generators_fault };
     LevelResult { recorded, intervals, part: None, judgement }
 }

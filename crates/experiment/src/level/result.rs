@@ -1,7 +1,7 @@
 //! The result of a load level, and what a report, a recording and a search take from it.
 
 use plimsoll_drive::engine::Plan;
-use plimsoll_model::{Guarantees, Reason, Validity};
+use plimsoll_model::{Guarantees, Reason, Validity, Verdict};
 use plimsoll_report::collect::comparison::MeasuredRun;
 use plimsoll_report::collect::run::{Answered, LevelFacts, MeasuredLevel, operations_together};
 use plimsoll_report::collect::times_of;
@@ -32,6 +32,8 @@ pub struct LevelResult {
 #[derive(Default)]
 pub(super) struct Judgement {
     pub(super) reasons: Vec<Reason>,
+    /// The reason about the generator's lateness, and the same beside another reason that makes the level INVALID.
+    pub(super) late: Option<[Reason; 2]>,
     /// Iterations that were begun and had not ended when their user's next one was due, or at all: with those never begun, overload.
     pub(super) late_iterations: u64,
     /// Iterations of users' schedules that were due; `None` without users.
@@ -46,6 +48,17 @@ pub(super) struct Judgement {
     pub(super) behind: Option<String>,
     /// Failures that no lateness of the generator explains.
     pub(super) server_failed: bool,
+}
+
+impl Judgement {
+    /// The verdict. If another reason makes the level INVALID, the lateness names no number as reliable.
+    pub(super) fn validity(&self) -> Validity {
+        let Some([alone, beside]) = &self.late else { return Validity::of(self.reasons.clone()) };
+        let is_other = |reason: &Reason| reason.verdict == Verdict::Invalid && reason != alone;
+        let others = self.reasons.iter().any(is_other);
+        let said = |reason: &Reason| if others && reason == alone { beside.clone() } else { reason.clone() };
+        Validity::of(self.reasons.iter().map(said))
+    }
 }
 
 impl LevelResult {
@@ -109,7 +122,7 @@ impl LevelResult {
                 part.besides.push(reason.text.clone());
             }
             self.judgement.reasons.push(reason);
-            self.recorded.about.validity = Validity::of(self.judgement.reasons.clone());
+            self.recorded.about.validity = self.judgement.validity();
         }
         self
     }
@@ -123,7 +136,7 @@ impl LevelResult {
     pub(crate) fn without_busy_client(mut self) -> LevelResult {
         let busy = self.judgement.busy.take();
         self.judgement.reasons.retain(|reason| Some(&reason.text) != busy.as_ref());
-        self.recorded.about.validity = Validity::of(self.judgement.reasons.clone());
+        self.recorded.about.validity = self.judgement.validity();
         self
     }
 
@@ -267,5 +280,22 @@ impl LevelResult {
     /// Its numbers if the generator had been on time, provided that lateness is the only reason against them.
     pub fn on_time(&self) -> Option<&[MovedNumber]> {
         self.judgement.on_time.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The server died: what the generator's lateness left unmoved describes no server.
+    #[test]
+    fn lateness_names_no_reliable_number_beside_another_reason_to_be_invalid() {
+        let [alone, beside] = [Reason::invalid("it was late; p50 is reliable"), Reason::invalid("it was late")];
+        let of = |first: Reason| {
+            let late = Some([alone.clone(), beside.clone()]);
+            Judgement { reasons: vec![first, alone.clone()], late, ..Judgement::default() }.validity().reasons
+        };
+        assert_eq!(of(Reason::invalid("the server was away")), ["the server was away", "it was late"]);
+        assert_eq!(of(Reason::partial("an outage")), ["it was late; p50 is reliable", "an outage"]);
     }
 }

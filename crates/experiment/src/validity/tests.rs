@@ -84,6 +84,13 @@ fn each_gate_closes_by_itself() {
 }
 
 #[test]
+fn failures_stand_before_the_faults_of_the_generator() {
+    let workers = vec![WorkerCpu { user_ns: 96, elapsed_ns: 100, ..WorkerCpu::default() }];
+    let text = said(Generator { workers, ..Generator::default() }, &[client(50, &[(Cause::TimedOut, 50)])]);
+    assert!(text.starts_with("50 of 100 actions of the workload failed") && text.contains("bottleneck"), "{text}");
+}
+
+#[test]
 fn wrong_reads_are_said_with_the_number_of_verified_reads() {
     let wrong =
         |verified_reads| ClientTally { verified_reads, wrong_reads: 1, ..client(1000, &[(Cause::WrongData, 1)]) };

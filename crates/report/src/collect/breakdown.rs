@@ -47,6 +47,7 @@ pub(super) fn breakdown(statistics: &Statistics, names: &Names, status_name: Sta
         by: labels().collect::<Vec<_>>().join(","),
         dimensions: labels().collect(),
         rows: shown.iter().map(row).collect(),
+        first_keys: breakdown.first_keys(),
         others: others.count,
         others_waited_s: others.waiting.ns() as f64 / SECOND,
         others_waited_share: share(&others),

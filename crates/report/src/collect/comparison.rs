@@ -5,6 +5,7 @@ mod contestant;
 mod guarantees;
 mod loads;
 mod missing;
+mod mix;
 mod ranking;
 
 use plimsoll_stats::Intervals;
@@ -43,7 +44,10 @@ impl Report {
     pub fn compare_as(contestants: Vec<Contestant>, order: Order, warnings: Vec<String>, ignore: Ignore) -> Report {
         let mut levels: Vec<ComparedLevel> =
             common(&contestants).iter().map(|level| compared(&contestants, level, (order, ignore))).collect();
-        let tested = mark(&mut levels);
+        let mut tested = mark(&mut levels);
+        if mix::judge(&mut levels) {
+            tested = mark(&mut levels);
+        }
         let (method, ranking) = (method(&levels, tested), ranking::ranking(&contestants, order));
         // A server is not ahead because more was asked of it.
         let ranking = ranking.filter(|_| levels.iter().flat_map(|level| &level.other_loads).all(Option::is_none));
@@ -100,6 +104,7 @@ fn compared(contestants: &[Contestant], level: &[&LevelRuns], (order, ignore): (
         invalid: unusable.collect(),
         moved,
         other_loads,
+        mixes: mix::others(level, ignore),
         rows: rows.filter(|row| !row.metrics.is_empty()).collect(),
     }
 }

@@ -75,7 +75,7 @@ pub(super) fn diagnose(evidence: &Evidence<'_>) -> (Diagnosis, Vec<Reason>) {
         .into_iter()
         .chain(is_alone.then(|| operations::nothing(evidence)))
         .chain(worst_minute::worst_minute(evidence))
-        .chain(transfer::split(evidence.waiting));
+        .chain(transfer::split(evidence));
     let all = causes.into_iter().chain([lead]).chain(rest);
     // Sums of binary fractions have digits that say nothing.
     let whole_ns = (waited_s * 1e9).round() / 1e9;

@@ -156,7 +156,8 @@ fn command(source: &Source) -> Option<DrillCommand> {
         return None;
     }
     let inputs: Vec<String> = source.inputs.iter().map(|input| safe::for_shell(input)).collect();
-    let start = format!("plimsoll analyze {}", inputs.join(" "));
+    let words: Vec<&str> = inputs.iter().chain(&source.options).map(String::as_str).collect();
+    let start = format!("plimsoll analyze {}", words.join(" "));
     let acts = |text: &str| matches!(safe::for_terminal(text), Cow::Owned(_));
     let is_plain = !acts(&start) && !source.filters.iter().any(|filter| acts(filter));
     is_plain.then(|| DrillCommand { start, filters: source.filters.clone() })

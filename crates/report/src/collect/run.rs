@@ -114,9 +114,12 @@ fn together(stages: &[Stage], own: Validity) -> Validity {
         let at_level = |(verdict, reason)| Reason { verdict, text: format!("At {}: {reason}", stage.words()) };
         stage.validity.each_reason().map(at_level).collect::<Vec<_>>()
     };
-    let mut reasons: Vec<Reason> = stages.iter().flat_map(of_level).collect();
+    // The worst first: no client could connect, or the server was away.
+    let mut sorted: Vec<&Stage> = stages.iter().collect();
+    sorted.sort_by_key(|stage| (stage.was_measured(), stage.silence.outages == 0));
+    let mut reasons: Vec<Reason> = sorted.into_iter().flat_map(of_level).collect();
     if !own.valid {
-        let stopped = "The run was stopped before its first load level began, for example while its files were prepared. No operation was measured.";
+        let stopped = "The run was stopped before its first load level ended, for example while its files were prepared. No operation was measured.";
         reasons.push(Reason::invalid(if stages.is_empty() { stopped } else { "No operation was measured." }));
     }
     Validity::of(reasons)
@@ -205,4 +208,26 @@ pub fn operations_together(statistics: &Statistics) -> Accumulator {
     let asked_for = statistics.operations().filter(|(procedure, _)| procedure.row().is_asked_for());
     asked_for.for_each(|(_, row)| sum.merge(row));
     sum
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::findings::Span;
+
+    use super::*;
+
+    #[test]
+    fn a_level_at_which_no_client_could_connect_stands_first() {
+        let stage = |level: &str, reason: &str, elapsed_s| {
+            let span = Span { elapsed_s, ..Span::default() };
+            Stage { level: level.to_owned(), validity: Validity::invalid(reason), span, ..Stage::default() }
+        };
+        let late = stage("1 client", "the load generator was late", Some(2.0));
+        let away = stage("4 clients", "no client could connect", None);
+        let said = together(&[late, away], Validity::default()).reasons;
+        assert_eq!(said, ["At 4 clients: no client could connect", "At 1 client: the load generator was late"]);
+        // The files may have been there: the recording of a run that was killed has only ended levels.
+        let stopped = together(&[], Validity::invalid("no operation")).reasons;
+        assert!(stopped[0].starts_with("The run was stopped before its first load level ended"), "{stopped:?}");
+    }
 }

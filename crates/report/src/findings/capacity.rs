@@ -86,3 +86,40 @@ impl Capacity {
         Some((high / (high - low)).ceil() * longest)
     }
 }
+
+/// Of the runs at one load, the one whose reason stands for all: the longest that missed the objective, the last of several. If none
+/// missed it, the longest with a reason.
+pub(crate) fn deciding<'t>(trials: &[&'t Trial]) -> Option<&'t Trial> {
+    let with_reason = trials.iter().copied().filter(|one| !one.because.is_empty());
+    let rank = |one: &Trial| (one.met == Some(false), one.seconds);
+    with_reason.max_by(|a, b| rank(a).0.cmp(&rank(b).0).then(rank(a).1.total_cmp(&rank(b).1)))
+}
+
+/// The first objective that the runs at one load missed, with the value of the [`deciding`] one; empty without a reason.
+pub(crate) fn first_missed<'t>(trials: &[&'t Trial]) -> &'t str {
+    deciding(trials).and_then(|one| one.because.first()).map_or("", String::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_run_that_missed_decides() {
+        let trial = |seconds, met, why: &str| {
+            let because = if why.is_empty() { Vec::new() } else { vec![why.to_owned()] };
+            Trial { stage: 0, load: 4.0, brief: seconds < 1.0, seconds, met, because }
+        };
+        let trials = [
+            trial(0.5, Some(false), "probe"),
+            trial(2.0, Some(false), "first"),
+            trial(2.0, Some(false), "last"),
+            trial(2.0, Some(true), ""),
+            trial(9.0, None, "not judged"),
+        ];
+        let all: Vec<&Trial> = trials.iter().collect();
+        assert_eq!(first_missed(&all), "last");
+        let of = |at: std::ops::Range<usize>| first_missed(&all[at]);
+        assert_eq!([of(0..1), of(3..4), of(4..5)], ["probe", "", "not judged"]);
+    }
+}

@@ -92,6 +92,10 @@ pub struct ComparedLevel {
     /// the loads are equal or unknown, or were compared regardless.
     #[serde(default)]
     pub other_loads: Vec<Option<String>>,
+    /// How the mix of operations of each side after the baseline differs from the baseline's, in words: then the times of all operations
+    /// together have no verdict. Null if no verdict was taken away.
+    #[serde(default)]
+    pub mixes: Vec<Option<String>>,
     /// All together, groups, operations, procedures.
     pub rows: Vec<ComparedRow>,
 }
@@ -117,6 +121,12 @@ impl ComparedLevel {
     #[must_use]
     pub fn other_load(&self, place: usize) -> Option<&str> {
         self.other_loads.get(place.checked_sub(1)?)?.as_deref()
+    }
+
+    /// How the mix of operations of the side at `place` (from 1) differs from the baseline's, if that took verdicts away.
+    #[must_use]
+    pub fn other_mix(&self, place: usize) -> Option<&str> {
+        self.mixes.get(place.checked_sub(1)?)?.as_deref()
     }
 
     /// The moved metrics that the side at `place` has, in words; `None` if there are none.
@@ -194,7 +204,7 @@ pub struct Difference {
     pub relative_low: Option<f64>,
     /// Upper end.
     pub relative_high: Option<f64>,
-    /// better, worse, none shown, or cannot tell where one of the two must not be used, where the loads differ, or where
+    /// better, worse, none shown, or cannot tell where one of the two must not be used, where the loads or mixes differ, or where
     /// operations that a capture lacks may be the difference of two rates. more or fewer of a throughput if a load is unknown.
     pub verdict: ComparedVerdict,
     /// Approximate probability of a difference this large if there is none.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::headline::Headline;
 use super::octave::Octave;
 use super::times::Times;
+use crate::collect::thousands;
 
 /// One row of the tables: a procedure, a group, or a key of a breakdown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -152,7 +153,8 @@ pub struct StatusCount {
     pub count: u64,
     /// Whether it counts as an error.
     pub error: bool,
-    /// The outcome of the request: expected, refused, failed or cancelled; succeeded if the status is 0.
+    /// The outcome of the request: expected, refused, failed or cancelled; succeeded if the status is 0; unknown if the status alone does not
+    /// tell, because the rest of the answer was cut off.
     #[serde(default)]
     pub outcome: String,
 }
@@ -167,6 +169,10 @@ pub struct Breakdown {
     pub dimensions: Vec<String>,
     /// One for each key, longest waiting first.
     pub rows: Vec<BreakdownRow>,
+    /// If there were too many keys to count each: the number of those that were counted, which occurred first. `rows` has the longest waiting
+    /// of these only. Null if all keys were counted.
+    #[serde(default)]
+    pub first_keys: Option<u64>,
     /// Operations of keys that are not in `rows` (bounded).
     pub others: u64,
     /// How long clients waited for them, s.
@@ -184,6 +190,14 @@ pub struct Breakdown {
     /// How many bins there are.
     #[serde(default)]
     pub bins: u64,
+}
+
+impl Breakdown {
+    /// ` of the first 10,000 keys in the capture`; empty if all keys were counted.
+    pub(crate) fn first_keys_words(&self) -> String {
+        let words = |keys| format!(" of the first {} keys in the capture", thousands(keys));
+        self.first_keys.map_or_else(String::new, words)
+    }
 }
 
 /// A key of a breakdown.

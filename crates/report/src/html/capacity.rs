@@ -3,6 +3,7 @@
 use super::units::duration;
 use super::untrusted::Untrusted;
 use crate::findings::Findings;
+use crate::findings::capacity::first_missed;
 use crate::text::capacity::{answer, by_load, exact, met_of, rests_on};
 use maud::{Markup, html};
 
@@ -24,7 +25,7 @@ pub(super) fn section(findings: &Findings) -> Option<Markup> {
                         td { (trials.len()) }
                         td { (duration(trials.iter().map(|one| one.seconds).sum())) }
                         td { (met_of(&trials)) }
-                        td { @if let Some(why) = trials.iter().find_map(|one| one.because.first()) { (Untrusted(why)) } }
+                        td { (Untrusted(first_missed(&trials))) }
                     }
                 } }
             }

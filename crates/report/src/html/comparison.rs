@@ -77,7 +77,7 @@ fn summary(sides: &[Findings], comparison: &Comparison) -> Markup {
                      requested: " (neutral) ". "
                 }
             }
-            @if unknown > 0 { "Numbers that cannot be compared, because those of one side are INVALID, lack operations or come from a late load generator, or because the loads differ: " (unknown) "." }
+            @if unknown > 0 { "Numbers that cannot be compared, because those of one side are INVALID, lack operations or come from a late load generator, or because the loads or mixes of operations differ: " (unknown) "." }
         }
         (before(comparison))
     }

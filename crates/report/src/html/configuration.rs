@@ -19,7 +19,7 @@ pub(super) fn section(findings: &Findings) -> Markup {
                     @if let Some(run) = &findings.run { (of_run(run, &findings.stages)) } @else { @for input in &source.inputs {
                         (fact("Input", &html! { bdi { @if input == "-" { "standard input" } @else { (Untrusted(input)) } } }))
                     } }
-                    @if !source.filters.is_empty() { (fact("Filters", &html! { code { (Untrusted(&source.filters.join(" "))) } })) }
+                    @if !source.filters.is_empty() { (fact("Filters", &html! { code { (Untrusted(&source.filter_words())) } })) }
                     (fact("Measured", &summary::vantage(&source.vantage)))
                     (fact("From", &instant(findings.span.first_ns)))
                     (fact("To", &instant(findings.span.last_ns)))

@@ -63,7 +63,7 @@ pub(super) fn breakdown(findings: &Findings) -> Option<Markup> {
     let breakdown = findings.breakdown.as_ref()?;
     let shares = shares::of(&breakdown.rows.iter().map(|entry| entry.row.share).collect::<Vec<_>>(), 1.0);
     Some(html! {
-        (table(("breakdown", "", true), &format!("Operations by {}, longest waiting first.", breakdown.dimensions.join(", ")), &breakdown.by, &html! {
+        (table(("breakdown", "", true), &format!("Operations by {}, longest waiting first{}.", breakdown.dimensions.join(", "), breakdown.first_keys_words()), &breakdown.by, &html! {
             tbody { @for (entry, share) in breakdown.rows.iter().zip(shares) {
                 (line(&html! { bdi { (Untrusted(&entry.key)) } }, &entry.row, share, false, Some(&data_rate(entry))))
             } }

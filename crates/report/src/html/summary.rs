@@ -108,8 +108,12 @@ pub(super) fn vantage(vantage: &str) -> Markup {
 
 /// Validity, the story in sentences, the key figures, the main groups, the warnings.
 pub(super) fn section(findings: &Findings) -> Markup {
+    let invalid = match findings.name_reliable() {
+        true => "Use only the numbers that are named as reliable here; all others must not be used.",
+        false => "These numbers must not be used.",
+    };
     html! {
-        (notice(&findings.validity, "These numbers must not be used.", "Some numbers are incomplete or not reliable."))
+        (notice(&findings.validity, invalid, "Some numbers are incomplete or not reliable."))
         (story(findings))
         @if findings.headline.is_from_intended() {
             p.note {

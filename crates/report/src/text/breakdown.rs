@@ -23,7 +23,12 @@ pub(super) fn draw_rows(page: &mut Page<'_>, findings: &Findings, rows: usize) -
     let shown = rows.min(SHOWN);
     let Some(breakdown) = &findings.breakdown else { return Ok(()) };
     let scale = page.scale();
-    page.heading(&format!("By {}, longest waiting first, times {}:", breakdown.by, scale.words()))?;
+    page.heading(&format!(
+        "By {}, longest waiting first{}, times {}:",
+        breakdown.by,
+        breakdown.first_keys_words(),
+        scale.words()
+    ))?;
     page.blank()?;
     let rates = has_rates(breakdown);
     // In a capture, many requests at its end have no response.

@@ -5,7 +5,7 @@ use std::fmt;
 use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{significant, time};
-use crate::findings::capacity::{Capacity, Trial};
+use crate::findings::capacity::{Capacity, Trial, first_missed};
 
 /// The answer, its basis, and one line per load; nothing without a search.
 pub(super) fn draw(page: &mut Page<'_>, capacity: Option<&Capacity>) -> fmt::Result {
@@ -97,8 +97,7 @@ pub(crate) fn by_load(trials: &[Trial]) -> Vec<Vec<&Trial>> {
 fn line(trials: &[&Trial]) -> Vec<String> {
     let load = trials.first().map_or(0.0, |one| one.load);
     let seconds = trials.iter().map(|one| one.seconds).sum();
-    let why = trials.iter().find_map(|one| one.because.first()).cloned().unwrap_or_default();
-    vec![exact(load), trials.len().to_string(), time(seconds), met_of(trials), why]
+    vec![exact(load), trials.len().to_string(), time(seconds), met_of(trials), first_missed(trials).to_owned()]
 }
 
 /// How many runs of a load met the objective, of those that could be judged.
@@ -144,6 +143,21 @@ mod tests {
         assert_eq!(of(&[None, None]), "not judged", "not 0 of 0");
         assert_eq!(of(&[Some(true), Some(false)]), "1 of 2");
         assert_eq!(of(&[None, Some(false), None]), "0 of 1, 2 not judged", "of three runs");
+    }
+
+    #[test]
+    fn a_load_has_the_value_of_the_run_that_decided() {
+        let trial = |seconds, why: &str| Trial {
+            stage: 0,
+            load: 3.0,
+            brief: false,
+            seconds,
+            met: Some(false),
+            because: vec![why.to_owned()],
+        };
+        let (probe, full) = (trial(0.5, "p99 < 5 ms: it was 9.00 ms"), trial(2.0, "p99 < 5 ms: it was 6.00 ms"));
+        let row = super::line(&[&probe, &full]);
+        assert_eq!(row.last().map(String::as_str), Some("p99 < 5 ms: it was 6.00 ms"));
     }
 
     /// Fewer than the table shows: the sentence says why.

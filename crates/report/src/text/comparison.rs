@@ -192,6 +192,10 @@ fn pair(
     if metrics.filter_map(|metric| metric.differences.get(place)?.as_ref()).any(Difference::is_neutral) {
         page.paragraph(Role::Quiet, "", NEUTRAL)?;
     }
+    if let Some(mix) = level.other_mix(place + 1) {
+        let why = format!("Cannot tell the times of all operations: the mix of operations differs ({mix}).");
+        return page.paragraph(Role::Bad, "", &why);
+    }
     page.paragraph(Role::Quiet, "", &detectable(&level.rows, place))
 }
 
@@ -297,7 +301,9 @@ fn detectable(rows: &[ComparedRow], place: usize) -> String {
 pub(super) fn detectable_everywhere(comparison: &Comparison) -> Option<String> {
     let usable = comparison.levels.iter().filter(|level| level.invalid.is_empty());
     let pairs = usable.flat_map(|level| (0..level.runs.len().saturating_sub(1)).map(move |place| (level, place)));
-    let pairs: Vec<_> = pairs.filter(|(level, place)| level.other_load(place + 1).is_none()).collect();
+    let is_judged =
+        |level: &ComparedLevel, place| level.other_load(place).is_none() && level.other_mix(place).is_none();
+    let pairs: Vec<_> = pairs.filter(|(level, place)| is_judged(level, place + 1)).collect();
     if pairs.is_empty() {
         return None;
     }

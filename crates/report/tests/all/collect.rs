@@ -206,6 +206,30 @@ fn a_link_type_that_is_not_known_is_named_with_its_number() {
 }
 
 #[test]
+fn a_breakdown_of_too_many_keys_says_that_it_has_the_first_ones() {
+    let of = |clients: u32| -> Findings {
+        let one = |n: u32| {
+            let took = if n > 10_000 { 5_000 } else { 1 };
+            let client = Endpoint { ip: std::net::Ipv4Addr::from(0x0a00_0000 + n).into(), port: 1025 };
+            Transaction { client, ..transaction(find_first(), i64::from(n), Some(took)) }
+        };
+        let all: Vec<Transaction> = (1..=clients).map(one).collect();
+        from(&all)
+    };
+    let some = of(10_001);
+    let breakdown = some.breakdown.as_ref().unwrap();
+    assert_eq!((breakdown.first_keys, breakdown.rows.len()), (Some(10_000), 1_000));
+    let style = Style { sections: plimsoll_report::text::Sections::ALL, ..Style::default() };
+    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = words(crate::shown(&some, &style));
+    assert!(text.contains("By client, longest waiting first of the first 10,000 keys in the capture, times"), "{text}");
+    assert_eq!(crate::against_schema(&crate::value(&some)), Vec::<String>::new());
+    let page = plimsoll_report::html::page(&some.into()).unwrap();
+    assert!(page.contains("longest waiting first of the first 10,000 keys in the capture."));
+    assert_eq!(of(10_000).breakdown.unwrap().first_keys, None);
+}
+
+#[test]
 fn a_coarse_clock_is_told_only_where_it_is_proven() {
     let mut coverage = Coverage { first_ns: Some(0), last_ns: Some(MS), ..Coverage::default() };
     coverage.clock.estimate_ns = Some(200_000);
@@ -217,6 +241,20 @@ fn a_coarse_clock_is_told_only_where_it_is_proven() {
     coverage.clock.at_most = false;
     coverage.clock.estimate_ns = Some(50_000);
     assert_eq!(told(&coverage), "", "a twentieth of the median");
+}
+
+#[test]
+fn times_of_zero_show_that_the_clock_is_too_coarse() {
+    let mut coverage = Coverage { first_ns: Some(0), last_ns: Some(2_000 * MS), ..Coverage::default() };
+    (coverage.clock.estimate_ns, coverage.clock.at_most) = (Some(1_000_000_000), true);
+    let mut all: Vec<Transaction> = (1..9).map(|at| transaction(find_first(), at, Some(0))).collect();
+    let zero = collected(&all, &coverage, &Names::default()).validity;
+    assert_eq!(zero.verdict, Verdict::Invalid);
+    assert!(zero.reasons[0].starts_with("Times cannot be measured: each response has"), "{zero:?}");
+    all.push(transaction(find_first(), 9, Some(1_000)));
+    let some = collected(&all, &coverage, &Names::default());
+    assert_eq!(some.validity.verdict, Verdict::Valid);
+    assert!(some.warnings.join(" ").contains("a resolution of 1.00 s or finer, coarser than"), "{:?}", some.warnings);
 }
 
 #[test]

@@ -109,6 +109,36 @@ fn a_throughput_of_unknown_load_is_more_or_fewer() {
     assert!(pages[0].contains("neither better nor worse") && pages[1].contains("△100 %*"), "{}", pages[1]);
 }
 
+/// A capture with fewer of the slow operations is faster on the same server.
+#[test]
+fn another_mix_of_operations_is_no_difference_of_their_times() {
+    let mixed = |reads: u64, read_us: u64, creates: u64| {
+        let mut run = run_of(reads, read_us, 0);
+        run.intervals.merge(&run_over((Protocol::Smb2, 5), creates, 300, 0).intervals);
+        contestant("capture", vec![run])
+    };
+    let report = |a: Contestant, b: Contestant| Report::compare(vec![a, b], Order::Apart, Vec::new());
+    // Every second has the same times of CREATE: a number of requests that 41 divides.
+    let found = report(mixed(50, 2000, 41), mixed(50, 2000, 451));
+    assert_eq!(["mean", "p50"].map(|name| verdict(&found, name)), ["cannot tell"; 2]);
+    assert_eq!(metric(&found, "procedure", "mean").differences[0].as_ref().unwrap().verdict.label(), "none shown");
+    let says = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for text in [screen(&found, &Style::plain(80)), to_string(&found, &Style::plain(80))].map(says) {
+        assert!(text.contains("The mix of operations differs between B and A ("), "{text}");
+        assert!(text.contains("READ 55 % → 10.0 %"), "{text}");
+        assert!(text.contains("No single operation was shown to differ.") && !text.contains("is better"), "{text}");
+        assert!(!text.contains("too short"), "{text}");
+    }
+    let rare = report(mixed(1, 90_000, 99), mixed(4, 90_000, 96));
+    assert_eq!(verdict(&rare, "mean"), "cannot tell", "few requests that take long move the mean");
+    let slower = report(mixed(50, 2000, 50), mixed(60, 3000, 40));
+    assert_eq!((verdict(&slower, "mean"), of(&slower).levels[0].mixes[0].as_ref()), ("worse", None), "READ is slower");
+    let alike = report(mixed(50, 2000, 50), mixed(50, 3000, 50));
+    assert_eq!((verdict(&alike, "mean"), of(&alike).levels[0].mixes[0].as_ref()), ("worse", None));
+    let asked = report(asked(mixed(50, 2000, 41)), asked(mixed(50, 2000, 451)));
+    assert_eq!(verdict(&asked, "mean"), "better", "both had the same load");
+}
+
 /// A capture that lacks half of its operations shows half of the rate, and that is no difference.
 #[test]
 fn what_a_capture_lacks_is_no_difference_of_rates() {

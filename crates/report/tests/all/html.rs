@@ -176,6 +176,20 @@ fn validity_is_said_first() {
 }
 
 #[test]
+fn invalid_numbers_that_are_named_as_reliable_may_be_used() {
+    let page = |reason: &str| {
+        let mut findings = run();
+        findings.validity = Validity::of([Reason::invalid(reason)]);
+        findings.stages.iter_mut().for_each(|stage| stage.validity = findings.validity.clone());
+        markup(&crate::page(&findings))
+    };
+    let late = page("the load generator was late; p50, p90 are reliable");
+    assert!(late.contains("Use only the numbers that are named as reliable here"));
+    assert!(!late.contains("These numbers must not be used."));
+    assert!(page("no action succeeded").contains("These numbers must not be used."));
+}
+
+#[test]
 fn partial_numbers_need_not_be_incomplete() {
     let validity = Validity::of([Reason::partial("the load generator was late")]);
     let markup = markup(&crate::page(&Findings { validity, ..run() }));

@@ -22,6 +22,18 @@ fn findings_keep_to_the_schema() {
     }
 }
 
+#[test]
+fn a_status_may_have_each_outcome_of_a_response() {
+    use plimsoll_model::Outcome;
+    let mut findings = example::rich();
+    let outcomes = [Outcome::Succeeded, Outcome::Expected, Outcome::Refused, Outcome::Unknown, Outcome::Failed];
+    for outcome in outcomes.into_iter().chain([Outcome::Cancelled]) {
+        let row = findings.operations.iter_mut().find(|row| !row.statuses.is_empty()).unwrap();
+        row.statuses[0].outcome = outcome.label().to_owned();
+        assert_eq!(against_schema(&value(&findings)), Vec::<String>::new(), "{outcome:?}");
+    }
+}
+
 /// Every object of the schema names all its fields and requires them: a field added to Findings needs a line in the
 /// schema, a field removed takes its line away.
 #[test]

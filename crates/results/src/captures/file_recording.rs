@@ -52,8 +52,8 @@ impl FileRecording {
             let [mine, theirs] = [mine, theirs].map(|manifest| &manifest.transactions.which);
             return Some(format!("it was made with --record-transactions {mine}, not {theirs}"));
         }
-        let shown = |filters: &[String]| if filters.is_empty() { "no filters".to_owned() } else { filters.join(" ") };
-        let [mine, theirs] = [self, first].map(|one| shown(&one.source.filters));
+        let shown = |one: &Source| if one.filters.is_empty() { "no filters".to_owned() } else { one.filter_words() };
+        let [mine, theirs] = [self, first].map(|one| shown(&one.source));
         (mine != theirs).then(|| format!("it was made with {mine}, not with {theirs}"))
     }
 }

@@ -1,7 +1,7 @@
 //! Judges the conditions: one fails only if the whole interval supports it.
 
 use plimsoll_report::findings::comparison::{
-    ComparedLevel, ComparedMetric, ComparedRow, ComparedVerdict, Comparison, Condition as JudgedCondition,
+    ComparedLevel, ComparedMetric, ComparedRow, ComparedUnit, ComparedVerdict, Comparison, Condition as JudgedCondition,
 };
 use plimsoll_report::findings::{Findings, Report, only_actions_failed};
 
@@ -104,10 +104,12 @@ fn at(level: &ComparedLevel, wanted: &Condition, place: usize, both: [&Findings;
     let found = metric.differences.get(place).and_then(Option::as_ref);
     let is_open = level.invalid.is_empty() && found.is_some_and(|found| found.verdict == ComparedVerdict::CannotTell);
     if is_open && !matches!(wanted.threshold, Threshold::Value(_)) {
-        return unknown(format!(
-            "operations missing from the captures may explain the whole difference ({})",
-            shown(low, high, wanted)
-        ));
+        let mix = level.other_mix(place + 1).filter(|_| row.scope == "all" && metric.unit == ComparedUnit::Seconds);
+        let why = match mix {
+            Some(mix) => format!("the mix of operations differs ({mix}), which may explain the whole difference"),
+            None => "operations missing from the captures may explain the whole difference".to_owned(),
+        };
+        return unknown(format!("{why} ({})", shown(low, high, wanted)));
     }
     let why = format!("the 95 % interval is {}", shown(low, high, wanted));
     match wanted.outcome((low, high)) {
@@ -185,7 +187,7 @@ fn shown(low: f64, high: f64, wanted: &Condition) -> String {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_report::findings::comparison::{ComparedUnit, Difference, Estimate, Method};
+    use plimsoll_report::findings::comparison::{Difference, Estimate, Method};
     use plimsoll_report::findings::{FAILED_ACTIONS, Run};
 
     use plimsoll_model::{Reason, Validity};
@@ -225,6 +227,7 @@ mod tests {
             invalid: Vec::new(),
             moved: Vec::new(),
             other_loads: vec![None],
+            mixes: vec![None],
             rows,
         }];
         let late = Validity::of((!valid).then(|| Reason::invalid("It was late.")));
@@ -286,6 +289,18 @@ mod tests {
         let metric = &mut found.comparison.as_mut().unwrap().levels[0].rows[0].metrics[0];
         metric.differences[0].as_mut().unwrap().verdict = ComparedVerdict::CannotTell;
         found
+    }
+
+    #[test]
+    fn another_mix_decides_nothing_about_the_times_of_all_operations() {
+        let mut found = cannot_tell(comparison(Some((0.06, 0.14)), true));
+        let level = &mut found.comparison.as_mut().unwrap().levels[0];
+        level.mixes = vec![Some("READ 50 % → 10 %".to_owned())];
+        (level.rows[0].scope, level.rows[0].name) = ("all".to_owned(), "All".to_owned());
+        let (judgement, word) = outcome(&found, "p99 > +5%");
+        assert_eq!(word, "undecided");
+        assert!(judgement.undecided[0].contains("the mix of operations differs (READ 50 % → 10 %)"), "{judgement:?}");
+        assert_eq!(outcome(&found, "p99 > 10ms").1, "failed", "the number itself has no baseline");
     }
 
     #[test]

@@ -178,6 +178,7 @@ fn side(
         tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
         inputs: points.iter().map(|point| point.file.display().to_string()).collect(),
         filters: filters.to_vec(),
+        options: Vec::new(),
         vantage: read.first().map_or("wire", |read| read.vantage).to_owned(),
         about: Default::default(),
     };

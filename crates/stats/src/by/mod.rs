@@ -105,6 +105,11 @@ impl Breakdown {
         rows
     }
 
+    /// Number of keys with their own numbers, the first ones, if further keys had no room; `None` if all had.
+    pub fn first_keys(&self) -> Option<u64> {
+        (self.others.count > 0).then_some(self.rows.len() as u64)
+    }
+
     /// Transactions of keys for which there was no room.
     pub fn others(&self) -> &KeyStats {
         &self.others

@@ -2,9 +2,9 @@
 
 use super::{measured, percentiles, rate};
 use crate::collect::percent;
-use crate::findings::capacity::{Capacity, Trial};
+use crate::findings::capacity::{Capacity, Trial, deciding};
 use crate::findings::{Diagnosis, Findings, Rule, Stage, Statement};
-use crate::text::{exact_load, load_words, lowered};
+use crate::text::{duration, exact_load, load_words, lowered};
 
 /// An operation that is named beside a missed objective has this part of all time waited there.
 const NAMED_FROM: f64 = 0.3;
@@ -35,8 +35,9 @@ pub(super) fn diagnose(findings: &Findings, capacity: &Capacity) -> Diagnosis {
         _ => return Diagnosis::default(),
     };
     let mut statements = vec![measured(Rule::Capacity, answer)];
-    let missed = lowest_miss(capacity);
-    statements.extend(missed.and_then(|trial| first_miss(findings, trial, capacity)));
+    let misses = lowest_misses(capacity);
+    let missed = deciding(&misses);
+    statements.extend(missed.and_then(|trial| first_miss(findings, trial, &misses, capacity)));
     statements.extend(missed.and_then(|trial| operation(stage(findings, trial)?)));
     let within = capacity.trials.iter().filter(|one| one.met == Some(true) && Some(one.load) <= capacity.high);
     let best = within.max_by(|a, b| a.load.total_cmp(&b.load)).and_then(|trial| carried(stage(findings, trial)?));
@@ -58,16 +59,20 @@ fn tested(capacity: &Capacity) -> Option<f64> {
     capacity.low_tested.or(capacity.low)
 }
 
-/// The lowest load above the answer that missed the objective: its longest run.
-fn lowest_miss(capacity: &Capacity) -> Option<&Trial> {
+/// The lowest load above the answer that missed the objective: its runs that missed it.
+fn lowest_misses(capacity: &Capacity) -> Vec<&Trial> {
     let above = |trial: &&Trial| trial.met == Some(false) && tested(capacity).is_none_or(|tested| trial.load > tested);
-    let lowest = capacity.trials.iter().filter(above).map(|one| one.load).reduce(f64::min)?;
-    let of_it = capacity.trials.iter().filter(above).filter(|one| one.load <= lowest && !one.because.is_empty());
-    of_it.max_by(|a, b| a.seconds.total_cmp(&b.seconds))
+    let lowest = capacity.trials.iter().filter(above).map(|one| one.load).reduce(f64::min);
+    capacity.trials.iter().filter(above).filter(|one| lowest.is_some_and(|lowest| one.load <= lowest)).collect()
 }
 
-fn first_miss(findings: &Findings, trial: &Trial, capacity: &Capacity) -> Option<Statement> {
+fn first_miss(findings: &Findings, trial: &Trial, misses: &[&Trial], capacity: &Capacity) -> Option<Statement> {
     let because = trial.because.first()?;
+    // Every run has its own value.
+    let run = match misses.iter().all(|one| one.because.first().is_none_or(|other| other == because)) {
+        true => String::new(),
+        false => format!("; last run of {}", duration(trial.seconds)),
+    };
     let load = load_words(trial.load, &capacity.unit);
     let times = stage(findings, trial).and_then(Stage::headline_time);
     let times = times
@@ -77,7 +82,7 @@ fn first_miss(findings: &Findings, trial: &Trial, capacity: &Capacity) -> Option
         Some(tested) => format!("The lowest load above {}", exact_load(tested)),
         None => "The lowest load".to_owned(),
     };
-    Some(measured(Rule::Capacity, format!("{lowest} that missed the objective is {load} ({because}).{times}")))
+    Some(measured(Rule::Capacity, format!("{lowest} that missed the objective is {load} ({because}{run}).{times}")))
 }
 
 /// Which operation clients waited for at the load that missed the objective.

@@ -36,6 +36,7 @@ pub(in super::super) fn diagnose(sides: &[Findings], levels: &[ComparedLevel], r
             let text = format!("{left_out} more {differ}: see --section differences.");
             statements.push(measured(Rule::Difference, text));
         }
+        statements.extend(of.iter().filter_map(|level| mix(level, place, of.len())).take(LEVELS));
         statements.extend(largest(&of, place));
         let neutral: Vec<Statement> =
             of.iter().filter_map(|level| neutral(level, place, of.len())).take(LEVELS).collect();
@@ -108,6 +109,22 @@ fn all_operations(level: &ComparedLevel, place: usize, levels: usize) -> Option<
 /// Why different loads say nothing of the servers.
 fn loads(level: &ComparedLevel, place: usize) -> Option<Statement> {
     let text = format!("{}, so no difference is called better or worse.", level.other_load(place)?);
+    Some(measured(Rule::Difference, text))
+}
+
+/// Why the times of all operations together have no verdict, where the requests of the sides are not alike.
+fn mix(level: &ComparedLevel, place: usize, levels: usize) -> Option<Statement> {
+    let mix = level.other_mix(place)?;
+    let mut single = level.rows.iter().filter(|row| row.scope == "procedure");
+    let is_shown = |row: &ComparedRow| row.metrics.iter().any(|metric| shown(row, &metric.metric, place).is_some());
+    let none = if single.any(is_shown) { "" } else { " No single operation was shown to differ." };
+    let text = format!(
+        "The mix of operations differs between {other} and {baseline}{at} ({mix}), so the times of all operations together are not \
+         compared.{none}",
+        other = letter(place),
+        baseline = letter(0),
+        at = if levels > 1 { format!(" at {}", level.level) } else { String::new() },
+    );
     Some(measured(Rule::Difference, text))
 }
 

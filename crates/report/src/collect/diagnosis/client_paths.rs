@@ -78,7 +78,8 @@ impl Client {
 
 /// Results of the rules; a client with a narrow path is not also called far.
 pub(super) fn client_paths(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
-    if !evidence.findings.source.filters.is_empty() {
+    // The rules need the time of sending and receiving.
+    if !evidence.findings.source.filters.is_empty() || evidence.is_from_intended() {
         return Vec::new();
     }
     let narrow = narrow(evidence, waited_s);

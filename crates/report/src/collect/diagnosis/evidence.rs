@@ -43,6 +43,12 @@ impl Evidence<'_> {
         self.tallies.map_or(0.0, |tallies| tallies.waited_ns() as f64)
     }
 
+    /// Whether waiting counts from intended starts: then a part of it is neither service time nor sending nor receiving, because the
+    /// request was not sent yet.
+    pub(super) fn is_from_intended(&self) -> bool {
+        self.findings.headline.is_from_intended()
+    }
+
     /// From the first packet to the last, ns.
     pub(super) fn elapsed_ns(&self) -> Option<f64> {
         let elapsed_ns = self.coverage.last_ns?.checked_sub(self.coverage.first_ns?)?;

@@ -8,7 +8,7 @@ use plimsoll_stats::tallies::{Long, PathRow};
 
 use super::super::counts::plural;
 use super::{Evidence, Found, Kind, NAMED, clients, percent};
-use crate::findings::{Findings, Rule, Slow};
+use crate::findings::{Findings, OperationRow, Rule, Slow};
 use crate::instant;
 use crate::text::duration;
 
@@ -21,6 +21,8 @@ const FEW_ALIKE: f64 = 0.5;
 
 /// Minimum time of the slowest request, s: users do not notice a shorter single request (R. B. Miller, 1968).
 const FEW_NOTICEABLE_S: f64 = 0.1;
+/// The same in steps of the capture's clock: a shorter request may only have begun just before a step.
+const FEW_STEPS: f64 = 3.0;
 
 /// Minimum number of slow requests of several operations.
 const SEVERAL_LEAST: usize = 5;
@@ -74,9 +76,10 @@ pub(super) fn few_slow(findings: &Findings, waited_s: f64) -> Option<Few<'_>> {
     let is_waited_for =
         |slow: &&Slow| row_of(slow).is_some_and(|row| row.waited_s * ALMOST >= slow.headline_s(findings.headline));
     let slowest = findings.slowest.iter().find(is_waited_for);
-    let slowest = slowest.filter(|one| one.headline_s(findings.headline) >= FEW_NOTICEABLE_S)?;
+    let measured_s = measured_s(findings);
+    let slowest = slowest.filter(|one| one.headline_s(findings.headline) >= FEW_NOTICEABLE_S.max(measured_s))?;
     let row = row_of(slowest)?;
-    let limit_s = FEW_ALIKE * slowest.headline_s(findings.headline);
+    let limit_s = measured_s.max(FEW_ALIKE * slowest.headline_s(findings.headline));
     let alike: Vec<&Slow> = findings
         .slowest
         .iter()
@@ -94,6 +97,14 @@ pub(super) fn few_slow(findings: &Findings, waited_s: f64) -> Option<Few<'_>> {
     // The list is bounded: only where something quicker is in it are all of these.
     let all = findings.slowest.iter().any(|one| one.headline_s(findings.headline) < limit_s);
     Some(Few { alike, share, are_all: all })
+}
+
+/// Minimum time of a single request that the capture's clock shows, s.
+fn measured_s(findings: &Findings) -> f64 {
+    // The step is an upper bound if few timestamps differ; a median of 0 shows that it is not much too high.
+    let is_zero = |row: &OperationRow| row.response_time.is_some_and(|times| times.p50_s <= 0.0);
+    let is_step = !findings.clock.at_most || findings.operations.iter().any(is_zero);
+    findings.clock.granularity_s.filter(|_| is_step).map_or(0.0, |step_s| FEW_STEPS * step_s)
 }
 
 /// The sentence.
@@ -117,7 +128,7 @@ pub(super) fn sentence(evidence: &Evidence<'_>, few: &Few<'_>) -> Option<Found> 
         requests = plural(alike.len() as u64, &format!("{} request", alike.first()?.procedure)),
         share = percent(share),
         where_and_when = where_and_when(evidence, alike),
-        part = service_of(alike).or_else(|| transfer_of(evidence, alike)).unwrap_or_default(),
+        part = part_of(evidence, alike).unwrap_or_default(),
     );
     Some(Found::new(Kind::Symptom, Rule::FewSlowRequests, Some(share), text))
 }
@@ -127,13 +138,14 @@ pub(super) fn several(evidence: &Evidence<'_>) -> Option<Found> {
     let tallies = evidence.tallies?;
     let (noted, waited_ns) = (tallies.long().noted(), evidence.waited_ns());
     let most_ns = noted.iter().map(|one| one.waited_ns).max()? as f64;
-    let least_ns = FEW_ALIKE * most_ns;
+    let measured_ns = measured_s(evidence.findings) * 1e9;
+    let least_ns = measured_ns.max(FEW_ALIKE * most_ns);
     let alike: Vec<&Long> = noted.iter().filter(|one| one.waited_ns as f64 >= least_ns).collect();
     let sum_ns: f64 = alike.iter().map(|one| one.waited_ns as f64).sum();
     let (share, all) = (sum_ns / waited_ns, tallies.sum(|_| true).total().count);
     let mut operations: BTreeMap<Operation, u64> = BTreeMap::new();
     alike.iter().for_each(|one| *operations.entry(one.operation).or_default() += 1);
-    let are_noticeable = most_ns >= FEW_NOTICEABLE_S * 1e9 && sum_ns >= evidence.least_ns();
+    let are_noticeable = most_ns >= measured_ns.max(FEW_NOTICEABLE_S * 1e9) && sum_ns >= evidence.least_ns();
     if !are_noticeable
         || !(FEW_SHARE..=1.0).contains(&share)
         || operations.len() < 2
@@ -251,6 +263,11 @@ fn where_and_when(evidence: &Evidence<'_>, alike: &[&Slow]) -> String {
 /// A status that explains nothing.
 fn is_success(status: &str) -> bool {
     status == "STATUS_SUCCESS" || status.ends_with("_OK")
+}
+
+/// The main part of their time. From the intended start the parts do not add up to it.
+fn part_of(evidence: &Evidence<'_>, alike: &[&Slow]) -> Option<String> {
+    if evidence.is_from_intended() { None } else { service_of(alike).or_else(|| transfer_of(evidence, alike)) }
 }
 
 /// Whether almost all of their time was service time.

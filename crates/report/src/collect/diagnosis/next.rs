@@ -28,7 +28,7 @@ pub(super) fn next(findings: &Findings, operation: &str, look: Option<&Look>) ->
     let operation = look.map_or(operation, |look| look.operation);
     let mut words: Vec<String> = vec!["plimsoll analyze".to_owned()];
     words.extend(inputs.iter().map(|input| for_shell(input)));
-    words.extend(filters.iter().cloned());
+    words.extend(findings.source.options.iter().chain(filters).cloned());
     if !is_filtered("--operation") {
         words.push(format!("--operation {}", for_shell(operation)));
     }

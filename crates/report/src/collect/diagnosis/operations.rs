@@ -217,11 +217,28 @@ pub(super) fn nothing(evidence: &Evidence<'_>) -> Found {
         (false, false) => "slow clients",
     }));
     looked.extend(["a few slow requests", "bursts of slow requests"]);
-    if evidence.findings.source.filters.is_empty() {
-        looked.push("retransmissions");
+    let packets = &evidence.coverage.packets;
+    let mut seen: Vec<String> = Vec::new();
+    if evidence.findings.source.filters.is_empty() && packets.tcp_data > 0 {
+        match packets.retransmitted {
+            0 => looked.push("retransmissions"),
+            count => seen.push(plural(count, "retransmitted TCP segment")),
+        }
     }
-    looked.push("failed requests");
-    let text = format!("No single cause stands out. Checked and not found: {}.", looked.join("; "));
+    let rows = evidence.findings.operations.iter().filter(|row| row.is_counted_once());
+    let (errors, unknown) = rows.fold((0_u64, 0_u64), |(errors, unknown), row| {
+        (errors.saturating_add(row.errors), unknown.saturating_add(row.status_unknown))
+    });
+    match (errors, unknown) {
+        (0, 0) => looked.push("failed requests"),
+        (0, _) => {}
+        (count, _) => seen.push(plural(count, "refused or failed request")),
+    }
+    let seen = match seen.as_slice() {
+        [] => String::new(),
+        some => format!(" Seen, but not a cause by any rule: {}.", some.join("; ")),
+    };
+    let text = format!("No single cause stands out. Checked and not found: {}.{seen}", looked.join("; "));
     Found::new(Kind::Remark, Rule::Nothing, None, text)
 }
 

@@ -188,7 +188,7 @@ fn sentence(evidence: &Evidence<'_>, tallies: &Tallies, slow: &SlowPath<'_>) -> 
         requests = plural(excess.count, "request"),
         times = times(excess.times()),
         elsewhere = duration(excess.others_ns / 1e9),
-        difference = difference(excess),
+        difference = difference(evidence, excess),
         share = percent(share),
         client = by_one(&slow.rows)
             .map_or_else(String::new, |client| format!(" Client {client} sent all of these requests.")),

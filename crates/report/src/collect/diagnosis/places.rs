@@ -246,7 +246,7 @@ pub(super) fn sentence(evidence: &Evidence<'_>, slow: &SlowPlace) -> Found {
         times = times(excess.times()),
         others = if slow.others == 1 { word.to_owned() } else { format!("{} {word}s", slow.others) },
         other_mean = duration(excess.others_ns / 1e9),
-        difference = receiving(evidence, slow).unwrap_or_else(|| difference(excess)),
+        difference = receiving(evidence, slow).unwrap_or_else(|| difference(evidence, excess)),
         share = percent(share),
     );
     let (flag, by) = match slow.place {
@@ -272,7 +272,7 @@ fn address(evidence: &Evidence<'_>, slow: &SlowPlace, share: f64) -> Option<Stri
     }
     let excess = &slow.excess;
     let others: Vec<&str> = all.iter().filter(|one| **one != own).copied().collect();
-    let is_path = excess.service_share.is_some_and(|service| service <= 1.0 - MOST);
+    let is_path = !evidence.is_from_intended() && excess.service_share.is_some_and(|service| service <= 1.0 - MOST);
     Some(format!(
         "Connections to the address {own} are slow: {operation} took {mean} on average ({requests}), {times} as long as over \
         {others} ({other_mean}). These are addresses of the same server in the same sessions. {difference}All requests to this \
@@ -283,7 +283,7 @@ fn address(evidence: &Evidence<'_>, slow: &SlowPlace, share: f64) -> Option<Stri
         times = times(excess.times()),
         others = others.join(", "),
         other_mean = duration(excess.others_ns / 1e9),
-        difference = difference(excess),
+        difference = difference(evidence, excess),
         share = percent(share),
         advice = match is_path {
             true => "The network path to this address is slow; the server is not the cause.",
@@ -295,6 +295,9 @@ fn address(evidence: &Evidence<'_>, slow: &SlowPlace, share: f64) -> Option<Stri
 /// States that a client's time is receiving, if that is certain: it has most of the waiting, and nearly all of the waiting is receiving,
 /// so most of its own is too.
 fn receiving(evidence: &Evidence<'_>, slow: &SlowPlace) -> Option<&'static str> {
+    if evidence.is_from_intended() {
+        return None;
+    }
     let (service, sending) = evidence.waiting.service_share().zip(evidence.waiting.sending_share())?;
     let mine = evidence.tallies?.sum(|key| slow.place.holds(key));
     let own = mine.total().waited_ns as f64 / evidence.waited_ns();
@@ -308,9 +311,12 @@ fn receiving(evidence: &Evidence<'_>, slow: &SlowPlace) -> Option<&'static str> 
 }
 
 /// Whether the service time makes the difference.
-pub(super) fn difference(excess: &Excess) -> &'static str {
+pub(super) fn difference(evidence: &Evidence<'_>, excess: &Excess) -> &'static str {
     match excess.service_share {
         Some(share) if share >= MOST => "The difference is in the service time. ",
+        Some(share) if share <= 1.0 - MOST && evidence.is_from_intended() => {
+            "The difference is not in the service time. "
+        }
         Some(share) if share <= 1.0 - MOST => {
             "The difference is in the time for sending and receiving, not in the service time. "
         }

@@ -27,7 +27,7 @@ mod unopened;
 
 use super::*;
 use crate::findings::{
-    Breakdown, BreakdownRow, BreakdownSeries, OperationRow, Resent, Slow, StatusCount, Times, Validity,
+    Breakdown, BreakdownRow, BreakdownSeries, Clock, OperationRow, Resent, Slow, StatusCount, Times, Validity,
 };
 use plimsoll_model::{Coverage, Names, Reason};
 use plimsoll_stats::Waiting;
@@ -152,6 +152,24 @@ fn the_operation_that_clients_waited_for_longest_leads() {
 }
 
 #[test]
+fn the_next_command_means_the_same_capture_and_times() {
+    let mut findings = even();
+    findings.source.filters = vec!["--from 08:00:00".to_owned(), "--client nas".to_owned()];
+    findings.source.options = vec!["--utc".to_owned(), "--hosts 'my hosts'".to_owned()];
+    assert_eq!(
+        diagnosed(&findings).next.as_deref(),
+        Some(
+            r"plimsoll analyze 'it'\''s.pcap' --utc --hosts 'my hosts' --from 08:00:00 --client nas --operation read --by path"
+        )
+    );
+    assert_eq!(findings.source.filter_words(), "--from 08:00:00 --client nas --utc");
+    findings.source.filters.remove(0);
+    assert_eq!(findings.source.filter_words(), "--client nas", "no time of day");
+    findings.source.options.push("--smb-session-key".to_owned());
+    assert_eq!(diagnosed(&findings).next, None, "the key is not shown");
+}
+
+#[test]
 fn the_next_command_asks_nothing_that_is_answered() {
     let by = |filters: &[&str], shown: Option<&str>| {
         let mut findings = even();
@@ -202,6 +220,12 @@ fn few_slow_requests_are_named() {
         text(&findings, Rule::FewSlowRequests).starts_with("At least 2 READ requests"),
         "the list may have been too short"
     );
+    findings.slowest.push(slow("WRITE", 0.01));
+    (findings.clock.granularity_s, findings.clock.at_most) = (Some(0.1), true);
+    assert!(rules(&findings).contains(&Rule::FewSlowRequests), "the clock may be finer");
+    findings.clock.at_most = false;
+    assert!(!rules(&findings).contains(&Rule::FewSlowRequests), "less than three steps of the clock");
+    findings.clock = Clock::default();
     findings.slowest = vec![slow("READ", 0.2), slow("READ", 0.2), slow("READ", 0.01)];
     assert!(!rules(&findings).contains(&Rule::FewSlowRequests), "a fifth of the waiting");
     findings.operations = vec![row("read", "READ", 3, 0.5)];

@@ -86,7 +86,7 @@ pub(super) fn slow_interval(evidence: &Evidence<'_>) -> Option<Found> {
         requests = plural(excess.count, "request"),
         times = times(excess.times()),
         others = duration(excess.others_ns / 1e9),
-        difference = format_args!("{}{}", difference(&excess), whose(evidence, &excess, (from, to))),
+        difference = format_args!("{}{}", difference(evidence, &excess), whose(evidence, &excess, (from, to))),
         share = percent(share),
     );
     Some(Found::new(Kind::Symptom, Rule::SlowInterval, Some(share), text).explaining(explains))

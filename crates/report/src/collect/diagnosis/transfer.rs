@@ -1,7 +1,6 @@
 //! Delays by transfers and retransmissions, and the parts of the waiting.
 
 use plimsoll_model::ClientPath;
-use plimsoll_stats::Waiting;
 
 use super::super::counts::plural;
 use super::{Evidence, Found, Kind, percent};
@@ -154,15 +153,23 @@ fn is_part(count: u64, all: u64, part: f64) -> bool {
 }
 
 /// Divides the waiting between the server side and sending and receiving.
-pub(super) fn split(waiting: Waiting) -> Option<Found> {
+pub(super) fn split(evidence: &Evidence<'_>) -> Option<Found> {
+    let waiting = evidence.waiting;
     let (share, sending) = waiting.service_share().zip(waiting.sending_share())?;
     let receiving = (1.0 - share - sending).max(0.0);
+    // From the intended start, the rest is known only as a whole.
+    let rest = match evidence.is_from_intended() {
+        true => {
+            ". The other time passed between the intended start and the sending of the request, or while responses were received"
+                .to_owned()
+        }
+        false => format!(", receiving responses {}", percent(receiving)),
+    };
     let text = format!(
         "Of all time waited, {service} was service time (last byte of request to first byte of response), spent in the server and in the \
-        network between server and capture point. Sending requests took {sending}, receiving responses {receiving}.",
+        network between server and capture point. Sending requests took {sending}{rest}.",
         service = percent(share),
         sending = percent(sending),
-        receiving = percent(receiving),
     );
     Some(Found::new(Kind::Remark, Rule::ServiceTime, Some(share), text))
 }

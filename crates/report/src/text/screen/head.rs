@@ -25,7 +25,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     reasons(page, findings)?;
     page.paragraph(Role::Plain, "", &coverage(findings))?;
     if !findings.source.filters.is_empty() {
-        page.paragraph(Role::Plain, "Filters: ", &findings.source.filters.join(" "))?;
+        page.paragraph(Role::Plain, "Filters: ", &findings.source.filter_words())?;
     }
     warnings(page, findings)
 }

@@ -5,15 +5,11 @@ use super::super::table::Table;
 use super::super::units::{NONE, significant};
 use super::super::{calls, capacity};
 use super::{Block, Look, drawn};
-use crate::findings::capacity::{Capacity, Trial};
+use crate::findings::capacity::{Capacity, Trial, first_missed};
 use crate::findings::{Findings, Stage};
 use crate::tables;
 use std::fmt;
 
-/// Words of a reason that names reliable numbers.
-const RELIABLE: [&str; 2] = [" is reliable", " are reliable"];
-/// Words of a reason that names none.
-const NONE_RELIABLE: &str = "no number of this level";
 /// Lines of load levels at most, so that operations keep room.
 const LEVELS: usize = 8;
 /// Loads of a search shown on each side of its answer.
@@ -72,19 +68,26 @@ fn levels(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         table.row(vec![format!("  {left_out} more: --section run")]);
     }
     page.table(&table)?;
-    let invalid: Vec<&Stage> = shown.iter().filter(|stage| !stage.validity.valid).copied().collect();
-    match invalid.iter().any(|stage| names_reliable(stage)) {
-        true => page.paragraph(Role::Quiet, "", "!: INVALID; use only the numbers that are named as reliable above."),
-        false if invalid.is_empty() => Ok(()),
-        false => page.paragraph(Role::Quiet, "", "!: the numbers of this level are INVALID and must not be used."),
+    match marks(&shown) {
+        Some(words) => page.paragraph(Role::Quiet, "", &words),
+        None => Ok(()),
     }
 }
 
-/// Whether the reasons against a level name numbers that are reliable in spite of them.
-fn names_reliable(stage: &Stage) -> bool {
-    let names = |reason: &String| !reason.contains(NONE_RELIABLE) && RELIABLE.iter().any(|word| reason.contains(word));
-    let invalidating = stage.validity.invalidating();
-    !invalidating.is_empty() && invalidating.iter().all(names)
+/// The meaning of the mark of INVALID levels; `None` without such a level.
+fn marks(shown: &[&Stage]) -> Option<String> {
+    let invalid = || shown.iter().filter(|stage| !stage.validity.valid);
+    let unusable: Vec<String> = invalid().filter(|stage| !stage.names_reliable()).map(|stage| stage.words()).collect();
+    let all = invalid().count();
+    if all == 0 {
+        return None;
+    }
+    let named = "!: INVALID; use only the numbers that are named as reliable above";
+    Some(match unusable.len() {
+        0 => format!("{named}."),
+        some if some < all => format!("{named}, and no number at: {}.", unusable.join(", ")),
+        _ => "!: the numbers of this level are INVALID and must not be used.".to_owned(),
+    })
 }
 
 /// All levels, or the first, the last, and those about the highest throughput of each curve.
@@ -119,12 +122,11 @@ fn trials(page: &mut Page<'_>, found: &Capacity) -> fmt::Result {
     table.head(&["Load", "Runs", "Met", "First objective missed"]);
     for trials in shown {
         let load = trials.first().map_or(0.0, |one| one.load);
-        let why = trials.iter().find_map(|one| one.because.first()).map_or("", String::as_str);
         table.row(vec![
             capacity::exact(load),
             trials.len().to_string(),
             capacity::met_of(trials),
-            crate::safe::fit_middle(why, BECAUSE),
+            crate::safe::fit_middle(first_missed(trials), BECAUSE),
         ]);
     }
     let left_out = loads.len() - shown.len();
@@ -141,14 +143,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_named_as_reliable_only_if_every_reason_names_them() {
-        let named = |reasons: &[&str]| {
+    fn a_mark_allows_no_number_of_a_level_that_names_none() {
+        let level = |level: &str, reasons: &[&str]| {
             let validity = Validity::of(reasons.iter().map(|&reason| Reason::invalid(reason)));
-            names_reliable(&Stage { validity, ..Stage::default() })
+            Stage { level: level.to_owned(), validity, ..Stage::default() }
         };
-        let late = "the load generator was late: without that delay, …; p50, p90 are reliable; use another machine";
-        let none = "the load generator was late: without that delay, …; no number of this level is reliable";
-        assert!(named(&[late]) && named(&["it was late; p50 is reliable"]));
-        assert!(!named(&[none]) && !named(&[late, "4.0 % of the actions failed"]) && !named(&[]));
+        let late = level("1 client", &["the load generator was late; p50 is reliable"]);
+        let dead = level("4 clients", &["the server sent no response to any action"]);
+        let valid = level("8 clients", &[]);
+        assert_eq!(marks(&[&valid]), None);
+        let said = |shown: &[&Stage]| marks(shown).unwrap();
+        assert_eq!(said(&[&late, &valid]), "!: INVALID; use only the numbers that are named as reliable above.");
+        assert_eq!(
+            said(&[&late, &dead, &valid]),
+            "!: INVALID; use only the numbers that are named as reliable above, and no number at: 4 clients."
+        );
+        assert_eq!(said(&[&dead]), "!: the numbers of this level are INVALID and must not be used.");
     }
 }

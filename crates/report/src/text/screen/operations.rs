@@ -29,8 +29,9 @@ struct Line<'f> {
 }
 
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings, room: usize) -> fmt::Result {
-    // Members of compounds are waited for with the first; they have times, but no part of the waiting.
-    let is_within = |row: &OperationRow| row.waited_s <= 0.0 && row.headline_time().is_some();
+    // Members of compounds are waited for with the first; they have times, but no part of the waiting. Times of 0 come from a coarse clock.
+    let is_within =
+        |row: &OperationRow| row.waited_s <= 0.0 && row.headline_time().is_some_and(|times| times.max_s > 0.0);
     let rows = room.saturating_sub(HEADING + 1);
     let (mut lines, mut left_out) = choose(findings, rows);
     let explains = room >= ROOMY && lines.iter().any(|line| is_within(line.row));
@@ -167,6 +168,10 @@ mod tests {
         assert!(!draw(&member).contains(WITHIN), "without a time there is no share to explain");
         member.response_time = Some(times);
         assert!(draw(&member).ends_with(&format!("{WITHIN}\n")), "{}", draw(&member));
+        let zero =
+            Times { min_s: 0.0, max_s: 0.0, mean_s: 0.0, p50_s: 0.0, p90_s: 0.0, p95_s: 0.0, p99_s: 0.0, ..times };
+        member.response_time = Some(Times { p999_s: 0.0, ..zero });
+        assert!(!draw(&member).contains(WITHIN), "a coarse clock is no compound");
     }
 
     #[test]

@@ -229,6 +229,7 @@ fn breakdown() -> Breakdown {
             entry(Some("\x1b]0;owned\x07\u{202e}fdp.exe"), 10, 0.1, [0.05, 0.0, 0.02]),
             entry(None, 3, 0.05, [0.02, 0.0, 0.02]),
         ],
+        first_keys: None,
         others: 22_597,
         others_waited_s: 2.5,
         others_waited_share: Some(0.25),

@@ -108,6 +108,7 @@ fn level(clients: f64) -> ComparedLevel {
         invalid: Vec::new(),
         moved: Vec::new(),
         other_loads: vec![None],
+        mixes: vec![None],
         rows: vec![row("all", "All", 0.05), row("group", "Read", 0.1), row("group", NASTY[0], 0.001)],
     }
 }

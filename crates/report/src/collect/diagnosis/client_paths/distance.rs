@@ -25,6 +25,9 @@ fn trips(path: &ClientPath) -> Option<[f64; 2]> {
 
 /// States that a client is far away, if that explains why its requests take longer than those of others.
 pub(in crate::collect::diagnosis) fn explained(evidence: &Evidence<'_>, ip: IpAddr, excess: &Excess) -> Option<Found> {
+    if evidence.is_from_intended() {
+        return None;
+    }
     let tallies = evidence.tallies?;
     let paths = round_trips(evidence, tallies).into_iter().map(|(_, path)| path).filter(|path| path.handshakes > 0);
     let paths: Vec<([f64; 2], IpAddr)> = paths.filter_map(|path| Some((trips(path)?, path.client))).collect();

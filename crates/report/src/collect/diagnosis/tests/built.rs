@@ -1,7 +1,7 @@
 //! Traffic made of transactions, as rules see it.
 
 use plimsoll_model::{Coverage, Endpoint, Names, Outcome, Procedure, Protocol, Symbol, Transaction};
-use plimsoll_stats::{Options, Statistics};
+use plimsoll_stats::{Headline, Options, Statistics};
 use plimsoll_testkit::transaction;
 
 use crate::findings::{Diagnosis, Findings, Rule, Source};
@@ -36,6 +36,12 @@ impl Traffic {
             coverage: Coverage { last_responses: Some(Vec::new()), ..Coverage::default() },
             filters: Vec::new(),
         }
+    }
+
+    /// The same under a schedule: times count from intended starts.
+    pub(super) fn scheduled() -> Self {
+        let options = Options { tallies: true, headline: Headline::FromIntended, ..Options::default() };
+        Self { statistics: Statistics::new(options), ..Self::new() }
     }
 
     /// A request of a client to a share of a server (\\serverN\name), with this duration.

@@ -269,6 +269,29 @@ fn nothing_is_said_of_shares_and_paths_that_are_not_known() {
     assert!(said(false, false).starts_with("No single cause stands out. Checked and not found: slow clients; a few"));
 }
 
+#[test]
+fn what_was_seen_is_not_called_not_found() {
+    let said = |refused: usize, retransmitted: u64, tcp_data: u64| {
+        let mut traffic = Traffic::new();
+        (0..90).for_each(|i| {
+            let procedure = [open(), read(), Procedure::of(Protocol::Smb2, 9)][i % 3];
+            traffic.changed(procedure, (i % 3) as u8, r"\\server1\data", "a.txt", MS, |t| {
+                if i < refused {
+                    t.outcome = plimsoll_model::Outcome::Refused;
+                }
+            });
+        });
+        (traffic.coverage.packets.retransmitted, traffic.coverage.packets.tcp_data) = (retransmitted, tcp_data);
+        let diagnosis = traffic.diagnosis();
+        diagnosis.statements.iter().find(|one| one.rule == Rule::Nothing).unwrap().text.clone()
+    };
+    assert!(said(0, 0, 2_000).ends_with("; bursts of slow requests; retransmissions; failed requests."));
+    assert!(said(0, 0, 0).ends_with("; bursts of slow requests; failed requests."), "no TCP segments were seen");
+    let seen = said(1, 5, 2_000);
+    let words = "Seen, but not a cause by any rule: 5 retransmitted TCP segments; 1 refused or failed request.";
+    assert!(seen.ends_with(&format!("; bursts of slow requests. {words}")), "{seen}");
+}
+
 /// One client alone creates files, in one directory, in `took_ns` each; all clients read and open elsewhere.
 fn creates(took_ns: i64, other_ns: i64) -> Traffic {
     let mut traffic = reads(|client, _, _| if client == 3 { other_ns } else { MS });

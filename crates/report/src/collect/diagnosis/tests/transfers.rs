@@ -44,3 +44,24 @@ fn slow_requests_that_mostly_wait_for_the_server_have_no_transfer_rate() {
         assert_eq!(slow.text.contains("Service time was"), is_service, "{}", slow.text);
     }
 }
+
+/// Before it is sent, a request of a schedule may wait for a free client: that is no fault of the network.
+#[test]
+fn the_wait_for_a_free_client_is_not_called_receiving() {
+    let mut traffic = Traffic::scheduled();
+    for i in 0..800 {
+        let client = (i % 4) as u8;
+        traffic.pause(20 * MS);
+        traffic.changed(read(), client, DATA, "f", MS, |t| {
+            let lag = if client == 2 { 20 * MS } else { MS };
+            t.timeline.intended = t.timeline.request_first.map(|first| first - lag);
+        });
+    }
+    let found = traffic.diagnosis().statements;
+    let text = |rule| found.iter().find(|one| one.rule == rule).map(|one| one.text.as_str()).unwrap_or_default();
+    let end = "Sending requests took 0 %. The other time passed between the intended start and the sending of the request, or while \
+               responses were received.";
+    assert!(text(Rule::ServiceTime).ends_with(end), "{found:#?}");
+    assert!(text(Rule::SlowClient).contains("The difference is not in the service time. All requests"), "{found:#?}");
+    assert!(found.iter().all(|one| !one.text.contains("not the server")), "{found:#?}");
+}
