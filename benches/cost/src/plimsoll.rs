@@ -51,7 +51,7 @@ pub fn drive<S: Sink + Default + Send>(
         depth: u32::try_from(depth)?,
         channels: operation.channels(),
         threads: 1,
-        stage: Some(0),
+        stage: 0,
         // Without a length it ends when every slot has finished.
         phases: Phases { warmup_ns: WARMUP_NS, measured_ns: extent.measured_ns, ..Phases::default() },
         ..Plan::new(Load::Closed { clients: 1, think: Pause::None })

@@ -38,7 +38,7 @@ impl LevelSpec {
     pub(crate) fn load(&self) -> Value {
         let mut level = self.clone();
         level.curve = None;
-        (level.plan.seed, level.plan.stage, level.plan.start_at_ns) = (0, None, None);
+        (level.plan.seed, level.plan.stage, level.plan.start_at_ns) = (0, 0, None);
         level.decisive()
     }
 
@@ -75,7 +75,7 @@ pub fn repeat_of(level_specs: &[LevelSpec], repeat: u32) -> Vec<LevelSpec> {
     for (place, level_spec) in (0..).zip(&mut level_specs) {
         level_spec.curve = Some(format!("{REPEAT}{}", repeat + 1));
         level_spec.plan.seed = level_spec.plan.seed.wrapping_add(u64::from(repeat));
-        level_spec.plan.stage = Some(repeat.saturating_mul(levels).saturating_add(place));
+        level_spec.plan.stage = repeat.saturating_mul(levels).saturating_add(place);
     }
     level_specs
 }
@@ -84,7 +84,7 @@ pub fn repeat_of(level_specs: &[LevelSpec], repeat: u32) -> Vec<LevelSpec> {
 pub fn levels_of_variant(mut level_specs: Vec<LevelSpec>, place: usize, variant: &Variant) -> Vec<LevelSpec> {
     let before = u32::try_from(place.saturating_mul(level_specs.len())).unwrap_or(u32::MAX);
     for level_spec in &mut level_specs {
-        level_spec.plan.stage = level_spec.plan.stage.map(|stage| stage.saturating_add(before));
+        level_spec.plan.stage = level_spec.plan.stage.saturating_add(before);
         level_spec.curve = match (variant.curve(), level_spec.curve.take()) {
             (Some(value), Some(repeat)) => Some(format!("{value}, {repeat}")),
             (value, repeat) => value.or(repeat),

@@ -182,7 +182,7 @@ impl LoadOptions {
             threads: self.threads,
             no_cpu_idle: self.no_cpu_idle,
             seed: self.seed,
-            stage: Some(number),
+            stage: number,
             ..Plan::new(load)
         };
         plan.check().map_err(|error| Usage(error.to_string()))?;
@@ -243,10 +243,10 @@ mod tests {
             .collect();
         let [first, second] = ["repeat 1", "repeat 2"].map(Some);
         let expected = [
-            ("1 client", first, Some(0), 5),
-            ("8 clients", first, Some(1), 5),
-            ("1 client", second, Some(2), 6),
-            ("8 clients", second, Some(3), 6),
+            ("1 client", first, 0, 5),
+            ("8 clients", first, 1, 5),
+            ("1 client", second, 2, 6),
+            ("8 clients", second, 3, 6),
         ];
         assert_eq!(seen, expected);
         assert_eq!(repeated(levels.levels(&DEFAULTS).unwrap(), 1)[0].curve, None);
@@ -260,10 +260,10 @@ mod tests {
         let steps = |times| repeated(levels.levels(&DEFAULTS).unwrap(), times);
         let second = levels_of_variant(steps(1), 1, &variants[1]);
         let seen: Vec<_> = second.iter().map(|step| (step.curve.as_deref(), step.plan.stage)).collect();
-        assert_eq!(seen, [(Some("block=2B"), Some(2)), (Some("block=2B"), Some(3))]);
+        assert_eq!(seen, [(Some("block=2B"), 2), (Some("block=2B"), 3)]);
         assert_eq!(second[0].parameter.as_ref().unwrap().value, "2B");
         let last = &levels_of_variant(steps(2), 1, &variants[1])[3];
-        assert_eq!((last.curve.as_deref(), last.plan.stage), (Some("block=2B, repeat 2"), Some(7)));
+        assert_eq!((last.curve.as_deref(), last.plan.stage), (Some("block=2B, repeat 2"), 7));
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl PhaseHook {
         // The report alone goes to standard output.
         command.stdout(std::io::stderr().as_fd().try_clone_to_owned()?);
         command.env("PLIMSOLL_PHASE", moment.word());
-        command.env("PLIMSOLL_LEVEL", (level.plan.stage.unwrap_or(0) + 1).to_string());
+        command.env("PLIMSOLL_LEVEL", (level.plan.stage + 1).to_string());
         command.env("PLIMSOLL_LOAD", &level.words);
         command.env("PLIMSOLL_CLIENTS", level.plan.load.clients().to_string());
         for name in ["PLIMSOLL_PARAMETER", "PLIMSOLL_MEASURED_FROM_NS", "PLIMSOLL_MEASURED_TO_NS", "PLIMSOLL_PASSWORD"]
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     fn level() -> LevelSpec {
-        let plan = Plan { stage: Some(2), ..Plan::new(Load::Closed { clients: 3, think: Pause::None }) };
+        let plan = Plan { stage: 2, ..Plan::new(Load::Closed { clients: 3, think: Pause::None }) };
         LevelSpec { plan, words: "3 clients".to_owned(), curve: None, parameter: None, share: None }
     }
 

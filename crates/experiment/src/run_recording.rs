@@ -120,7 +120,7 @@ impl<'a> RunRecording<'a> {
     ) -> anyhow::Result<RecordingChannel> {
         let width = level_spec.plan.phases.measured_ns.map(IntervalWidth::of_phase);
         let State { recorder, spec, .. } = &*self.state();
-        let stage = recorder.writer.begin(level_spec.plan.stage.unwrap_or(0), width)?;
+        let stage = recorder.writer.begin(level_spec.plan.stage, width)?;
         // As for levels that end: a load curve says how sure its points are.
         let with_intervals = spec.search.is_none() && spec.levels().count() > 1;
         let options = (width, headline(&level_spec.plan), with_intervals);
@@ -149,7 +149,7 @@ impl<'a> RunRecording<'a> {
         fill: impl FnOnce(&mut StageWriter),
     ) -> anyhow::Result<()> {
         let width = level_spec.plan.phases.measured_ns.map(IntervalWidth::of_phase);
-        let begun = self.state().recorder.writer.begin(level_spec.plan.stage.unwrap_or(0), width);
+        let begun = self.state().recorder.writer.begin(level_spec.plan.stage, width);
         let added = begun.map_err(Into::into).and_then(|mut stage| {
             fill(&mut stage);
             self.write(stage, level, Vec::new(), names)

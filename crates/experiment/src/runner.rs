@@ -153,7 +153,7 @@ impl<'a> Runner<'a> {
             if let Ok(MeasuredTogether { ran, .. }) = &measured {
                 let cutoff = |limit_s| ran.iter().find_map(|ran| CurveCutoff::after(ran, limit_s));
                 levels.cutoffs.extend(self.stop_above_s.and_then(cutoff));
-                levels.numbers.push(level_spec.plan.stage.unwrap_or(0));
+                levels.numbers.push(level_spec.plan.stage);
             }
             if !levels.add(measured)? {
                 break;

@@ -28,7 +28,7 @@ pub(crate) struct Accounting<'a, S> {
     pub(crate) last_due_ended: i64,
     pub(crate) sink: S,
     pub(crate) names: &'a Names,
-    pub(crate) stage: Option<u32>,
+    pub(crate) stage: u32,
     /// The measured phase: from, until before.
     pub(crate) window: (i64, i64),
     /// Answered requests of the phase.
@@ -81,7 +81,7 @@ impl<S: Sink> Events for Accounting<'_, S> {
         if transaction.counted {
             self.count(slot, due, transaction);
         }
-        transaction.stage = self.stage.filter(|_| measured);
+        transaction.stage = measured.then_some(self.stage);
         transaction.client_index = self.partition.asks(operation.filter(|_| slot.is_some()), self.caller);
         self.sink.transaction(transaction, self.names);
     }
@@ -113,7 +113,7 @@ impl<'a, S: Sink> Accounting<'a, S> {
         (partition, worker): (WorkerPartition, u32),
         sink: S,
         (names, targets): (&'a Names, Vec<String>),
-        stage: Option<u32>,
+        stage: u32,
     ) -> Self {
         let tally = |client_index| ClientTally { client_index, worker, ..ClientTally::default() };
         let tallies = partition.clients().map(tally).collect();

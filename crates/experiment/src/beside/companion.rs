@@ -73,7 +73,7 @@ pub(crate) fn levels_of_sharers(sharers: &[Sharer], rounds: u32) -> Result<Vec<L
         }
     }
     for (stage, level) in (0..).zip(&mut levels) {
-        level.plan.stage = Some(stage);
+        level.plan.stage = stage;
         // All are measured at the same time.
         level.plan.phases = first.level.plan.phases;
     }
@@ -151,14 +151,14 @@ mod tests {
             })
             .collect();
         let expected = [
-            ("a alone, repeat 1", 3, Some(0), 7),
-            ("a beside b, repeat 1", 3, Some(1), 7),
-            ("b beside a, repeat 1", 2, Some(2), 7),
-            ("b alone, repeat 1", 2, Some(3), 7),
-            ("b alone, repeat 2", 2, Some(4), 8),
-            ("a beside b, repeat 2", 3, Some(5), 8),
-            ("b beside a, repeat 2", 2, Some(6), 8),
-            ("a alone, repeat 2", 3, Some(7), 8),
+            ("a alone, repeat 1", 3, 0, 7),
+            ("a beside b, repeat 1", 3, 1, 7),
+            ("b beside a, repeat 1", 2, 2, 7),
+            ("b alone, repeat 1", 2, 3, 7),
+            ("b alone, repeat 2", 2, 4, 8),
+            ("a beside b, repeat 2", 3, 5, 8),
+            ("b beside a, repeat 2", 2, 6, 8),
+            ("a alone, repeat 2", 3, 7, 8),
         ];
         assert_eq!(seen, expected);
         assert!(levels.iter().all(|level| level.plan.phases.measured_ns == Some(5)), "one phase for all");

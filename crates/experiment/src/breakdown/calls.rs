@@ -127,8 +127,9 @@ impl CallSpec {
         let load = Load::Closed { clients: 1, think: Pause::None };
         let (warmup_ns, measured_ns) = (self.warmup_ns, Some(self.measured_ns));
         let phases = Phases { warmup_ns, measured_ns, ..Phases::default() };
-        let (lanes, timeout_ns, stage) = (phase.outstanding, self.timeout_ns, Some(number));
-        let plan = Plan { depth: lanes, phases, timeout_ns, threads: 1, seed: self.seed, stage, ..Plan::new(load) };
+        let (lanes, timeout_ns) = (phase.outstanding, self.timeout_ns);
+        let plan =
+            Plan { depth: lanes, phases, timeout_ns, threads: 1, seed: self.seed, stage: number, ..Plan::new(load) };
         let words = format!("{}{}", phase.call, if local { ", local" } else { "" });
         // No two phases are points of one load curve.
         LevelSpec { plan, curve: Some(words.clone()), words, parameter: None, share: None }

@@ -305,7 +305,7 @@ mod tests {
         let work = Work { server: &*reached, scenarios, names: Arc::new(names) };
         let phases = Phases { warmup_ns: 50_000_000, measured_ns: Some(500_000_000), ..Phases::default() };
         let load = Load::Closed { clients: 1, think: Pause::None };
-        let plan = Plan { phases, depth: lanes, stage: Some(0), threads: 1, ..Plan::new(load) };
+        let plan = Plan { phases, depth: lanes, stage: 0, threads: 1, ..Plan::new(load) };
         let options = SinkOptions { table: None, recording: None, with_intervals: false, live: None, by: None };
         let mut ran = run_level(&plan, "null", &work, options, &Watch::new()).unwrap();
         ran.serve_with(ServerSide {

@@ -93,7 +93,7 @@ impl<'a> JointSearch<'a> {
 
     /// Chooses a level, from the recordings of all parts.
     fn choose(&mut self, last: &LevelSpec) -> anyhow::Result<Option<LevelSpec>> {
-        let stage = last.plan.stage.unwrap_or(0);
+        let stage = last.plan.stage;
         let all = last.plan.part.map_or(1, |part| part.parts()) as usize;
         let folders = self.wait(self.patience(last), |parts| {
             let ended = parts.iter().filter(|part| part.has_ended_level(stage)).count();
@@ -114,7 +114,7 @@ impl<'a> JointSearch<'a> {
 
     /// Waits for the choice of the first part.
     fn follow(&self, last: &LevelSpec) -> anyhow::Result<Option<LevelSpec>> {
-        let number = last.plan.stage.unwrap_or(0) as usize + 1;
+        let number = last.plan.stage as usize + 1;
         // It may have ended the level later, and waits for other parts before it merges.
         let patience = self.patience(last) * 2;
         let chosen = self.wait(patience, |parts| {

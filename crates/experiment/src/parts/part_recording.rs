@@ -80,7 +80,7 @@ impl PartRecording {
     /// It did not finish, with the reason as far as it is known; or a file is damaged.
     pub(super) fn measured(&self, level_spec: &LevelSpec, names: &mut Names) -> anyhow::Result<Measured> {
         let manifest = &self.recording.manifest;
-        let number = level_spec.plan.stage.unwrap_or(0);
+        let number = level_spec.plan.stage;
         let Some(stage) = manifest.stages.iter().find(|stage| stage.number == number) else {
             let why = manifest.validity.as_ref().and_then(|validity| validity.reasons.first());
             match (why, manifest.state) {
@@ -89,7 +89,7 @@ impl PartRecording {
                 (None, _) => anyhow::bail!("it was stopped before it measured anything"),
             }
         };
-        let own = self.spec.levels().map(|(_, level)| level).find(|level| level.plan.stage == Some(number));
+        let own = self.spec.levels().map(|(_, level)| level).find(|level| level.plan.stage == number);
         if let Some(own) = own.filter(|own| (own.load(), own.plan.seed) != (level_spec.load(), level_spec.plan.seed)) {
             anyhow::bail!("its level {number} is {}, not {}", own.words, level_spec.words);
         }

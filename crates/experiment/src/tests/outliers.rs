@@ -93,7 +93,7 @@ impl Found {
         let phases = Phases { warmup_ns: 100_000_000, measured_ns: Some(ns), ..Phases::default() };
         let load = Load::Closed { clients, think: Pause::None };
         let timeout_ns = 50_000_000;
-        let plan = Plan { phases, stage: Some(number), threads: 1, timeout_ns, ..Plan::new(load) };
+        let plan = Plan { phases, stage: number, threads: 1, timeout_ns, ..Plan::new(load) };
         let value = format!("{block}B");
         let curve = Some(format!("block={value}"));
         let parameter = Some(Parameter { name: "block".into(), value });
@@ -117,7 +117,7 @@ impl Found {
         let options = SinkOptions { table: None, recording: None, with_intervals: true, live: None, by: None };
         let depth = SharedDepth::default();
         let sink = |_| MeasuringSink::new(options, &depth, plan);
-        let network = |_| Ok(network(script, plan.stage.unwrap_or(0)).delayed(delays));
+        let network = |_| Ok(network(script, plan.stage).delayed(delays));
         let ran = run_on(plan, &work, sink, &Watch::new(), network, None).unwrap();
         added_up((ran, depth), plan, words, &self.names, true)
     }
@@ -130,7 +130,7 @@ impl Found {
         let options = SinkOptions { table: None, recording: None, with_intervals: true, live: Some(live), by: None };
         let depth = SharedDepth::default();
         let sink = |_| MeasuringSink::new(options, &depth, plan);
-        let network = |_| Ok(network(script, plan.stage.unwrap_or(0)));
+        let network = |_| Ok(network(script, plan.stage));
         let checkpoint = |sink: &mut MeasuringSink, part| {
             sink.checkpoint(part);
             look();
@@ -160,7 +160,7 @@ impl Found {
         let options = SinkOptions { table: None, recording: None, with_intervals: true, live: None, by: None };
         let depth = SharedDepth::default();
         let sink = |_| MeasuringSink::new(options, &depth, plan);
-        let network = |_| Ok(network(script, plan.stage.unwrap_or(0)).delayed(delays));
+        let network = |_| Ok(network(script, plan.stage).delayed(delays));
         let seen = std::sync::Mutex::new(Vec::new());
         let checkpoint = |sink: &mut MeasuringSink, part| seen.lock().unwrap().push((sink.so_far(), part));
         run_on(plan, &work, sink, &Watch::new(), network, Some(&checkpoint)).unwrap();
@@ -265,7 +265,7 @@ fn a_run_that_is_repeated_from_its_spec_has_the_same_statistics() {
         Load::Partly { users: 5, every_ns: 10_000_000, arrivals: Arrivals::Poisson },
     ] {
         let phases = Phases { warmup_ns: 10_000_000, measured_ns: Some(200_000_000), ..Phases::default() };
-        let plan = Plan { phases, stage: Some(0), threads: 1, depth: 3, seed: 7, ..Plan::new(load) };
+        let plan = Plan { phases, stage: 0, threads: 1, depth: 3, seed: 7, ..Plan::new(load) };
         let level =
             LevelSpec { plan: plan.clone(), words: "some load".to_owned(), curve: None, parameter: None, share: None };
         let variant = VariantSpec { value: None, workload_sha256: String::new(), levels: vec![level] };

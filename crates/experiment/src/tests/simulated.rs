@@ -65,7 +65,7 @@ impl Simulated {
         let threads = 1;
         let start_at_ns = Some(COMMON_START);
         let level = |(stage, load): (u32, &Load)| {
-            let plan = Plan { phases, stage: Some(stage), threads, seed: 7, part, start_at_ns, ..Plan::new(*load) };
+            let plan = Plan { phases, stage, threads, seed: 7, part, start_at_ns, ..Plan::new(*load) };
             LevelSpec { words: load.to_string(), plan, curve: None, parameter: None, share: None }
         };
         let levels = (0..).zip(loads).map(level).collect();

@@ -47,7 +47,7 @@ prop_compose! {
         let clients_per_connection = if shape > 1 { shape } else { 1 };
         Plan {
             depth: slots, connections, clients_per_connection, phases, threads, seed, reconnect, connecting,
-            timeout_ns: timeout * MS as u64, stage: Some(1), ..Plan::new(load)
+            timeout_ns: timeout * MS as u64, stage: 1, ..Plan::new(load)
         }
     }
 }

@@ -15,7 +15,7 @@ use super::toy::{Do, HEAD, LATER, Toys, answer, head};
 const TURN: [Do; 2] = [Do::Null, Do::IterationOver];
 
 fn plan(load: Load) -> Plan {
-    Plan { threads: 1, phases: phases(10, 100, 50), stage: Some(3), ..Plan::new(load) }
+    Plan { threads: 1, phases: phases(10, 100, 50), stage: 3, ..Plan::new(load) }
 }
 
 fn closed(clients: u32, think: Pause) -> Plan {
@@ -147,7 +147,7 @@ fn a_stall_shows_in_the_response_time_from_intended() {
     let (stall, until) = (START + 8 * S, START + 8 * S + 1_400 * MS);
     let toys = Toys::new(&TURN);
     let load = Load::Open { clients: 4, rate: 2_000.0, arrivals: Arrivals::Constant };
-    let plan = Plan { threads: 1, phases: phases(1_000, 20_000, 5_000), stage: Some(0), ..Plan::new(load) };
+    let plan = Plan { threads: 1, phases: phases(1_000, 20_000, 5_000), stage: 0, ..Plan::new(load) };
     let ran = over(&plan, &toys, |_| {
         door(move |_, _, _| {
             let latency = move |at| if (stall..until).contains(&at) { until - at + 100_000 } else { 100_000 };

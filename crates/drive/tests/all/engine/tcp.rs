@@ -57,7 +57,7 @@ fn clients_on_several_threads_log_on_work_and_log_off() {
     toys.address = Some(serve());
     toys.log_on = true;
     let mut plan = Plan::new(Load::Closed { clients: 6, think: Pause::None });
-    (plan.depth, plan.threads, plan.stage) = (3, 2, Some(1));
+    (plan.depth, plan.threads, plan.stage) = (3, 2, 1);
     plan.phases = milliseconds(20, 200);
     let ran = run(&plan, &toys, |_| Vec::<Transaction>::new(), &Watch::new(), None).unwrap();
     assert_eq!((ran.sinks.len(), ran.clients.len()), (2, 6));
