@@ -20,7 +20,7 @@ use crate::interrupt;
 use crate::shell;
 pub(crate) use arguments::Arguments;
 use input::Opened;
-use plimsoll_live::watch::{Ended, FirstPacket, Watched};
+use plimsoll_live::watch::{Ended, FirstPacket, WatchParts};
 use plimsoll_live::{Lines, LiveView, OutputState, Pace, Screen};
 
 /// Runs the subcommand.
@@ -73,8 +73,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let pace = if counts.is_some() { pace.of_one_clock() } else { pace };
     let mut view = LiveView::new(screen, Lines::new(interval, quiet), browser);
     unlinked.into_iter().for_each(|text| view.inform(text));
-    let watched = Watched { running, checkpoints, stop, counts, view, metrics, diagnosis, pace, outputs, first_packet };
-    let Ended { running, checkpoints, unsaved } = watched.follow(&mut captures)?;
+    let watch =
+        WatchParts { running, checkpoints, stop, counts, view, metrics, diagnosis, pace, outputs, first_packet };
+    let Ended { running, checkpoints, unsaved } = watch.follow(&mut captures)?;
     checkpoints.into_iter().for_each(Checkpoints::end);
     if running.frames() == 0 {
         return Err(without_packets(running, interrupted.load(SeqCst)));

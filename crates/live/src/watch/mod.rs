@@ -18,8 +18,8 @@ use whole::WholeSince;
 /// Steps back of the clock of a capture that are mentioned, at most.
 const MAX_STEPS_SAID: u64 = 3;
 
-/// What a watch consists of.
-pub struct Watched {
+/// The parts of a watch.
+pub struct WatchParts {
     /// The analysis of the packets.
     pub running: Running,
     /// The recording, which is updated while the watch runs.
@@ -53,17 +53,10 @@ pub struct Ended {
 }
 
 /// A running watch.
-struct Watching {
-    running: Running,
-    checkpoints: Option<Checkpoints>,
-    stop: StopReading,
-    counts: Option<Arc<InterfaceCounts>>,
+struct RunningWatch {
+    parts: WatchParts,
     /// Downtimes that a pipe or files tell; an interface tells them earlier.
     downtimes: Arc<Downtimes>,
-    view: LiveView,
-    metrics: Option<Metrics>,
-    diagnosis: Option<DiagnosisSoFar>,
-    pace: Pace,
     /// The requests without a response, and the end of the latest second at that time, ns since the Unix epoch.
     waiting: (WaitingNow, i64),
     whole: WholeSince,
@@ -77,27 +70,17 @@ struct Watching {
     steps: u64,
     /// Why packets are no longer saved.
     unsaved: Option<String>,
-    outputs: Vec<OutputState>,
-    first_packet: FirstPacket,
 }
 
-impl Watched {
+impl WatchParts {
     /// Reads packets and updates the views until the end.
     ///
     /// # Errors
     /// The packets cannot be read.
     pub fn follow(self, captures: &mut Captures) -> anyhow::Result<Ended> {
-        let Self { running, checkpoints, stop, counts, view, metrics, diagnosis, pace, outputs, first_packet } = self;
-        let mut watching = Watching {
-            running,
-            checkpoints,
-            stop,
-            counts,
+        let mut running = RunningWatch {
+            parts: self,
             downtimes: captures.downtimes(),
-            view,
-            metrics,
-            diagnosis,
-            pace,
             waiting: (WaitingNow::default(), i64::MIN),
             whole: WholeSince::new(),
             ended: false,
@@ -105,47 +88,45 @@ impl Watched {
             anomalies: captures.anomalies(),
             steps: 0,
             unsaved: None,
-            outputs,
-            first_packet,
         };
-        watching.follow(captures)?;
-        let Watching { running, checkpoints, unsaved, .. } = watching;
+        running.follow(captures)?;
+        let RunningWatch { parts: WatchParts { running, checkpoints, .. }, unsaved, .. } = running;
         Ok(Ended { running, checkpoints, unsaved })
     }
 }
 
-impl Watching {
+impl RunningWatch {
     /// Reads packets and updates the views until the end.
     fn follow(&mut self, captures: &mut Captures) -> anyhow::Result<()> {
         loop {
             match captures.next_or_idle()? {
                 Next::Frame(frame) => {
-                    if self.pace.is_due_before(frame.time_ns) {
+                    if self.parts.pace.is_due_before(frame.time_ns) {
                         self.look(self.anomalies);
                     }
-                    self.running.frame(&frame);
-                    if let Some(back_ns) = self.pace.frame(self.running.time_ns()) {
+                    self.parts.running.frame(&frame);
+                    if let Some(back_ns) = self.parts.pace.frame(self.parts.running.time_ns()) {
                         self.went_back(back_ns);
                     }
-                    if !self.pace.is_due_after_frame() {
+                    if !self.parts.pace.is_due_after_frame() {
                         continue;
                     }
                 }
-                Next::Idle if self.pace.is_due_when_idle() => {}
+                Next::Idle if self.parts.pace.is_due_when_idle() => {}
                 Next::Idle => continue,
                 Next::End => break,
             }
-            if self.look(captures.anomalies()) || self.pace.is_over() {
-                self.stop.ask();
+            if self.look(captures.anomalies()) || self.parts.pace.is_over() {
+                self.parts.stop.ask();
             }
         }
         self.say_removed();
-        self.pace.end();
+        self.parts.pace.end();
         self.ended = true;
         let mut is_over = self.look(captures.anomalies());
         // A screen stays open after the end of a file that had packets.
-        let stays = self.view.stays() && self.running.frames() > 0;
-        while stays && !is_over && !self.stop.asked() && !self.pace.is_over() {
+        let stays = self.parts.view.stays() && self.parts.running.frames() > 0;
+        while stays && !is_over && !self.parts.stop.asked() && !self.parts.pace.is_over() {
             std::thread::sleep(CHECK_INTERVAL);
             is_over = self.look(captures.anomalies());
         }
@@ -154,30 +135,30 @@ impl Watching {
 
     /// Says that the interface was removed, which ended the capture.
     fn say_removed(&mut self) {
-        let Some(counts) = self.counts.as_ref().filter(|counts| counts.is_gone()) else { return };
+        let Some(counts) = self.parts.counts.as_ref().filter(|counts| counts.is_gone()) else { return };
         let at = counts.down_since().map_or_else(String::new, |ns| format!(" at {}", Zone::shown().second(ns)));
-        self.view.say(format!("{} was removed: the capture ended{at}", counts.name()));
+        self.parts.view.say(format!("{} was removed: the capture ended{at}", counts.name()));
     }
 
     /// Finds the requests that wait for a response, once per second and for each reader of metrics.
     fn find_waiting(&mut self, now_ns: i64) {
         let latest_ns = latest_ns(now_ns);
-        if latest_ns == self.waiting.1 && !self.metrics.as_ref().is_some_and(Metrics::is_wanted) {
+        if latest_ns == self.waiting.1 && !self.parts.metrics.as_ref().is_some_and(Metrics::is_wanted) {
             return;
         }
-        self.waiting = (self.running.waiting(self.whole.ns(), self.seen_until(now_ns)), latest_ns);
+        self.waiting = (self.parts.running.waiting(self.whole.ns(), self.seen_until(now_ns)), latest_ns);
     }
 
     /// The time up to which packets were captured. While the interface is down, the wait of a request is unknown.
     fn seen_until(&self, now_ns: i64) -> i64 {
-        let Some(counts) = &self.counts else { return self.downtimes.seen_until(now_ns) };
+        let Some(counts) = &self.parts.counts else { return self.downtimes.seen_until(now_ns) };
         counts.down_since().map_or(now_ns, |down_ns| now_ns.min(down_ns))
     }
 
     /// The clock of the capture was set back.
     fn went_back(&mut self, back_ns: u64) {
-        let Some(now_ns) = self.pace.now_ns() else { return };
-        if let (Some((recent, _)), _) = self.running.live() {
+        let Some(now_ns) = self.parts.pace.now_ns() else { return };
+        if let (Some((recent, _)), _) = self.parts.running.live() {
             recent.back_to(now_ns);
         }
         self.whole.back_to(now_ns);
@@ -190,24 +171,24 @@ impl Watching {
             duration(back_ns as f64 / 1e9),
             Zone::shown().second(now_ns),
         );
-        self.view.went_back(now_ns, (self.steps <= MAX_STEPS_SAID).then_some(text));
+        self.parts.view.went_back(now_ns, (self.steps <= MAX_STEPS_SAID).then_some(text));
     }
 
     /// Updates the metrics if a reader waits for them.
     fn publish(&mut self, drops: u64) {
         let losses = self.losses(drops);
-        let seen_ns = self.pace.now_ns().map(|now_ns| self.seen_until(now_ns));
+        let seen_ns = self.parts.pace.now_ns().map(|now_ns| self.seen_until(now_ns));
         let waiting = seen_ns.map(|seen_ns| (&self.waiting.0, seen_ns));
-        let (live, names) = self.running.live();
-        if let (Some(metrics), Some((_, Some(totals)))) = (&self.metrics, live) {
-            metrics.look(totals, names, Some(losses), waiting, &self.outputs);
+        let (live, names) = self.parts.running.live();
+        if let (Some(metrics), Some((_, Some(totals)))) = (&self.parts.metrics, live) {
+            metrics.look(totals, names, Some(losses), waiting, &self.parts.outputs);
         }
     }
 
     /// The times of which packets are missing, since the last call.
     fn find_holes(&mut self, now_ns: i64, drops: u64) -> Vec<Hole> {
         let more = drops - std::mem::replace(&mut self.drops, drops);
-        let Some(counts) = &self.counts else {
+        let Some(counts) = &self.parts.counts else {
             // A pipe or a file does not state the time of a loss.
             let unknown = Hole { from_ns: now_ns, to_ns: now_ns, packets: Some(more) };
             let is_down = self.downtimes.seen_until(now_ns) < now_ns;
@@ -230,7 +211,7 @@ impl Watching {
 
     /// Losses of the capture so far; for a pipe or files, the losses that they report.
     fn losses(&self, drops: u64) -> LiveLosses {
-        self.counts.as_ref().map_or(LiveLosses { kernel: drops, ..LiveLosses::default() }, |counts| LiveLosses {
+        self.parts.counts.as_ref().map_or(LiveLosses { kernel: drops, ..LiveLosses::default() }, |counts| LiveLosses {
             kernel: counts.kernel_drops(),
             freezes: counts.freezes(),
             interface: counts.interface_drops(),
@@ -243,8 +224,8 @@ impl Watching {
     fn look(&mut self, anomalies: CaptureAnomalies) -> bool {
         self.anomalies = anomalies;
         let drops = anomalies.reported_drops;
-        let now_ns = self.pace.now_ns();
-        self.running.time_ns().into_iter().for_each(|ns| self.downtimes.pass(ns));
+        let now_ns = self.parts.pace.now_ns();
+        self.parts.running.time_ns().into_iter().for_each(|ns| self.downtimes.pass(ns));
         let holes = now_ns.map_or_else(Vec::new, |now_ns| self.find_holes(now_ns, drops));
         if let Some(now_ns) = now_ns {
             self.find_waiting(now_ns);
@@ -252,7 +233,7 @@ impl Watching {
         self.publish(drops);
         let Some(now_ns) = now_ns else { return self.look_without_packets(drops) };
         let seen_ns = self.seen_until(now_ns);
-        if let (Some((recent, _)), _) = self.running.live() {
+        if let (Some((recent, _)), _) = self.parts.running.live() {
             recent.advance(now_ns);
             for Hole { from_ns, to_ns, packets } in holes {
                 match packets {
@@ -263,37 +244,38 @@ impl Watching {
             recent.wait(&self.waiting.0, latest_ns(now_ns));
         }
         // Only the packets tell when a file ends.
-        let going_on = (self.counts.is_some().then_some(seen_ns), self.waiting.0.before(i64::MAX).is_some());
-        let checkpoint = self.checkpoints.as_mut().map_or(Ok(()), |it| it.look(&mut self.running, anomalies, going_on));
+        let going_on = (self.parts.counts.is_some().then_some(seen_ns), self.waiting.0.before(i64::MAX).is_some());
+        let checkpoint =
+            self.parts.checkpoints.as_mut().map_or(Ok(()), |it| it.look(&mut self.parts.running, anomalies, going_on));
         if let Err(error) = checkpoint {
             let failure = format!("--record: cannot write the numbers so far: {error:#}");
-            OutputState::fail(&mut self.outputs, "record", failure);
+            OutputState::fail(&mut self.parts.outputs, "record", failure);
         }
-        if let Some(error) = self.counts.as_ref().and_then(|counts| counts.take_save_error()) {
+        if let Some(error) = self.parts.counts.as_ref().and_then(|counts| counts.take_save_error()) {
             let failure = format!("--save: cannot write: {error}; packets are no longer saved");
-            OutputState::fail(&mut self.outputs, "save", failure);
+            OutputState::fail(&mut self.parts.outputs, "save", failure);
             self.unsaved = Some(format!("--save: the folder lacks the last packets: {error}; free some space"));
         }
-        if let Some(learned) = self.counts.as_ref().and_then(|counts| counts.take_learned()) {
-            self.view.inform(learned);
+        if let Some(learned) = self.parts.counts.as_ref().and_then(|counts| counts.take_learned()) {
+            self.parts.view.inform(learned);
         }
         let losses = self.losses(drops);
-        if let Some(diagnosis) = &mut self.diagnosis {
-            diagnosis.look(&mut self.running, (seen_ns, anomalies), self.ended);
+        if let Some(diagnosis) = &mut self.parts.diagnosis {
+            diagnosis.look(&mut self.parts.running, (seen_ns, anomalies), self.ended);
         }
-        let diagnosis = self.diagnosis.as_ref().and_then(|diagnosis| diagnosis.text.as_deref());
-        let (losses, outputs, ended) = (Some(losses), &self.outputs[..], self.ended);
-        let truncated = self.running.truncated().saturating_sub(anomalies.shortened_by_tap);
+        let diagnosis = self.parts.diagnosis.as_ref().and_then(|diagnosis| diagnosis.text.as_deref());
+        let (losses, outputs, ended) = (Some(losses), &self.parts.outputs[..], self.ended);
+        let truncated = self.parts.running.truncated().saturating_sub(anomalies.shortened_by_tap);
         let beside = Beside { losses, diagnosis, outputs, truncated, ended, ..Beside::default() };
-        let (live, names) = self.running.live();
-        live.is_some_and(|(recent, _)| self.view.look(recent, names, now_ns, &beside))
+        let (live, names) = self.parts.running.live();
+        live.is_some_and(|(recent, _)| self.parts.view.look(recent, names, now_ns, &beside))
     }
 
     /// Updates the views before the first packet: they say that there is none. Returns whether the user ended the watch.
     fn look_without_packets(&mut self, drops: u64) -> bool {
-        let (losses, silence) = (self.losses(drops), self.first_packet.silence());
+        let (losses, silence) = (self.losses(drops), self.parts.first_packet.silence());
         let beside = Beside { losses: Some(losses), silence: Some(&silence), ended: self.ended, ..Beside::default() };
-        let (live, names) = self.running.live();
-        live.is_some_and(|(recent, _)| self.view.look(recent, names, silence::now_ns(), &beside))
+        let (live, names) = self.parts.running.live();
+        live.is_some_and(|(recent, _)| self.parts.view.look(recent, names, silence::now_ns(), &beside))
     }
 }
