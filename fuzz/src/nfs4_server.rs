@@ -407,11 +407,11 @@ fn take_bytes(count: u8, rest: &mut &[u8]) -> Vec<u8> {
 fn operation<'a>(which: u8, file: Option<FileKey>) -> Option<Operation<'a>> {
     let (access, caching, content) = (Access::ReadWrite, Caching::None, &*CONTENT);
     Some(match which {
-        0 => Operation::Open { path: "d/file", access, disposition: Disposition::OpenExisting, caching },
-        1 => Operation::Open { path: "new", access, disposition: Disposition::CreateNew, caching },
-        2 => Operation::Open { path: "emptied", access, disposition: Disposition::Truncate, caching },
+        0 => Operation::Open { path: "d/file", access, disposition: Disposition::Open, caching },
+        1 => Operation::Open { path: "new", access, disposition: Disposition::Create, caching },
+        2 => Operation::Open { path: "emptied", access, disposition: Disposition::Overwrite, caching },
         3 => {
-            Operation::Open { path: "d/file", access, disposition: Disposition::OpenExisting, caching: Caching::Handle }
+            Operation::Open { path: "d/file", access, disposition: Disposition::Open, caching: Caching::Handle }
         }
         4 => Operation::Read { file: file?, offset: 0, length: 200_000, keep: false },
         5 => Operation::Read { file: file?, offset: 7, length: 1_000, keep: true },

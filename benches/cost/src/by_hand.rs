@@ -129,7 +129,7 @@ fn info(operation: Case) -> ConnectionInfo {
 
 fn open(operation: Case) -> Operation<'static> {
     let (path, _) = operation.file();
-    let (access, disposition) = (Access::Read, Disposition::OpenExisting);
+    let (access, disposition) = (Access::Read, Disposition::Open);
     Operation::Open { path, access, disposition, caching: Caching::None }
 }
 

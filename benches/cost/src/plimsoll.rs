@@ -126,7 +126,7 @@ impl Scenario for ScriptSlot {
         }
         let (path, size) = self.operation.file();
         let Some(file) = self.file else {
-            let (access, disposition) = (Access::Read, Disposition::OpenExisting);
+            let (access, disposition) = (Access::Read, Disposition::Open);
             return ScenarioStep::Act(
                 Operation::Open { path, access, disposition, caching: Caching::None },
                 Symbol::NONE,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use plimsoll_model::Disposition;
 pub use result::{Cause, Done, Failure, Reply};
 pub use ticket::{MOST_CHANNELS, Tag, Ticket};
 
@@ -27,23 +28,6 @@ pub enum Access {
     Write,
     /// Both.
     ReadWrite,
-}
-
-/// What opening does where the file is or is not there (MS-SMB2 2.2.13 CreateDisposition; RFC 1813 `createmode3`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Disposition {
-    /// It must be there.
-    OpenExisting,
-    /// It must not be there.
-    CreateNew,
-    /// Open it, or make it.
-    OpenOrCreate,
-    /// Make it, or empty it.
-    CreateOrTruncate,
-    /// Empty it; it must be there.
-    Truncate,
-    /// Make it, or put a new one in its place (where a protocol cannot tell: make it, or empty it).
-    Replace,
 }
 
 /// The kind of object to open. NFSv3 has no open: an existing object of any kind is accepted there.

@@ -40,7 +40,7 @@ struct User {
 
 impl Scenario for User {
     fn next(&mut self) -> ScenarioStep<'_> {
-        let (access, caching, disposition) = (Access::Read, Caching::None, Disposition::OpenExisting);
+        let (access, caching, disposition) = (Access::Read, Caching::None, Disposition::Open);
         let Some(file) = self.file else {
             let open = Operation::Open { path: "folder/open", access, disposition, caching };
             return ScenarioStep::Act(open, Symbol::NONE);

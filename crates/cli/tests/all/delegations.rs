@@ -117,16 +117,16 @@ fn another_client_writes_as_soon_as_the_delegation_is_returned() {
     let (plain, wanting) = (server.target_of_4(1, None), format!("{}&delegations=yes", server.target_of_4(1, None)));
     let [plain, wanting] = [plain, wanting].map(|target| reached_by(&target, &ConnectOptions::default()));
     let mut writer = connect(&*plain);
-    let made = open(&mut writer, Access::Write, Disposition::CreateNew);
+    let made = open(&mut writer, Access::Write, Disposition::Create);
     assert!(writer.act(&Operation::Close { file: made }).is_ok());
     let mut holder = connect(&*wanting);
-    let file = open(&mut holder, Access::Read, Disposition::OpenExisting);
+    let file = open(&mut holder, Access::Read, Disposition::Open);
     counted(&mut holder);
-    let second = open(&mut holder, Access::Read, Disposition::OpenExisting);
+    let second = open(&mut holder, Access::Read, Disposition::Open);
     assert!(holder.act(&Operation::Close { file: second }).is_ok());
     assert_eq!(counted(&mut holder), [""; 0]);
     let writes = std::thread::spawn(move || {
-        open(&mut writer, Access::Write, Disposition::OpenExisting);
+        open(&mut writer, Access::Write, Disposition::Open);
         counted(&mut writer)
     });
     while !writes.is_finished() {
@@ -135,7 +135,7 @@ fn another_client_writes_as_soon_as_the_delegation_is_returned() {
     let asked = writes.join().unwrap();
     assert!(asked.iter().filter(|name| *name == "OPEN").count() >= 2, "DELAY, so it asks again: {asked:?}");
     assert_eq!(counted(&mut holder), ["DELEGRETURN"]);
-    let third = open(&mut holder, Access::Read, Disposition::OpenExisting);
+    let third = open(&mut holder, Access::Read, Disposition::Open);
     for file in [file, third] {
         assert!(holder.act(&Operation::Close { file }).is_ok());
     }

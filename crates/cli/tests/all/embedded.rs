@@ -94,7 +94,7 @@ fn tour(client: &mut Driven, content: &Arc<Content>) {
     for path in ["dir", "dir/sub"] {
         assert_eq!(client.act(&Operation::Mkdir { path }), FINE);
     }
-    let one = open(client, "dir/sub/fil\u{e9}", Disposition::CreateNew, Caching::None);
+    let one = open(client, "dir/sub/fil\u{e9}", Disposition::Create, Caching::None);
     let write = Operation::Write { file: one, offset: 0, length: LENGTH, content, key: 3 };
     assert_eq!(client.act(&write), Ok(Reply::Written { bytes: LENGTH }));
     assert_eq!(client.act(&Operation::Flush { file: one }), FINE);
@@ -107,7 +107,7 @@ fn tour(client: &mut Driven, content: &Arc<Content>) {
     assert_eq!(client.act(&Operation::Getattr { path: "dir/sub/fil\u{e9}" }), whole);
     assert!(matches!(client.act(&Operation::Getattr { path: "" }), Ok(Reply::Attributes { directory: true, .. })));
     // To another file, elsewhere: pieces, and the source's end in the last one.
-    let copy = open(client, "dir/copy", Disposition::CreateNew, Caching::None);
+    let copy = open(client, "dir/copy", Disposition::Create, Caching::None);
     let from_offset = 1_000;
     let range = Operation::CopyRange { from: one, from_offset, to: copy, to_offset: 0, length: LENGTH };
     let copied = LENGTH - from_offset as u32;
@@ -126,7 +126,7 @@ fn tour(client: &mut Driven, content: &Arc<Content>) {
     let again = client.act(&Operation::Open {
         path: "dir/sub/fil\u{e9}",
         access: Access::ReadWrite,
-        disposition: Disposition::CreateNew,
+        disposition: Disposition::Create,
         caching: Caching::None,
     });
     assert_eq!(again.unwrap_err().cause, Cause::Status);
@@ -136,7 +136,7 @@ fn tour(client: &mut Driven, content: &Arc<Content>) {
     let gone = client.act(&Operation::Getattr { path: "dir/sub/fil\u{e9}" }).unwrap_err();
     assert_eq!((gone.outcome, gone.cause), (Outcome::Refused, Cause::Status));
     assert!(matches!(client.act(&Operation::Getattr { path: "dir/other" }), Ok(Reply::Attributes { size: 1_234, .. })));
-    let emptied = open(client, "dir/other", Disposition::CreateOrTruncate, Caching::None);
+    let emptied = open(client, "dir/other", Disposition::OverwriteOrCreate, Caching::None);
     assert_eq!(
         client.act(&Operation::GetattrOpen { file: emptied }),
         Ok(Reply::Attributes { size: 0, directory: false })
@@ -155,7 +155,7 @@ fn listing(client: &mut Driven) {
     assert_eq!(client.act(&Operation::Mkdir { path: "many" }), FINE);
     for number in 0..COUNT {
         let path = format!("many/a-name-that-is-somewhat-longer-{number}");
-        let file = open(client, &path, Disposition::CreateNew, Caching::None);
+        let file = open(client, &path, Disposition::Create, Caching::None);
         assert_eq!(client.act(&Operation::Close { file }), FINE);
     }
     client.seen.entries.clear();
@@ -232,16 +232,16 @@ fn every_action_on_the_embedded_nfs_server_in_version_4() {
 
 /// A copy in several requests, a clone, and a file with holes.
 fn added_by_4_2(client: &mut Driven, content: &Arc<Content>) {
-    let one = open(client, "one", Disposition::CreateNew, Caching::None);
+    let one = open(client, "one", Disposition::Create, Caching::None);
     let length = 20 << 20;
     let write = Operation::Write { file: one, offset: 0, length, content, key: 3 };
     assert_eq!(client.act(&write), Ok(Reply::Written { bytes: length }));
-    let two = open(client, "two", Disposition::CreateNew, Caching::None);
+    let two = open(client, "two", Disposition::Create, Caching::None);
     assert_eq!(client.act(&Operation::Copy { from: one, to: two, length }), Ok(Reply::Written { bytes: length }));
     let copies = client.seen.transactions.iter().filter(|row| row.counted && row.procedure.name() == "COPY");
     assert_eq!(copies.map(|row| row.payload_bytes).collect::<Vec<_>>(), [None; 2], "no data crosses the wire");
     assert!(content.matches(3, 0, &read_back(client, two, length)));
-    let three = open(client, "three", Disposition::CreateNew, Caching::None);
+    let three = open(client, "three", Disposition::Create, Caching::None);
     assert_eq!(client.act(&Operation::Clone { from: one, to: three, length: 0 }), FINE);
     assert!(content.matches(3, 0, &read_back(client, three, length)));
     let page = 64 << 10;
@@ -391,7 +391,7 @@ fn many_connections_and_many_calls_outstanding() {
                 let content = &content;
                 scope.spawn(move || {
                     let (path, key) = (format!("file{number}"), number as u64);
-                    let file = open(client, &path, Disposition::CreateNew, Caching::None);
+                    let file = open(client, &path, Disposition::Create, Caching::None);
                     let write = Operation::Write { file, offset: 0, length: 64 << 10, content, key };
                     assert_eq!(client.act(&write), Ok(Reply::Written { bytes: 64 << 10 }));
                     let read = |n: u64| Operation::Read { file, offset: n * 1024, length: 1024, keep: true };
@@ -416,7 +416,7 @@ fn a_full_embedded_server_says_so() {
         let target = minor.map_or_else(|| server.target(), |minor| server.target_of_4(minor, None));
         let mut client = connect(&*reached_by(&target, &ConnectOptions::default()));
         let content = Arc::new(Content::new(5));
-        let file = open(&mut client, "large", Disposition::CreateNew, Caching::None);
+        let file = open(&mut client, "large", Disposition::Create, Caching::None);
         let write = Operation::Write { file, offset: 0, length: 4 << 20, content: &content, key: 1 };
         let full = client.act(&write).unwrap_err();
         let status = if kind == Kind::Smb { 0xC000_007F } else { 28 };

@@ -120,7 +120,7 @@ mod tests {
 
         fn open(&mut self, path: &str, bytes: &[u8]) -> FileKey {
             std::fs::write(self.folder.path().join(path), bytes).unwrap();
-            let (disposition, caching) = (Disposition::OpenExisting, Caching::None);
+            let (disposition, caching) = (Disposition::Open, Caching::None);
             match self.act(&Operation::Open { path, access: Access::ReadWrite, disposition, caching }) {
                 Ok(Reply::Opened { file, .. }) => file,
                 other => panic!("{other:?}"),

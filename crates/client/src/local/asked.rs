@@ -1,6 +1,6 @@
 //! The requested object of an operation, for its transaction.
 
-use plimsoll_model::{self as model, Asked, FileAccess, FileIdentity};
+use plimsoll_model::{Asked, FileAccess, FileIdentity};
 
 use super::PathClient;
 use crate::operation::{Access, Disposition, FileKey, Operation};
@@ -51,15 +51,9 @@ impl PathClient {
     }
 }
 
-fn how(disposition: Disposition) -> model::Disposition {
-    match disposition {
-        Disposition::OpenExisting => model::Disposition::Open,
-        Disposition::CreateNew => model::Disposition::Create,
-        Disposition::OpenOrCreate => model::Disposition::OpenOrCreate,
-        Disposition::Truncate => model::Disposition::Overwrite,
-        // open(2) replaces no file.
-        Disposition::CreateOrTruncate | Disposition::Replace => model::Disposition::OverwriteOrCreate,
-    }
+/// open(2) replaces no file.
+fn how(disposition: Disposition) -> Disposition {
+    if disposition == Disposition::Supersede { Disposition::OverwriteOrCreate } else { disposition }
 }
 
 fn what_for(access: Access) -> FileAccess {

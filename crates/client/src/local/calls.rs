@@ -191,7 +191,7 @@ impl PathClient {
             return self.opened(opened, path);
         }
         let opened = match kind {
-            Kind::Directory if disposition != Disposition::OpenExisting => Err(NOT_SUPPORTED),
+            Kind::Directory if disposition != Disposition::Open => Err(NOT_SUPPORTED),
             Kind::Directory => self.open_at(path, directory),
             Kind::File | Kind::Any => match self.open_at(path, OFlags::RDWR | flags(disposition)) {
                 // Directories cannot be opened for writing.
@@ -296,16 +296,16 @@ impl PathClient {
 /// What opening does besides, where a file is or is not there.
 fn flags(disposition: Disposition) -> OFlags {
     match disposition {
-        Disposition::OpenExisting => OFlags::empty(),
-        Disposition::CreateNew => OFlags::CREATE | OFlags::EXCL,
+        Disposition::Open => OFlags::empty(),
+        Disposition::Create => OFlags::CREATE | OFlags::EXCL,
         Disposition::OpenOrCreate => OFlags::CREATE,
-        Disposition::CreateOrTruncate | Disposition::Replace => OFlags::CREATE | OFlags::TRUNC,
-        Disposition::Truncate => OFlags::TRUNC,
+        Disposition::OverwriteOrCreate | Disposition::Supersede => OFlags::CREATE | OFlags::TRUNC,
+        Disposition::Overwrite => OFlags::TRUNC,
     }
 }
 
 fn makes_directory(kind: Kind, disposition: Disposition) -> bool {
-    kind == Kind::Directory && matches!(disposition, Disposition::CreateNew | Disposition::OpenOrCreate)
+    kind == Kind::Directory && matches!(disposition, Disposition::Create | Disposition::OpenOrCreate)
 }
 
 fn nothing(result: Result<(), Errno>) -> Called {

@@ -106,7 +106,7 @@ fn errno(result: Result<Reply, Failure>) -> &'static str {
 fn files_are_written_and_read_back() {
     let mut bench = Bench::new();
     let content = Arc::new(Content::new(3));
-    let file = bench.open("f", Disposition::CreateNew);
+    let file = bench.open("f", Disposition::Create);
     assert_eq!(bench.operation(), plimsoll_model::Operation::Open);
     // Across the end of the block that content is made of.
     let (offset, length) = (1_048_000, 2_000_000);
@@ -151,15 +151,15 @@ fn opens_do_what_they_say() {
         })
     };
     let size = |opened: Result<(FileKey, u64), Failure>| opened.unwrap().1;
-    assert_eq!(size(open("there", Access::Read, Disposition::OpenExisting)), 3);
+    assert_eq!(size(open("there", Access::Read, Disposition::Open)), 3);
     assert_eq!(size(open("there", Access::Write, Disposition::OpenOrCreate)), 3);
     assert_eq!(size(open("new", Access::Write, Disposition::OpenOrCreate)), 0);
     let refused = |opened: Result<(FileKey, u64), Failure>| errno(opened.map(|_| Reply::Nothing));
-    assert_eq!(refused(open("there", Access::Read, Disposition::CreateNew)), "EEXIST");
-    assert_eq!(refused(open("nowhere", Access::Read, Disposition::OpenExisting)), "ENOENT");
-    assert_eq!(refused(open("there/x", Access::Read, Disposition::OpenExisting)), "ENOTDIR");
-    assert_eq!(size(open("there", Access::ReadWrite, Disposition::CreateOrTruncate)), 0);
-    let (file, _) = open("there", Access::Read, Disposition::OpenExisting).unwrap();
+    assert_eq!(refused(open("there", Access::Read, Disposition::Create)), "EEXIST");
+    assert_eq!(refused(open("nowhere", Access::Read, Disposition::Open)), "ENOENT");
+    assert_eq!(refused(open("there/x", Access::Read, Disposition::Open)), "ENOTDIR");
+    assert_eq!(size(open("there", Access::ReadWrite, Disposition::OverwriteOrCreate)), 0);
+    let (file, _) = open("there", Access::Read, Disposition::Open).unwrap();
     let content = Arc::new(Content::new(3));
     assert_eq!(errno(bench.act(Operation::Write { file, offset: 0, length: 1, content: &content, key: 7 })), "EBADF");
 }
@@ -170,7 +170,7 @@ fn names_are_made_listed_renamed_linked_and_removed() {
     bench.act(Operation::Mkdir { path: "d" }).unwrap();
     assert_eq!(errno(bench.act(Operation::Mkdir { path: "d" })), "EEXIST");
     for name in ["d/a", "d/b"] {
-        let file = bench.open(name, Disposition::CreateNew);
+        let file = bench.open(name, Disposition::Create);
         bench.act(Operation::Close { file }).unwrap();
     }
     bench.act(Operation::Rename { from: "d/a", to: "d/c" }).unwrap();
@@ -206,7 +206,7 @@ fn a_listing_is_whole_however_long() {
 #[test]
 fn attributes_space_and_the_rest() {
     let mut bench = Bench::new();
-    let file = bench.open("f", Disposition::CreateNew);
+    let file = bench.open("f", Disposition::Create);
     bench.act(Operation::Setattr { path: "f", mode: 0o640 }).unwrap();
     assert_eq!(fs::metadata(bench.path("f")).unwrap().mode() & 0o7777, 0o640);
     bench.act(Operation::Access { path: "f" }).unwrap();
@@ -214,7 +214,7 @@ fn attributes_space_and_the_rest() {
     assert!(matches!(bench.act(Operation::Fsinfo), Ok(Reply::Space { total, free }) if total > 0 && free <= total));
     bench.act(Operation::Null).unwrap();
     fs::write(bench.path("g"), vec![7; 100_000]).unwrap();
-    let from = bench.open("g", Disposition::OpenExisting);
+    let from = bench.open("g", Disposition::Open);
     match bench.act(Operation::Copy { from, to: file, length: 70_000 }) {
         Ok(reply) => {
             assert_eq!(reply, Reply::Written { bytes: 70_000 });
@@ -230,7 +230,7 @@ fn attributes_space_and_the_rest() {
 #[test]
 fn locks_are_between_open_files() {
     let mut bench = Bench::new();
-    let (a, b) = (bench.open("f", Disposition::CreateNew), bench.open("f", Disposition::OpenExisting));
+    let (a, b) = (bench.open("f", Disposition::Create), bench.open("f", Disposition::Open));
     let lock = |file, offset, exclusive, wait| Operation::Lock { file, offset, length: 10, exclusive, wait };
     bench.act(lock(a, 0, true, false)).unwrap();
     assert_eq!(errno(bench.act(lock(b, 5, false, false))), "EAGAIN");
@@ -260,7 +260,7 @@ fn connecting_and_leaving_are_told_and_files_are_closed() {
     let mut bench = Bench::new();
     let mut collected = Collected::default();
     bench.client.connect(1, &mut Outbox::new(), &mut collected);
-    let file = bench.open("f", Disposition::CreateNew);
+    let file = bench.open("f", Disposition::Create);
     bench.client.leave(2, &mut Outbox::new(), &mut collected);
     let done: Vec<_> = collected.done.iter().map(|done| (done.tag, done.at, done.result.is_ok())).collect();
     assert_eq!(done, [(Tag::CONNECT, 1, true), (Tag::LEAVE, 2, true)]);
@@ -298,7 +298,7 @@ fn what_is_not_cached_is_what_was_written() {
     for reading in [Reading::UncachedAtRandom, Reading::UncachedInOrder] {
         let mut bench = Bench::reading(reading);
         fs::write(bench.folder.path().join("f"), [7; 10_000]).unwrap();
-        let (access, disposition, caching) = (Access::Read, Disposition::OpenExisting, Caching::None);
+        let (access, disposition, caching) = (Access::Read, Disposition::Open, Caching::None);
         let opened = bench.act(Operation::Open { path: "f", access, disposition, caching }).unwrap();
         let Reply::Opened { file, size } = opened else { panic!("{opened:?}") };
         assert_eq!(size, Some(10_000));

@@ -143,7 +143,7 @@ impl Calling<'_> {
         let place = Place { directory: handle, name: walk.name() };
         let to = second.as_ref().map(|walk| Place { directory: &walk.handle, name: walk.name() });
         match &job.goal {
-            Goal::Open { disposition: Disposition::OpenExisting, .. } | Goal::GetAttributes => {
+            Goal::Open { disposition: Disposition::Open, .. } | Goal::GetAttributes => {
                 self.say(&GetAttr { object: handle }, path, intended)
             }
             Goal::Open { directory: true, .. } | Goal::MakeDirectory => {
@@ -184,9 +184,9 @@ impl Calling<'_> {
         }
         let fresh = SetAttributes::mode(FILE_MODE);
         let how = match how {
-            Disposition::CreateNew => How::Guarded(fresh),
-            Disposition::CreateOrTruncate => How::Unchecked(SetAttributes { size: Some(0), ..fresh }),
-            Disposition::OpenOrCreate | Disposition::OpenExisting | Disposition::Truncate | Disposition::Replace => {
+            Disposition::Create => How::Guarded(fresh),
+            Disposition::OverwriteOrCreate => How::Unchecked(SetAttributes { size: Some(0), ..fresh }),
+            Disposition::OpenOrCreate | Disposition::Open | Disposition::Overwrite | Disposition::Supersede => {
                 How::Unchecked(fresh)
             }
         };

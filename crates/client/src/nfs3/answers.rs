@@ -207,17 +207,17 @@ impl NfsClient {
             let Some(handle) = made.object else {
                 // The server did not return the handle: walks to the object as if it had existed before.
                 walk.whole = true;
-                *disposition = Disposition::OpenExisting;
+                *disposition = Disposition::Open;
                 return;
             };
             let Some(attributes) = made.attributes else {
                 // Nor its size, which is asked for.
                 walk.whole = true;
                 walk.found(walk.path.len(), handle, None);
-                *disposition = Disposition::OpenExisting;
+                *disposition = Disposition::Open;
                 return;
             };
-            if *disposition == Disposition::CreateOrTruncate && attributes.size > 0 {
+            if *disposition == Disposition::OverwriteOrCreate && attributes.size > 0 {
                 // It took a file that was there, and did not empty it (RFC 1813 3.3.8 leaves that open).
                 walk.handle = handle;
                 *emptied = true;
@@ -279,7 +279,7 @@ fn facts(attributes: Attributes) -> Facts {
 impl Job {
     /// Whether the attributes of what its path leads to are all that it wants.
     fn wants_attributes_of_path(&self) -> bool {
-        matches!(self.goal, Goal::GetAttributes | Goal::Open { disposition: Disposition::OpenExisting, .. })
+        matches!(self.goal, Goal::GetAttributes | Goal::Open { disposition: Disposition::Open, .. })
     }
 
     /// Notes the attributes of the operation's object.

@@ -54,8 +54,7 @@ impl NfsClient {
 
     /// Opens a file whose handle is known, for a user to whom that is good enough.
     fn open_without_asking(&mut self, operation: &Operation<'_>) -> Option<Result<Reply, Failure>> {
-        let Operation::Open { path, disposition: Disposition::OpenExisting, caching: Caching::Handle, .. } = operation
-        else {
+        let Operation::Open { path, disposition: Disposition::Open, caching: Caching::Handle, .. } = operation else {
             return None;
         };
         let (known, handle) = self.handles.longest(path, true);
@@ -119,7 +118,7 @@ impl NfsClient {
     fn walks(&mut self, operation: &Operation<'_>) -> Walks {
         let paths = match *operation {
             Operation::Open { path, disposition, .. } | Operation::OpenEntry { path, disposition, .. } => {
-                [Some((path, matches!(disposition, Disposition::OpenExisting | Disposition::Truncate))), None]
+                [Some((path, matches!(disposition, Disposition::Open | Disposition::Overwrite))), None]
             }
             _ => paths(operation),
         };
@@ -131,11 +130,11 @@ impl NfsClient {
 fn open(kind: Kind, disposition: Disposition) -> Option<Goal> {
     let (disposition, emptied) = match disposition {
         // It is looked up, and then emptied like a file that CREATE left as it was.
-        Disposition::Truncate => (disposition, true),
-        Disposition::Replace => (Disposition::CreateOrTruncate, false),
+        Disposition::Overwrite => (disposition, true),
+        Disposition::Supersede => (Disposition::OverwriteOrCreate, false),
         _ => (disposition, false),
     };
     let directory = kind == Kind::Directory;
-    let there_or_new = matches!(disposition, Disposition::OpenExisting | Disposition::CreateNew);
+    let there_or_new = matches!(disposition, Disposition::Open | Disposition::Create);
     (there_or_new || !directory).then_some(Goal::Open { disposition, emptied, directory })
 }

@@ -52,7 +52,7 @@ impl Nfs4Client {
     /// Operations without a request: opening and closing a file with a known handle (`Caching::Handle`), or under a delegation.
     fn without_asking(&mut self, operation: &Operation<'_>) -> Option<Result<Reply, Failure>> {
         match operation {
-            Operation::Open { path, disposition: Disposition::OpenExisting, caching: Caching::Handle, .. } => {
+            Operation::Open { path, disposition: Disposition::Open, caching: Caching::Handle, .. } => {
                 let (known, handle) = self.paths.handles.longest(path, true);
                 let opened = || match self.opens.files.add(File::new(handle, None)) {
                     Some(file) => Ok(Reply::Opened { file, size: None }),
@@ -60,7 +60,7 @@ impl Nfs4Client {
                 };
                 (known == path.len()).then(opened)
             }
-            Operation::Open { path, disposition: Disposition::OpenExisting, access: Access::Read, .. } => {
+            Operation::Open { path, disposition: Disposition::Open, access: Access::Read, .. } => {
                 self.open_delegated(path)
             }
             Operation::Close { file }
@@ -183,16 +183,16 @@ fn share(access: Access) -> u32 {
 /// Parameters of an OPEN; `None` if OPEN cannot express the request.
 fn opening(kind: Kind, disposition: Disposition, access: u32) -> Option<Goal> {
     let makes = match disposition {
-        Disposition::OpenExisting => false,
-        Disposition::CreateNew => true,
+        Disposition::Open => false,
+        Disposition::Create => true,
         _ if kind == Kind::Directory => return None,
         _ => true,
     };
     if kind == Kind::Directory {
         return Some(Goal::OpenDirectory { makes });
     }
-    let empties = disposition == Disposition::Truncate;
-    let any = kind == Kind::Any && disposition == Disposition::OpenExisting;
+    let empties = disposition == Disposition::Overwrite;
+    let any = kind == Kind::Any && disposition == Disposition::Open;
     Some(Goal::Open(Opening {
         disposition,
         access,

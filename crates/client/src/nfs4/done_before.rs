@@ -20,7 +20,7 @@ impl Nfs4Client {
             (Goal::Rename, NOENT) => self.names_changed(job),
             (Goal::Close { .. }, status) if NO_STATE.contains(&status) => {}
             // What is there was made, and is opened.
-            (Goal::Open(opening), EXIST) if opening.disposition == Disposition::CreateNew => {
+            (Goal::Open(opening), EXIST) if opening.disposition == Disposition::Create => {
                 opening.disposition = Disposition::OpenOrCreate;
                 self.recovering.counts.done_before += 1;
                 return true;

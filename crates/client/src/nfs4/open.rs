@@ -53,10 +53,10 @@ impl Calling<'_> {
         let owner = *opening.owner.get_or_insert_with(|| self.client.opens.owners.take());
         let fresh = SetAttributes::mode(FILE_MODE);
         let how = match opening.disposition {
-            Disposition::OpenExisting | Disposition::Truncate => How::Existing,
-            Disposition::CreateNew => How::Guarded(fresh),
+            Disposition::Open | Disposition::Overwrite => How::Existing,
+            Disposition::Create => How::Guarded(fresh),
             Disposition::OpenOrCreate => How::Unchecked(fresh),
-            Disposition::CreateOrTruncate | Disposition::Replace => {
+            Disposition::OverwriteOrCreate | Disposition::Supersede => {
                 How::Unchecked(SetAttributes { size: Some(0), ..fresh })
             }
         };
@@ -98,7 +98,7 @@ impl Nfs4Client {
             let handle = found.handle.unwrap_or(walk.handle);
             let Facts { size, directory } = found.facts().ok_or(Malformed)?;
             let sorted = self.opens.sort_delegation(&handle, opening.access, delegation);
-            opening.empties |= opening.disposition == Disposition::CreateOrTruncate && size > 0;
+            opening.empties |= opening.disposition == Disposition::OverwriteOrCreate && size > 0;
             opening.opened = Some((handle, state, size));
             match sorted {
                 Some(Ok(wanted)) => opening.granted = Some(wanted),

@@ -262,7 +262,7 @@ impl Nfs4Client {
                     (opening.opened, opening.unconfirmed) = (None, false);
                     (opening.delegation, opening.granted) = (None, None);
                     // The file exists, because the first OPEN created it.
-                    if opening.disposition == Disposition::CreateNew {
+                    if opening.disposition == Disposition::Create {
                         opening.disposition = Disposition::OpenOrCreate;
                     }
                 }

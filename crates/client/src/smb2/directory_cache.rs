@@ -316,9 +316,9 @@ fn is_below(path: &str, directory: &str) -> bool {
 /// The names that an operation may add, remove or replace.
 fn changed_names<'a>(operation: &Operation<'a>) -> [Option<&'a str>; 2] {
     match *operation {
-        Operation::Open { path, disposition, .. } if disposition != Disposition::OpenExisting => [Some(path), None],
+        Operation::Open { path, disposition, .. } if disposition != Disposition::Open => [Some(path), None],
         Operation::OpenEntry { path, disposition, delete_on_close, .. }
-            if delete_on_close || disposition != Disposition::OpenExisting =>
+            if delete_on_close || disposition != Disposition::Open =>
         {
             [Some(path), None]
         }

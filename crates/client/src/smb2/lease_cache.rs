@@ -150,7 +150,7 @@ impl LeaseCache {
     }
 
     fn opened_again(&mut self, path: &str, access: Access, disposition: Disposition, open: &Files) -> Option<Reply> {
-        if !matches!(disposition, Disposition::OpenExisting | Disposition::OpenOrCreate) {
+        if !matches!(disposition, Disposition::Open | Disposition::OpenOrCreate) {
             return None;
         }
         let (_, file) = self.of(path)?;

@@ -67,7 +67,7 @@ pub(crate) fn tour<C: Client>(client: &mut Blocking<C>, content: &Arc<Content>, 
     assert_eq!(client.act(&Operation::Null), FINE);
     assert_eq!(client.act(&Operation::Mkdir { path: "dir" }), FINE);
     assert_eq!(client.act(&Operation::Mkdir { path: "dir/sub" }), FINE);
-    let one = file(client, "dir/sub/fil\u{e9}", Disposition::CreateNew);
+    let one = file(client, "dir/sub/fil\u{e9}", Disposition::Create);
     let write = Operation::Write { file: one, offset: 0, length: 100_001, content, key: 3 };
     assert_eq!(client.act(&write), Ok(Reply::Written { bytes: 100_001 }));
     assert_eq!(client.act(&Operation::Flush { file: one }), FINE);
@@ -84,7 +84,7 @@ pub(crate) fn tour<C: Client>(client: &mut Blocking<C>, content: &Arc<Content>, 
     let again = client.act(&Operation::Open {
         path: "dir/sub/fil\u{e9}",
         access: Access::Read,
-        disposition: Disposition::OpenExisting,
+        disposition: Disposition::Open,
         caching: Caching::None,
     });
     assert!(matches!(again, Ok(Reply::Opened { size: Some(1_234), .. })), "{again:?}");
@@ -101,7 +101,7 @@ pub(crate) fn tour<C: Client>(client: &mut Blocking<C>, content: &Arc<Content>, 
     let named = missing.procedure.is_some_and(|procedure| procedure.name() == "LOOKUP");
     assert!(named && missing.status == Some(2), "{missing}");
     assert_eq!(client.act(&Operation::ListNames { path: "dir" }), Ok(Reply::Listed { entries: 3 }));
-    let (access, disposition, caching) = (Access::ReadWrite, Disposition::OpenExisting, Caching::Handle);
+    let (access, disposition, caching) = (Access::ReadWrite, Disposition::Open, Caching::Handle);
     let known = client.act(&Operation::Open { path: "dir/moved", access, disposition, caching });
     let Ok(Reply::Opened { file: known, size: None }) = known else { panic!("{known:?}") };
     let through = Operation::WriteThrough { file: known, offset: 0, length: 1_000, content, key: 3 };
@@ -112,7 +112,7 @@ pub(crate) fn tour<C: Client>(client: &mut Blocking<C>, content: &Arc<Content>, 
     let mut names: Vec<String> = client.seen.entries.drain(..).map(|(_, name)| name).collect();
     names.sort();
     assert_eq!(names, ["moved", "soft", "sub"]);
-    let emptied = file(client, "dir/moved", Disposition::CreateOrTruncate);
+    let emptied = file(client, "dir/moved", Disposition::OverwriteOrCreate);
     let empty = Ok(Reply::Attributes { size: 0, directory: false });
     assert_eq!(client.act(&Operation::GetattrOpen { file: emptied }), empty);
     for held in [one, emptied] {
@@ -161,7 +161,7 @@ fn libnfs_reads_what_was_written_and_the_reverse() {
     let Some(ganesha) = ganesha() else { return };
     let mut client = open(&ganesha, &mounted(&ganesha, Export::Data));
     let content = Arc::new(Content::new(2));
-    let key = file(&mut client, "ours", Disposition::CreateNew);
+    let key = file(&mut client, "ours", Disposition::Create);
     let length = 3 << 20;
     let write = Operation::Write { file: key, offset: 0, length, content: &content, key: 9 };
     assert_eq!(client.act(&write), Ok(Reply::Written { bytes: length }));
@@ -175,7 +175,7 @@ fn libnfs_reads_what_was_written_and_the_reverse() {
     let copied = Command::new("nfs-cp").arg(&source).arg(ganesha.libnfs_url(Export::Data, "theirs")).output().unwrap();
     std::fs::remove_file(&source).unwrap();
     assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
-    let key = file(&mut client, "theirs", Disposition::OpenExisting);
+    let key = file(&mut client, "theirs", Disposition::Open);
     assert!(content.matches(9, 1, &read_back(&mut client, key, length - 1)));
 }
 
@@ -184,7 +184,7 @@ fn many_calls_are_outstanding_at_once() {
     let Some(ganesha) = ganesha() else { return };
     let mut client = open(&ganesha, &mounted(&ganesha, Export::Data));
     std::fs::write(ganesha.folder(Export::Data).unwrap().join("f"), vec![5; 64 << 10]).unwrap();
-    let key = file(&mut client, "f", Disposition::OpenExisting);
+    let key = file(&mut client, "f", Disposition::Open);
     let read = |n: u64| Operation::Read { file: key, offset: n * 1024, length: 1024, keep: false };
     let tags: Vec<_> = (0..64).map(|n| client.begin(&read(n))).collect();
     for tag in tags {
@@ -213,7 +213,7 @@ fn refusals_are_told_as_what_they_are() {
 
     if ganesha.folder(Export::Small).is_some() {
         let mut client = open(&ganesha, &mounted(&ganesha, Export::Small));
-        let key = file(&mut client, "big", Disposition::CreateNew);
+        let key = file(&mut client, "big", Disposition::Create);
         let content = Arc::new(Content::new(1));
         let length = 2 * Ganesha::SMALL as u32;
         let write = Operation::Write { file: key, offset: 0, length, content: &content, key: 1 };
@@ -235,7 +235,7 @@ fn a_server_that_dies_under_load_leaves_no_action_without_an_end() {
     let options = mounted(&ganesha, Export::Data);
     let mut client = open(&ganesha, &options);
     let content = Arc::new(Content::new(1));
-    let key = file(&mut client, "load", Disposition::CreateNew);
+    let key = file(&mut client, "load", Disposition::Create);
     let write = |n: u64| Operation::Write { file: key, offset: n << 16, length: 1 << 16, content: &content, key: 1 };
     let mut tags: Vec<_> = (0..64).map(|n| client.begin(&write(n))).collect();
     // When one is answered, the others are on their way.
@@ -255,7 +255,7 @@ fn a_server_that_dies_under_load_leaves_no_action_without_an_end() {
     // Handles survive a restart: the export that was mounted before exists again.
     ganesha.restart();
     let mut client = open(&ganesha, &options);
-    let key = file(&mut client, "load", Disposition::OpenExisting);
+    let key = file(&mut client, "load", Disposition::Open);
     assert_eq!(client.act(&Operation::Flush { file: key }), FINE);
 }
 
@@ -267,10 +267,10 @@ fn a_handle_that_means_nothing_any_more_is_told_once_and_forgotten() {
         (open(&ganesha, &options), open(&ganesha, &options))
     };
     let attributes = Operation::Getattr { path: "here" };
-    let first = file(&mut one, "here", Disposition::CreateNew);
+    let first = file(&mut one, "here", Disposition::Create);
     assert!(matches!(one.act(&attributes), Ok(Reply::Attributes { size: 0, .. })));
     assert_eq!(other.act(&Operation::Remove { path: "here" }), FINE);
-    let again = file(&mut other, "here", Disposition::CreateNew);
+    let again = file(&mut other, "here", Disposition::Create);
     assert_eq!(other.act(&Operation::Truncate { file: again, size: 7 }), FINE);
     let stale = one.act(&attributes).unwrap_err();
     assert_eq!((stale.status, stale.cause), (Some(70), Cause::Status), "NFS3ERR_STALE");

@@ -82,7 +82,7 @@ fn a_request_waits_for_a_slot_and_no_slot_has_two() {
     let mut client = open(&ganesha, &options, "slots");
     assert_eq!(options.agreed.get().unwrap().slots, 2);
     std::fs::write(ganesha.folder(Export::Data).unwrap().join("f"), vec![5; 64 << 10]).unwrap();
-    let key = file(&mut client, "f", Disposition::OpenExisting);
+    let key = file(&mut client, "f", Disposition::Open);
     let read = |n: u64| Operation::Read { file: key, offset: n * 1024, length: 1024, keep: false };
     let tags: Vec<_> = (0..64).map(|n| client.begin(&read(n))).collect();
     for tag in tags {
@@ -109,7 +109,7 @@ fn what_is_written_at_once_is_read_back() {
 fn written_and_read_back(ganesha: &Ganesha, name: &str, minor: u32) {
     let mut client = open(ganesha, &options("/data", minor, 16), "writes");
     let content = Arc::new(Content::new(2));
-    let key = file(&mut client, name, Disposition::CreateNew);
+    let key = file(&mut client, name, Disposition::Create);
     let length = 5 << 20;
     let write = Operation::Write { file: key, offset: 0, length, content: &content, key: 9 };
     assert_eq!(client.act(&write), Ok(Reply::Written { bytes: length }));
@@ -130,8 +130,8 @@ fn locks_keep_others_out_until_they_are_given_back() {
 fn locks(ganesha: &Ganesha, name: &str, minor: u32) {
     let options = options("/data", minor, 8);
     let (mut one, mut other) = (open(ganesha, &options, "one"), open(ganesha, &options, "other"));
-    let ours = file(&mut one, name, Disposition::CreateNew);
-    let theirs = file(&mut other, name, Disposition::OpenExisting);
+    let ours = file(&mut one, name, Disposition::Create);
+    let theirs = file(&mut other, name, Disposition::Open);
     let lock = |file, wait| Operation::Lock { file, offset: 0, length: 10, exclusive: true, wait };
     assert_eq!(one.act(&lock(ours, false)), FINE);
     let denied = other.act(&lock(theirs, false)).unwrap_err();
@@ -160,7 +160,7 @@ fn refusals_are_told_as_what_they_are() {
     let refused = client.act(&Operation::Mkdir { path: "x" }).unwrap_err();
     assert_eq!((refused.status, refused.cause), (Some(30), Cause::Status), "NFS4ERR_ROFS");
     let (access, caching) = (Access::Read, Caching::None);
-    let open = Operation::Open { path: "no", access, disposition: Disposition::OpenExisting, caching };
+    let open = Operation::Open { path: "no", access, disposition: Disposition::Open, caching };
     assert_eq!(client.act(&open).unwrap_err().status, Some(2));
 }
 
@@ -169,7 +169,7 @@ fn a_server_that_restarts_does_not_know_the_session() {
     let Some(mut ganesha) = ganesha() else { return };
     let options = options("/data", 1, 8);
     let mut client = open(&ganesha, &options, "one");
-    let key = file(&mut client, "kept", Disposition::CreateNew);
+    let key = file(&mut client, "kept", Disposition::Create);
     ganesha.kill();
     let lost = client.act(&Operation::GetattrOpen { file: key }).unwrap_err();
     assert!(matches!(lost.cause, Cause::ConnectionClosed | Cause::ConnectionReset), "{lost:?}");
@@ -190,12 +190,12 @@ fn a_client_that_connects_again_has_restarted() {
 fn connects_again(ganesha: &Ganesha, name: &str, minor: u32) {
     let options = options("/data", minor, 8);
     let mut first = open(ganesha, &options, "same");
-    let key = file(&mut first, name, Disposition::CreateNew);
+    let key = file(&mut first, name, Disposition::Create);
     let lock = |file| Operation::Lock { file, offset: 0, length: 10, exclusive: true, wait: false };
     assert_eq!(first.act(&lock(key)), FINE);
     // Its lock goes with it, or the second could not have it.
     let mut second = open(ganesha, &options, "same");
-    let again = file(&mut second, name, Disposition::OpenExisting);
+    let again = file(&mut second, name, Disposition::Open);
     assert_eq!(second.act(&lock(again)), FINE);
     // NFS4ERR_BADSESSION, or in 4.0 one of a stale state; it asks for a session or a client ID, its open and its lock anew, and now the
     // second one's are gone. Attributes need no state in 4.0.
@@ -219,7 +219,7 @@ fn operations_of_4_2() {
     let mut client = open(&ganesha, &options("/data", 2, 64), "4.2");
     let (content, length, page) = (Arc::new(Content::new(3)), 1 << 20, 64 << 10);
     let (one, two) =
-        (file(&mut client, "holes", Disposition::CreateNew), file(&mut client, "copied", Disposition::CreateNew));
+        (file(&mut client, "holes", Disposition::Create), file(&mut client, "copied", Disposition::Create));
     let write = Operation::Write { file: one, offset: 0, length, content: &content, key: 9 };
     assert_eq!(client.act(&write), Ok(Reply::Written { bytes: length }));
     assert_eq!(client.act(&Operation::Flush { file: one }), FINE);

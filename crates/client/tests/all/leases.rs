@@ -62,7 +62,7 @@ fn a_kept_file_is_whole_for_everybody() {
         assert_eq!(one.act(&write), Ok(Reply::Written { bytes: 1000 }));
         close(&mut one, file);
         let before = one.seen.transactions.len();
-        let (file, size) = opened(&mut one, &open(Caching::LeaseCached, Disposition::OpenExisting));
+        let (file, size) = opened(&mut one, &open(Caching::LeaseCached, Disposition::Open));
         assert_eq!(size, Some(1000), "{dialect:?}: what was written is known");
         assert_eq!(
             one.act(&Operation::Read { file, offset: 0, length: 4096, keep: false }),
@@ -72,7 +72,7 @@ fn a_kept_file_is_whole_for_everybody() {
         assert_eq!((one.seen.transactions.len(), one.client.requests_avoided()), (before, 3), "{dialect:?}");
 
         // The second client truncates it: the first gives up its lease, and sees the new size.
-        let opening = two.begin(&open(Caching::None, Disposition::CreateOrTruncate));
+        let opening = two.begin(&open(Caching::None, Disposition::OverwriteOrCreate));
         let other = (0..10_000).find_map(|_| {
             one.run_for(Duration::from_millis(5));
             two.run_for(Duration::from_millis(5));
@@ -81,7 +81,7 @@ fn a_kept_file_is_whole_for_everybody() {
         let Some(Ok(Reply::Opened { file: other, .. })) = other else { panic!("{dialect:?}: {other:?}") };
         close(&mut two, other);
         assert_eq!(one.act(&Operation::Null), Ok(Reply::Nothing), "whose answer comes after the break");
-        let (file, size) = opened(&mut one, &open(Caching::LeaseCached, Disposition::OpenExisting));
+        let (file, size) = opened(&mut one, &open(Caching::LeaseCached, Disposition::Open));
         assert_eq!(size, Some(0), "{dialect:?}");
         close(&mut one, file);
         // A client that removes a file which it keeps open closes it first, so the file is removed at once.
@@ -102,7 +102,7 @@ fn names(client: &mut Blocking<SmbClient>, path: &str) -> Vec<String> {
 }
 
 fn create(client: &mut Blocking<SmbClient>, path: &str) {
-    let (access, disposition) = (Access::ReadWrite, Disposition::CreateNew);
+    let (access, disposition) = (Access::ReadWrite, Disposition::Create);
     let (file, _) = opened(client, &Operation::Open { path, access, disposition, caching: Caching::None });
     close(client, file);
 }

@@ -74,7 +74,7 @@ fn tour(client: &mut Blocking<SmbClient>, samba: &Samba, dialect: Dialect) {
     assert_eq!(client.act(&Operation::Mkdir { path: "dir" }), fine);
     assert!(disk.join("dir").is_dir());
 
-    let file = opened(client, "dir/fil\u{e9}", Disposition::CreateNew);
+    let file = opened(client, "dir/fil\u{e9}", Disposition::Create);
     let write = Operation::Write { file, offset: 0, length: 100_000, content: &content, key: 3 };
     assert_eq!(client.act(&write), Ok(Reply::Written { bytes: 100_000 }));
     let written = std::fs::read(disk.join("dir/fil\u{e9}")).unwrap();
@@ -98,7 +98,7 @@ fn tour(client: &mut Blocking<SmbClient>, samba: &Samba, dialect: Dialect) {
     assert_eq!(std::fs::metadata(disk.join("dir/fil\u{e9}")).unwrap().len(), 1_234);
 
     write_through(client, file, &content, dialect);
-    let copy = opened(client, "dir/copy", Disposition::CreateNew);
+    let copy = opened(client, "dir/copy", Disposition::Create);
     let copied = client.act(&Operation::Copy { from: file, to: copy, length: 1_234 });
     assert_eq!(copied, Ok(Reply::Written { bytes: 1_234 }));
     assert_eq!(std::fs::read(disk.join("dir/copy")).unwrap(), written[..1_234]);
@@ -292,17 +292,17 @@ fn shares_that_take_nothing_more() {
     let mut client = connect_shared(&samba, &Arc::new(options(Share::ReadOnly)));
     let operation =
         |access, disposition| Operation::Open { path: "there", access, disposition, caching: Caching::None };
-    assert_eq!(status(client.act(&operation(Access::Write, Disposition::OpenExisting))), denied);
+    assert_eq!(status(client.act(&operation(Access::Write, Disposition::Open))), denied);
     assert_eq!(status(client.act(&Operation::Mkdir { path: "dir" })), denied);
     assert_eq!(status(client.act(&Operation::Remove { path: "there" })), denied);
-    let opened = client.act(&operation(Access::Read, Disposition::OpenExisting));
+    let opened = client.act(&operation(Access::Read, Disposition::Open));
     let Ok(Reply::Opened { file, size: Some(5) }) = opened else { panic!("{opened:?}") };
     assert_eq!(read_back(&mut client, file, 0, 10), b"12345");
 
     let Some(_) = samba.folder(Share::Small) else { return };
     let mut client = connect_shared(&samba, &Arc::new(options(Share::Small)));
     let content = Arc::new(Content::new(1));
-    let file = self::opened(&mut client, "large", Disposition::CreateNew);
+    let file = self::opened(&mut client, "large", Disposition::Create);
     let length = u32::try_from(2 * Samba::SMALL).unwrap();
     let full = client.act(&Operation::Write { file, offset: 0, length, content: &content, key: 1 });
     match full {
@@ -407,10 +407,10 @@ fn agree_to_breaks(samba: &Samba, dialects: &[Dialect], encryption: Requirement)
             let (mut one, mut two) = (connect_shared(samba, &options), connect_shared(samba, &options));
             let path = format!("{}-{number}", dialect.name());
             let access = Access::ReadWrite;
-            let cached = Operation::Open { path: &path, access, disposition: Disposition::CreateNew, caching };
+            let cached = Operation::Open { path: &path, access, disposition: Disposition::Create, caching };
             assert!(one.act(&cached).is_ok(), "{path} {caching:?}");
             // No other client can open it before the caching client agrees: both must act.
-            let disposition = Disposition::CreateOrTruncate;
+            let disposition = Disposition::OverwriteOrCreate;
             let opening = two.begin(&Operation::Open { path: &path, access, disposition, caching: Caching::None });
             let mut rounds = 0;
             let opened = loop {
@@ -442,7 +442,7 @@ fn smbclient_reads_what_we_wrote_and_the_reverse() {
     const LENGTH: u32 = 3_000_001;
     let content = Arc::new(Content::new(9));
     let mut client = connect_shared(&samba, &Arc::new(options(Share::Data)));
-    let file = opened(&mut client, "ours", Disposition::CreateNew);
+    let file = opened(&mut client, "ours", Disposition::Create);
     let write = Operation::Write { file, offset: 0, length: LENGTH, content: &content, key: 5 };
     assert_eq!(client.act(&write), Ok(Reply::Written { bytes: LENGTH }));
     assert_eq!(client.act(&Operation::Close { file }), Ok(Reply::Nothing));
@@ -454,7 +454,7 @@ fn smbclient_reads_what_we_wrote_and_the_reverse() {
     std::fs::write(folder.path().join("theirs"), &theirs).unwrap();
     let put = samba.smbclient(Share::Data, &format!("lcd {}; put theirs", folder.path().display()));
     assert!(put.status.success(), "{put:?}");
-    let file = opened(&mut client, "theirs", Disposition::OpenExisting);
+    let file = opened(&mut client, "theirs", Disposition::Open);
     assert!(read_back(&mut client, file, 0, LENGTH + 1) == theirs);
 }
 
@@ -469,7 +469,7 @@ fn long_transfers_and_many_at_once() {
             let mut options = options(Share::Data);
             options.dialects = dialect..=dialect;
             let mut client = connect_shared(&samba, &Arc::new(options));
-            let file = opened(&mut client, "long", Disposition::CreateNew);
+            let file = opened(&mut client, "long", Disposition::Create);
             let write = Operation::Write { file, offset: 7, length: LONG, content: &content, key: 5 };
             assert_eq!(client.act(&write), Ok(Reply::Written { bytes: LONG }));
             let written = std::fs::read(samba.folder(Share::Data).unwrap().join("long")).unwrap();
@@ -499,7 +499,7 @@ fn a_server_that_dies() {
     let Some(mut samba) = samba(&[]) else { return };
     let options = Arc::new(options(Share::Data));
     let mut client = connect_shared(&samba, &options);
-    let file = opened(&mut client, "file", Disposition::CreateNew);
+    let file = opened(&mut client, "file", Disposition::Create);
     let held = client.begin(&Operation::Watch { path: "" });
     until_held(&mut client);
     samba.kill();

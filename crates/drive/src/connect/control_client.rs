@@ -144,7 +144,7 @@ impl ControlClient {
 
     /// The first `length` bytes of a file.
     pub(super) fn read(&mut self, path: &str, length: u32) -> Result<String, Failure> {
-        let file = self.open(path, Access::Read, Disposition::OpenExisting)?;
+        let file = self.open(path, Access::Read, Disposition::Open)?;
         self.seen().data.clear();
         let read = self.act(&Operation::Read { file, offset: 0, length, keep: true });
         let closed = self.act(&Operation::Close { file });

@@ -71,7 +71,7 @@ fn client(server: &dyn Connector, index: u32) -> Blocking<Box<dyn Client>> {
 /// Writes a file, reads it, lists it, removes it, and leaves. Returns the number of rows.
 fn travel(client: &mut Blocking<Box<dyn Client>>, name: &str) -> usize {
     assert_eq!(client.connect(), Ok(Reply::Nothing));
-    let disposition = Disposition::CreateNew;
+    let disposition = Disposition::Create;
     let open = Operation::Open { path: name, access: Access::ReadWrite, disposition, caching: Caching::None };
     let file = match client.act(&open) {
         Ok(Reply::Opened { file, .. }) => file,

@@ -128,7 +128,7 @@ fn make(maker: &mut Caller, directories: &[String]) -> anyhow::Result<()> {
     for path in directories {
         did(maker.act(&Operation::Mkdir { path }), path)?;
         let path = &file(path);
-        let (access, disposition, caching) = (Access::ReadWrite, Disposition::CreateNew, Caching::None);
+        let (access, disposition, caching) = (Access::ReadWrite, Disposition::Create, Caching::None);
         let opened = did(maker.act(&Operation::Open { path, access, disposition, caching }), path)?;
         close(maker, &opened)?;
     }
@@ -153,7 +153,7 @@ fn attributes(caller: &mut Caller, path: &str) -> anyhow::Result<()> {
 }
 
 fn open_and_close(caller: &mut Caller, path: &str) -> anyhow::Result<()> {
-    let (access, disposition, caching) = (Access::Read, Disposition::OpenExisting, Caching::None);
+    let (access, disposition, caching) = (Access::Read, Disposition::Open, Caching::None);
     let opened = did(caller.act(&Operation::Open { path, access, disposition, caching }), path)?;
     close(caller, &opened)
 }

@@ -42,7 +42,7 @@ impl Scenario for Reading {
         if std::mem::take(&mut self.over) {
             return Wanted::IterationOver;
         }
-        let (access, disposition, caching) = (Access::Read, Disposition::OpenExisting, Caching::None);
+        let (access, disposition, caching) = (Access::Read, Disposition::Open, Caching::None);
         let open = Operation::Open { path: &self.path, access, disposition, caching };
         let (offset, length) = (self.offset, self.block);
         let read = |file| Operation::Read { file, offset, length, keep: false };

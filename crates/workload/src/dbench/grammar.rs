@@ -153,26 +153,21 @@ fn create(line: &mut Arguments<'_>) -> Result<Op, String> {
         (false, true) => Kind::File,
         (false, false) => Kind::Any,
     };
-    let disposition = match disposition {
-        0 => Disposition::Replace,
-        1 => Disposition::OpenExisting,
-        2 => Disposition::CreateNew,
-        3 => Disposition::OpenOrCreate,
-        4 => Disposition::Truncate,
-        5 => Disposition::CreateOrTruncate,
-        other => return Err(format!("{other}: expected a disposition from 0 to 5")),
-    };
+    let disposition = u32::try_from(disposition)
+        .ok()
+        .and_then(Disposition::of_number)
+        .ok_or_else(|| format!("{disposition}: expected a disposition from 0 to 5"))?;
     Ok(Op::Create { path, kind, disposition, delete_on_close: options & DELETE_ON_CLOSE != 0, handle })
 }
 
 fn open(line: &mut Arguments<'_>) -> Result<Op, String> {
     let (path, flags) = (line.path()?, line.number("the flags")?);
     let disposition = match (flags & CREATE != 0, flags & EXCLUSIVE != 0, flags & TRUNCATE != 0) {
-        (true, true, _) => Disposition::CreateNew,
-        (true, false, true) => Disposition::CreateOrTruncate,
+        (true, true, _) => Disposition::Create,
+        (true, false, true) => Disposition::OverwriteOrCreate,
         (true, false, false) => Disposition::OpenOrCreate,
-        (false, _, true) => Disposition::Truncate,
-        (false, _, false) => Disposition::OpenExisting,
+        (false, _, true) => Disposition::Overwrite,
+        (false, _, false) => Disposition::Open,
     };
     Ok(Op::Open { path, disposition })
 }

@@ -38,7 +38,7 @@ impl MadePaths {
         for line in lines {
             match line.op {
                 Op::Create { path, disposition, .. } | Op::Open { path, disposition }
-                    if !matches!(disposition, Disposition::OpenExisting | Disposition::Truncate) =>
+                    if !matches!(disposition, Disposition::Open | Disposition::Overwrite) =>
                 {
                     all.insert(text(path).to_lowercase());
                 }

@@ -189,7 +189,7 @@ impl Scenario for Creator {
             (Doing::Making, Item::Link(_)) if !self.without_links => Operation::Symlink { path, text: &self.text },
             (Doing::Waiting(_) | Doing::Making, _) => {
                 // Items that a broken connection left incomplete are created again.
-                let disposition = Disposition::CreateOrTruncate;
+                let disposition = Disposition::OverwriteOrCreate;
                 Operation::Open { path, access: Access::Write, disposition, caching: Caching::None }
             }
             (Doing::Writing(file, offset), _) => {

@@ -121,7 +121,7 @@ impl Scenario for Looker {
             }
             Doing::Opening => {
                 self.path.push_str(&files.manifest_path());
-                let (access, disposition) = (Access::Read, Disposition::OpenExisting);
+                let (access, disposition) = (Access::Read, Disposition::Open);
                 Operation::Open { path: &self.path, access, disposition, caching: Caching::None }
             }
             Doing::Reading(file) => Operation::Read { file, offset: 0, length: manifest::LARGEST, keep: true },

@@ -33,10 +33,10 @@ impl ScriptRunner {
                 None => return ScenarioStep::IterationOver,
             },
             NextAction::OpenFile(_) => self.open_file(path),
-            NextAction::CreateOwn => self.own_file(path, Disposition::CreateOrTruncate),
-            NextAction::OpenOwn => self.own_file(path, Disposition::OpenExisting),
+            NextAction::CreateOwn => self.own_file(path, Disposition::OverwriteOrCreate),
+            NextAction::OpenOwn => self.own_file(path, Disposition::Open),
             NextAction::OpenFolder => {
-                let (kind, disposition) = (Kind::Directory, Disposition::OpenExisting);
+                let (kind, disposition) = (Kind::Directory, Disposition::Open);
                 Operation::OpenEntry { path, kind, disposition, delete_on_close: false }
             }
             NextAction::Close(file) => Operation::Close { file },
@@ -53,11 +53,11 @@ impl ScriptRunner {
             }
             NextAction::PreLookup => Operation::Lookup { path },
             NextAction::Probe => {
-                let (access, disposition) = (Access::Read, Disposition::OpenExisting);
+                let (access, disposition) = (Access::Read, Disposition::Open);
                 Operation::Open { path: &self.new_path, access, disposition, caching: Caching::None }
             }
             NextAction::OnFile(file, step) => step.operation(file),
-            NextAction::CreateCopy => self.own_file(&self.new_path, Disposition::CreateOrTruncate),
+            NextAction::CreateCopy => self.own_file(&self.new_path, Disposition::OverwriteOrCreate),
             NextAction::Copy { from, to, length, clones: true } => Operation::Clone { from, to, length },
             NextAction::Copy { from, to, length, .. } => {
                 // It is no longer than LONGEST.
@@ -119,7 +119,7 @@ impl ScriptRunner {
             _ => self.work.writes_to_the_set,
         };
         let access = if writes { Access::ReadWrite } else { Access::Read };
-        Operation::Open { path, access, disposition: Disposition::OpenExisting, caching: self.work.caching }
+        Operation::Open { path, access, disposition: Disposition::Open, caching: self.work.caching }
     }
 
     /// A slot's own file is not worth caching, for it is soon gone; but a lost connection ends no action on it, either.

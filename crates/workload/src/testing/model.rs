@@ -67,9 +67,9 @@ impl Model {
         self.directory(Self::parent(path))?;
         match (self.nodes.get_mut(path), disposition) {
             (Some(None), _) => return Err("is a directory"),
-            (None, Disposition::OpenExisting) => return Err("no such file"),
-            (Some(_), Disposition::CreateNew) => return Err("is there already"),
-            (Some(Some(bytes)), Disposition::CreateOrTruncate) => bytes.clear(),
+            (None, Disposition::Open) => return Err("no such file"),
+            (Some(_), Disposition::Create) => return Err("is there already"),
+            (Some(Some(bytes)), Disposition::OverwriteOrCreate) => bytes.clear(),
             (Some(Some(_)), _) => {}
             (None, _) => {
                 self.nodes.insert(path.to_owned(), Some(Vec::new()));
@@ -117,7 +117,7 @@ impl Model {
                 self.directory(path)?;
                 Ok(Reply::Listed { entries: self.children(path).filter(|name| *name == pattern).count() as u64 })
             }
-            Operation::OpenEntry { path, kind: Kind::Directory, disposition: Disposition::OpenExisting, .. } => {
+            Operation::OpenEntry { path, kind: Kind::Directory, disposition: Disposition::Open, .. } => {
                 self.directory(path)?;
                 self.handles.push(Some((path.to_owned(), false)));
                 Ok(Reply::Opened { file: FileKey(self.handles.len() as u32 - 1), size: None })

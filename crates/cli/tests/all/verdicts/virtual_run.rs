@@ -206,7 +206,7 @@ impl Scenario for Asking {
         let open = plimsoll_client::Operation::Open {
             path: "f",
             access: Access::Read,
-            disposition: Disposition::OpenExisting,
+            disposition: Disposition::Open,
             caching: Caching::None,
         };
         if self.asks == Asks::Nothing {

@@ -17,7 +17,7 @@ impl OpenState {
     pub(in crate::nfs4) fn wanting(&self, access: u32, disposition: Disposition) -> u32 {
         let wants = self.delegations.as_ref().is_some_and(|delegations| delegations.held.len() < MOST);
         match (access, disposition) {
-            (open::READ, Disposition::OpenExisting) if wants => access | open::READ_DELEGATION,
+            (open::READ, Disposition::Open) if wants => access | open::READ_DELEGATION,
             _ => access | open::NO_DELEGATION,
         }
     }

@@ -60,12 +60,12 @@ impl SmbClient {
             attributes: create::ATTRIBUTE_NORMAL,
             share: create::SHARE_READ | create::SHARE_WRITE | create::SHARE_DELETE,
             disposition: match disposition {
-                Disposition::OpenExisting => create::DISPOSITION_OPEN,
-                Disposition::CreateNew => create::DISPOSITION_CREATE,
+                Disposition::Open => create::DISPOSITION_OPEN,
+                Disposition::Create => create::DISPOSITION_CREATE,
                 Disposition::OpenOrCreate => create::DISPOSITION_OPEN_IF,
-                Disposition::CreateOrTruncate => create::DISPOSITION_OVERWRITE_IF,
-                Disposition::Truncate => create::DISPOSITION_OVERWRITE,
-                Disposition::Replace => create::DISPOSITION_SUPERSEDE,
+                Disposition::OverwriteOrCreate => create::DISPOSITION_OVERWRITE_IF,
+                Disposition::Overwrite => create::DISPOSITION_OVERWRITE,
+                Disposition::Supersede => create::DISPOSITION_SUPERSEDE,
             },
             options: deleting
                 | match kind {

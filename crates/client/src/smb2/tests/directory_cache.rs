@@ -106,7 +106,7 @@ fn a_listing_during_which_the_lease_is_broken_is_not_kept() {
 
 #[test]
 fn own_changes_make_a_listing_unknown_but_leave_the_directory_open() {
-    let (access, disposition, caching) = (Access::ReadWrite, Disposition::CreateNew, Caching::DirectoryCached);
+    let (access, disposition, caching) = (Access::ReadWrite, Disposition::Create, Caching::DirectoryCached);
     let create = Operation::Open { path: "d/new", access, disposition, caching };
     for change in [
         create,
@@ -151,7 +151,7 @@ fn an_open_names_the_lease_of_its_directory() {
     let mut world = world(Dialect::V300, true);
     listed(&mut world);
     let parent = key(&world);
-    let (access, disposition, caching) = (Access::Read, Disposition::OpenExisting, Caching::DirectoryCached);
+    let (access, disposition, caching) = (Access::Read, Disposition::Open, Caching::DirectoryCached);
     for (path, names) in [("d/f", true), ("e/f", false)] {
         world.begin(&Operation::Open { path, access, disposition, caching });
         let asked = world.asked();

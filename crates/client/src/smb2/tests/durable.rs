@@ -146,7 +146,7 @@ fn what_is_not_durable_is_lost() {
 #[test]
 fn an_open_on_its_way_is_asked_for_under_another_name() {
     let (mut world, _) = with_file(Dialect::V302);
-    let tag = world.begin(&open(Disposition::CreateNew));
+    let tag = world.begin(&open(Disposition::Create));
     let first = world.asked().pop().unwrap();
     assert!(world.lose());
     world.resume();
@@ -158,7 +158,7 @@ fn an_open_on_its_way_is_asked_for_under_another_name() {
         asked.bytes[at + 8 + 16..at + 8 + 32].to_vec()
     };
     // Lost again, so that the test can read the sent messages.
-    let tag = world.begin(&open(Disposition::CreateNew));
+    let tag = world.begin(&open(Disposition::Create));
     let second = world.asked().pop().unwrap();
     assert!(world.lose());
     world.resume();
@@ -188,7 +188,7 @@ fn an_open_that_may_be_left_at_the_server_has_another_lease() {
             world.begin(&Operation::Close { file });
             world.obey();
         }
-        world.begin(&open(Disposition::OpenExisting));
+        world.begin(&open(Disposition::Open));
         let mut keys = vec![key(&world.asked().pop().unwrap())];
         for _ in 0..2 {
             assert!(world.lose());
@@ -204,7 +204,7 @@ fn an_open_that_may_be_left_at_the_server_has_another_lease() {
         assert_eq!(keys.len(), if is_open { 1 } else { 3 });
         // The file has this lease from now on.
         world.obey();
-        world.begin(&open(Disposition::OpenExisting));
+        world.begin(&open(Disposition::Open));
         assert_eq!(Some(&key(&world.asked().pop().unwrap())), keys.last());
     }
 }
@@ -338,7 +338,7 @@ fn what_waits_too_long_fails() {
 #[test]
 fn opens_of_a_file_have_one_lease() {
     let (mut world, one) = with_file(Dialect::V302);
-    let tag = world.begin(&open(Disposition::OpenExisting));
+    let tag = world.begin(&open(Disposition::Open));
     world.obey();
     let Some(Ok(Reply::Opened { file: two, .. })) = world.result(tag) else { panic!() };
     let lease = |world: &World, file| world.client.files.get(file).unwrap().lease.unwrap();

@@ -13,7 +13,7 @@ use crate::operation::{Access, Caching, Cause, Disposition, FileKey, Operation, 
 use crate::smb2::Dialect;
 
 fn open(world: &mut World) -> FileKey {
-    let (access, disposition) = (Access::ReadWrite, Disposition::OpenExisting);
+    let (access, disposition) = (Access::ReadWrite, Disposition::Open);
     let tag = world.begin(&Operation::Open { path: "a/b", access, disposition, caching: Caching::None });
     world.obey();
     match world.result(tag) {

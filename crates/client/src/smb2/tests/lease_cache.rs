@@ -8,12 +8,8 @@ use crate::client::Client;
 use crate::operation::{Access, Caching, Disposition, FileKey, Operation, Reply};
 use crate::smb2::Dialect;
 
-const READ: Operation<'static> = Operation::Open {
-    path: "f",
-    access: Access::Read,
-    disposition: Disposition::OpenExisting,
-    caching: Caching::LeaseCached,
-};
+const READ: Operation<'static> =
+    Operation::Open { path: "f", access: Access::Read, disposition: Disposition::Open, caching: Caching::LeaseCached };
 
 /// The result of an operation, and the commands that the server received for it.
 fn act(world: &mut World, operation: &Operation<'_>) -> (Reply, Vec<Command>) {
@@ -81,7 +77,7 @@ fn what_is_closed_is_closed_after_a_while() {
     let mut world = World::ready(Dialect::V210, 64);
     let closed = |world: &mut World, n: u32| {
         let path = format!("f{n}");
-        let (access, disposition) = (Access::Read, Disposition::OpenExisting);
+        let (access, disposition) = (Access::Read, Disposition::Open);
         let (reply, heard) =
             act(world, &Operation::Open { path: &path, access, disposition, caching: Caching::LeaseCached });
         let Reply::Opened { file, .. } = reply else { panic!("{reply:?}") };

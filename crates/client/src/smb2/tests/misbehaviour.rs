@@ -43,7 +43,7 @@ fn operations<'a>(file: FileKey, content: &'a Arc<Content>) -> Vec<Operation<'a>
         Operation::Truncate { file, size: 5 },
         Operation::Lock { file, offset: 0, length: 9, exclusive: true, wait: false },
         Operation::Close { file },
-        open("new", Disposition::CreateNew, Caching::None),
+        open("new", Disposition::Create, Caching::None),
         open("leased", Disposition::OpenOrCreate, Caching::Lease),
         open("durable", Disposition::OpenOrCreate, Caching::Durable),
         Operation::Mkdir { path: "folder" },

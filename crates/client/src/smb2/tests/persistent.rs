@@ -172,7 +172,7 @@ fn a_refused_logon_ends_the_session() {
 #[test]
 fn a_file_is_reconnected_again_if_another_one_was_not() {
     let (mut world, file) = with_file_on(available(PERSISTENT), Dialect::V302);
-    world.begin(&open(Disposition::OpenExisting));
+    world.begin(&open(Disposition::Open));
     world.obey();
     let read = world.begin(&Operation::Read { file, offset: 0, length: 100, keep: false });
     world.flush();
@@ -264,7 +264,7 @@ fn a_persistent_handle_that_was_not_requested_counts_as_durable() {
 fn an_open_without_a_response_is_repeated_as_it_was() {
     for flags in [PERSISTENT, 0] {
         let (mut world, _) = with_file_on(available(flags), Dialect::V302);
-        let tag = world.begin(&open(Disposition::CreateNew));
+        let tag = world.begin(&open(Disposition::Create));
         let first = world.asked().pop().unwrap();
         assert!(world.lose());
         world.resume();
@@ -287,7 +287,7 @@ fn an_open_without_a_response_is_repeated_as_it_was() {
 #[test]
 fn a_repeated_open_waits_for_a_server_that_is_not_ready() {
     let (mut world, _) = with_file_on(available(PERSISTENT), Dialect::V302);
-    let tag = world.begin(&open(Disposition::CreateNew));
+    let tag = world.begin(&open(Disposition::Create));
     let first = world.asked().pop().unwrap();
     assert!(world.lose());
     world.resume();
@@ -320,7 +320,7 @@ fn a_repeated_open_waits_for_a_server_that_is_not_ready() {
 #[test]
 fn an_open_that_was_not_repeated_fails_if_its_file_is_not_available() {
     let (mut world, _) = with_file_on(available(PERSISTENT), Dialect::V302);
-    let tag = world.begin(&open(Disposition::OpenExisting));
+    let tag = world.begin(&open(Disposition::Open));
     let create = world.asked().pop().unwrap();
     world.answer(&create, status::STATUS_FILE_NOT_AVAILABLE);
     assert_eq!(world.ended(tag), (1, Some(Err(Cause::Status))));
@@ -329,7 +329,7 @@ fn an_open_that_was_not_repeated_fails_if_its_file_is_not_available() {
 #[test]
 fn the_first_open_of_a_client_is_repeated_as_it_was() {
     let mut world = World::ready_on(available(PERSISTENT), Dialect::V302, 64);
-    let tag = world.begin(&open(Disposition::CreateNew));
+    let tag = world.begin(&open(Disposition::Create));
     let first = world.asked().pop().unwrap();
     assert!(world.lose());
     world.resume();

@@ -99,12 +99,8 @@ impl Play {
             0 => FileKey(self.rng.random()),
             many => self.seen.files[self.rng.random_range(0..many)],
         };
-        let dispositions = [
-            Disposition::OpenExisting,
-            Disposition::CreateNew,
-            Disposition::OpenOrCreate,
-            Disposition::CreateOrTruncate,
-        ];
+        let dispositions =
+            [Disposition::Open, Disposition::Create, Disposition::OpenOrCreate, Disposition::OverwriteOrCreate];
         let disposition = dispositions[self.rng.random_range(0..4)];
         let (offset, length) = (self.rng.random_range(0..5_000), self.rng.random_range(0..100_000));
         let content = self.content.clone();

@@ -118,7 +118,7 @@ fn what_was_done_before_is_done_again_without_taking_memory() {
     turns.learn();
     turns.reply();
     let (access, caching) = (Access::Read, Caching::None);
-    turns.first(&Operation::Open { path: "file", access, disposition: Disposition::OpenExisting, caching });
+    turns.first(&Operation::Open { path: "file", access, disposition: Disposition::Open, caching });
     let file = turns.collected.file.unwrap();
     let content = Arc::new(Content::new(1));
     let operations = [

@@ -27,12 +27,8 @@ pub(super) fn wanting() -> (Play, Arc<Nfs4Options>) {
     (Play::connected_with(options.clone()), options)
 }
 
-pub(super) const TO_READ: Operation<'static> = Operation::Open {
-    path: "file",
-    access: Access::Read,
-    disposition: Disposition::OpenExisting,
-    caching: Caching::None,
-};
+pub(super) const TO_READ: Operation<'static> =
+    Operation::Open { path: "file", access: Access::Read, disposition: Disposition::Open, caching: Caching::None };
 
 pub(super) fn opened(play: &Play, tag: u64) -> FileKey {
     match play.done(Tag(tag)) {
@@ -112,8 +108,7 @@ fn a_delegated_file_is_opened_and_closed_without_a_request() {
     assert_eq!(asks(&mut play, 7, &TO_READ), NONE, "it stays open on the server");
     // Another access, and a file that may have to be made, go to the server, and ask for no delegation.
     for (tag, access) in [(8, Access::Write), (9, Access::ReadWrite)] {
-        let open =
-            Operation::Open { path: "file", access, disposition: Disposition::OpenExisting, caching: Caching::None };
+        let open = Operation::Open { path: "file", access, disposition: Disposition::Open, caching: Caching::None };
         assert_eq!(asks(&mut play, tag, &open), [OPEN]);
     }
     assert_eq!(leave(&mut play), [RETURN, CLOSE, CLOSE, CLOSE, 44, 57]);
@@ -422,12 +417,8 @@ fn a_request_for_a_revoked_delegation_does_not_end_the_next_one() {
 #[test]
 fn an_open_that_names_the_held_delegation_again_does_not_return_it() {
     let (mut play, _options, _) = holder();
-    let write = Operation::Open {
-        path: "file",
-        access: Access::Write,
-        disposition: Disposition::OpenExisting,
-        caching: Caching::None,
-    };
+    let write =
+        Operation::Open { path: "file", access: Access::Write, disposition: Disposition::Open, caching: Caching::None };
     for (tag, state, expected) in [(2, DELEGATION, &NONE[..]), (3, ANOTHER, &[RETURN][..])] {
         play.begin(tag, &write);
         let open = play.calls.remove(0);
@@ -444,8 +435,7 @@ fn a_client_that_holds_as_many_as_it_may_asks_for_no_more() {
     for number in 0..=4_096_u64 {
         let path = format!("file{number}");
         let caching = Caching::None;
-        let open =
-            Operation::Open { path: &path, access: Access::Read, disposition: Disposition::OpenExisting, caching };
+        let open = Operation::Open { path: &path, access: Access::Read, disposition: Disposition::Open, caching };
         play.begin(number, &open);
         let call = play.calls.remove(0);
         let mut results = call.fine();

@@ -185,7 +185,7 @@ impl Play {
 
     pub(crate) fn open(&mut self) -> FileKey {
         let (access, caching) = (Access::ReadWrite, Caching::None);
-        let open = Operation::Open { path: "file", access, disposition: Disposition::OpenExisting, caching };
+        let open = Operation::Open { path: "file", access, disposition: Disposition::Open, caching };
         self.begin(1, &open);
         self.serve();
         match self.done(Tag(1)) {

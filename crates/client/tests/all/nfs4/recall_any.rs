@@ -17,7 +17,7 @@ const READ_DELEGATIONS: u32 = 1;
 const OTHERS: u32 = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 | 0x0003_F300;
 
 pub(super) fn to_read(path: &str) -> Operation<'_> {
-    Operation::Open { path, access: Access::Read, disposition: Disposition::OpenExisting, caching: Caching::None }
+    Operation::Open { path, access: Access::Read, disposition: Disposition::Open, caching: Caching::None }
 }
 
 /// A client that holds a delegation of each of `count` files, and these files.

@@ -259,7 +259,7 @@ fn unsent(end: &Result<Reply, Failure>) -> bool {
 #[test]
 fn what_was_done_before_the_restart_is_no_failure() {
     let (access, caching) = (Access::Write, Caching::None);
-    let create = Operation::Open { path: "new", access, disposition: Disposition::CreateNew, caching };
+    let create = Operation::Open { path: "new", access, disposition: Disposition::Create, caching };
     let cases: [(Operation<'_>, u32); 6] = [
         (Operation::Mkdir { path: "made" }, 17),
         (Operation::Symlink { path: "link", text: "text" }, 17),

@@ -52,7 +52,7 @@ fn lock(file: FileKey) -> Operation<'static> {
 
 fn open_of(path: &str) -> Operation<'_> {
     let (access, caching) = (Access::ReadWrite, Caching::None);
-    Operation::Open { path, access, disposition: Disposition::OpenExisting, caching }
+    Operation::Open { path, access, disposition: Disposition::Open, caching }
 }
 
 /// Answers everything as it should be, and returns operation and sequence IDs of the owners' requests.

@@ -115,7 +115,7 @@ fn the_session_remains_until_every_connection_has_closed_its_files() {
     let mut plays = both(&of);
     let (access, caching) = (Access::Read, Caching::None);
     for tag in 10..13 {
-        let open = Operation::Open { path: "file", access, disposition: Disposition::OpenExisting, caching };
+        let open = Operation::Open { path: "file", access, disposition: Disposition::Open, caching };
         plays[0].begin(tag, &open);
         plays[0].serve();
         assert!(plays[0].done(Tag(tag)).unwrap().is_ok());

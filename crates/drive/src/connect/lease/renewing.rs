@@ -31,7 +31,7 @@ impl Renewing {
             // While the server is down, no other run can reach it either; the next attempt sees changes made meanwhile.
             let _ = self.with_hand(|this, hand| {
                 if this.is_ours(hand)? {
-                    hand.write(&this.path, &this.owner.lease(), Disposition::OpenExisting)?;
+                    hand.write(&this.path, &this.owner.lease(), Disposition::Open)?;
                 }
                 Ok(())
             });

@@ -86,7 +86,7 @@ impl<'a> Taking<'a> {
 
     fn attempt(&mut self) -> Result<Attempt, Stop> {
         let (path, text) = (self.path.clone(), self.owner.lease());
-        let written = self.hand()?.write(&path, &text, Disposition::CreateNew);
+        let written = self.hand()?.write(&path, &text, Disposition::Create);
         match written {
             Ok(()) if !self.removed_another || self.is_still_ours()? => Ok(Attempt::Ours),
             Ok(()) => Ok(Attempt::Again),

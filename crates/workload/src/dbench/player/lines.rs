@@ -204,7 +204,7 @@ impl Player {
         let operation = match asked {
             Move::Close(file) => Some(Operation::Close { file }),
             Move::MakeRoot => Some(Operation::Mkdir { path: &self.stage.root }),
-            Move::Open => Some(opening(path, Kind::Any, Disposition::OpenExisting)),
+            Move::Open => Some(opening(path, Kind::Any, Disposition::Open)),
             _ => self.line().and_then(|line| self.operation(&line.op)),
         };
         operation.map_or(ScenarioStep::IterationOver, |operation| ScenarioStep::Act(operation, Symbol::NONE))

@@ -15,7 +15,7 @@ const EXPIRED: Wrong = Wrong::Denied(CONTEXT_PROBLEM);
 /// A client that holds a delegation.
 fn holder(protection: Protection, window: u32) -> Play {
     let mut play = Play::connected_with(protection, window, true);
-    let (access, disposition, caching) = (Access::Read, Disposition::OpenExisting, Caching::None);
+    let (access, disposition, caching) = (Access::Read, Disposition::Open, Caching::None);
     play.perform(1, &Operation::Open { path: "file", access, disposition, caching });
     play.serve();
     assert!(matches!(play.seen.take_done(Tag(1)), Some(Ok(Reply::Opened { .. }))));
