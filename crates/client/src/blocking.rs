@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use plimsoll_model::{Symbol, Transaction};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use super::{Arrived, Client, Events};
+use crate::clock;
 use crate::inbox::Inbox;
 use crate::operation::{Cause, Done, Failure, Operation, Reply, Tag, Ticket};
 use crate::outbox::Outbox;
@@ -90,8 +91,7 @@ impl<C: Client> Blocking<C> {
         stream.socket().set_nodelay(true)?;
         stream.socket().set_nonblocking(true)?;
         let client = make(stream.socket().local_addr()?);
-        let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let clock = (Instant::now(), i64::try_from(epoch.as_nanos()).unwrap_or(i64::MAX));
+        let clock = (Instant::now(), clock::time_of_day());
         let (seen, out, inbox) = (Collected::default(), Outbox::new(), Inbox::default());
         Ok(Self { client, seen, stream, out, inbox, clock, patience, ended: false, next_tag: 1 })
     }

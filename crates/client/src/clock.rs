@@ -64,11 +64,17 @@ impl Default for Clock {
     }
 }
 
+/// The system's time of day, ns since the Unix epoch.
+#[must_use]
+pub fn time_of_day() -> i64 {
+    nanoseconds(clock_gettime(ClockId::Realtime))
+}
+
 /// Epoch time − monotonic time, ns.
 fn realtime_ahead() -> i64 {
     let reading = |_| {
         let before = monotonic();
-        let real = nanoseconds(clock_gettime(ClockId::Realtime));
+        let real = time_of_day();
         let after = monotonic();
         (after - before, real - (before + (after - before) / 2))
     };

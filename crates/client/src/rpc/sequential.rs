@@ -3,12 +3,13 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use plimsoll_model::Asked;
 use plimsoll_wire::rpc::{CallTemplate, Verdict};
 
 use super::gss::{GssContext, Opened, Written};
+use crate::clock;
 use crate::operation::Cause;
 use crate::outbox::Outbox;
 use crate::reserved;
@@ -122,8 +123,7 @@ impl SequentialCalls {
             return Ok(false);
         }
         let (id, mut call) = (self.number(), Vec::new());
-        let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let now = i64::try_from(epoch.as_nanos()).unwrap_or(i64::MAX);
+        let now = clock::time_of_day();
         let begun = self.context.as_mut().map_or(Ok(()), |context| context.init(id, now, &mut call));
         begun.map_err(|cause| CallError::Answer(cause.label().to_owned()))?;
         self.send(call)?;

@@ -2,9 +2,10 @@
 //! capture of its connection that is being written meanwhile.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use plimsoll_client::clock::time_of_day;
 use plimsoll_model::{Names, Sink, Transaction};
 use plimsoll_report::findings::calls::PathRequests;
 use plimsoll_stats::curve::median;
@@ -75,13 +76,14 @@ fn ask(top: &Path, path: &'static str, pause: Duration) -> std::io::Result<Asked
         std::fs::symlink_metadata(&whole).map(|_| begun.elapsed().as_secs_f64())
     };
     std::thread::sleep(pause);
-    let begun = now();
+    // Captures tell the time of day, too.
+    let begun = time_of_day();
     let first_s = stat()?;
-    let first = (begun, now());
+    let first = (begun, time_of_day());
     std::thread::sleep(pause);
-    let begun = now();
+    let begun = time_of_day();
     let took = (0..AGAIN).map(|_| stat()).collect::<std::io::Result<Vec<f64>>>()?;
-    Ok(Asked { path, first, again: (begun, now()), first_s, again_s: median(took) })
+    Ok(Asked { path, first, again: (begun, time_of_day()), first_s, again_s: median(took) })
 }
 
 /// The facts without a capture.
@@ -94,12 +96,6 @@ fn timed(asked: &Asked) -> PathRequests {
         again_s: asked.again_s,
         ..PathRequests::default()
     }
-}
-
-/// The time of day, which captures tell, too.
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
 fn counted(asked: &[Asked], read: &ReadCapture<'_>) -> anyhow::Result<Vec<PathRequests>> {
