@@ -174,6 +174,13 @@ pub struct ComparedMetric {
     pub differences: Vec<Option<Difference>>,
 }
 
+impl ComparedMetric {
+    /// Whether a report shows it in rows other than the total; the JSON has all metrics.
+    pub(crate) fn is_brief(&self) -> bool {
+        ["throughput", "mean", "p50", "p99"].contains(&self.metric.as_str())
+    }
+}
+
 /// A number with its uncertainty.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {

@@ -85,6 +85,11 @@ impl Profile {
         self.calls.iter().map(|call| call.without_symbol).sum()
     }
 
+    /// A word for identifiers of a page.
+    pub(crate) fn id(&self) -> String {
+        self.side.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+    }
+
     /// How many samples have no known function, in a sentence.
     pub fn unknown(&self) -> String {
         let (unknown, all) = (self.without_symbol(), self.samples());

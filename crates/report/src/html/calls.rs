@@ -1,12 +1,14 @@
 //! Where the time of a call goes: a figure of its parts, and tables.
 
 use super::chart::{Axis, Chart, Series, Shape, Unit};
+use super::drawn;
 use super::figure::Figure;
 use super::units::{UNKNOWN, count, duration, optional, percent, percentage};
 use super::untrusted::Untrusted;
 use crate::findings::Findings;
 use crate::findings::calls::{CallPart, CallPhase, Calls};
 use crate::shares::{self, Percentage};
+use crate::tables;
 use crate::text::calls::run_lengths;
 use maud::{Markup, html};
 
@@ -45,8 +47,9 @@ pub(super) fn figure(findings: &Findings) -> Option<Figure<'_>> {
 pub(super) fn section(findings: &Findings) -> Vec<Markup> {
     let Some(calls) = findings.run.as_ref().and_then(|run| run.calls.as_deref()) else { return Vec::new() };
     let phases = calls.phases.iter().map(phase);
-    let tables = [beside_local(calls), requests(calls), counters(calls)].into_iter().flatten();
-    phases.chain(tables).chain(missing(calls)).collect()
+    let beside_local = drawn::draw(tables::beside_local(calls));
+    let tables = [requests(calls), counters(calls), missing(calls)].into_iter().flatten();
+    phases.chain(beside_local).chain(tables).collect()
 }
 
 fn phase(phase: &CallPhase) -> Markup {
@@ -100,38 +103,6 @@ fn row(phase: &CallPhase, part: &CallPart, share: Option<Percentage>) -> Markup 
 fn signed(seconds: f64) -> String {
     let sign = if seconds < 0.0 { "−" } else { "+" };
     format!("{sign}{}", duration(seconds.abs()))
-}
-
-fn beside_local(calls: &Calls) -> Option<Markup> {
-    let all = &calls.beside_local;
-    (!all.is_empty()).then(|| {
-        html! {
-            div.scroll tabindex="0" role="region" aria-labelledby="calls-local-caption" {
-                table {
-                    caption #calls-local-caption {
-                        "Mean response times on the target and in a local directory, and the share of the data that came from \
-                        disks. Plimsoll compares the times only if these shares differ by at most 5 percentage points; otherwise one side may read from \
-                        a cache and the other from a disk."
-                    }
-                    thead { tr {
-                        th scope="col" { "Call" } th scope="col" { "Remote" } th scope="col" { "Local" }
-                        th scope="col" { "Remote, from disk" } th scope="col" { "Local, from disk" }
-                        th scope="col" { "Difference" } th scope="col" { "Times" }
-                    } }
-                    tbody { @for call in all {
-                        @let alike = calls.comparable(&call.call);
-                        tr {
-                            th scope="row" { (Untrusted(&call.call)) }
-                            td { (duration(call.remote_s)) } td { (duration(call.local_s)) }
-                            @for share in calls.from_disk(&call.call) { td { (optional(share, percent)) } }
-                            td { (optional(alike.then_some(call.remote_s - call.local_s), duration)) }
-                            td { @if alike && call.local_s > 0.0 { (format!("{:.1}", call.remote_s / call.local_s)) } @else { (UNKNOWN) } }
-                        }
-                    } }
-                }
-            }
-        }
-    })
 }
 
 fn requests(calls: &Calls) -> Option<Markup> {

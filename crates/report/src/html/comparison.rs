@@ -15,9 +15,6 @@ use crate::findings::comparison::{
 pub use compact::compact;
 use maud::{Markup, html};
 
-/// Metrics of rows other than the total; the JSON has all metrics.
-const BRIEF: [&str; 4] = ["throughput", "mean", "p50", "p99"];
-
 /// Verdicts on the differences.
 pub(super) fn sections<'a>(sides: &'a [Findings], comparison: &'a Comparison) -> Vec<Section<'a>> {
     let levels = comparison.levels.iter().enumerate();
@@ -123,7 +120,7 @@ fn conditions(comparison: &Comparison) -> Markup {
 fn sentence(comparison: &Comparison, other: &Findings, place: usize) -> Markup {
     let level = comparison.levels.last();
     let all = level.and_then(|level| level.rows.iter().find(|row| row.scope == "all"));
-    let metrics = all.into_iter().flat_map(|row| &row.metrics).filter(|metric| BRIEF.contains(&metric.metric.as_str()));
+    let metrics = all.into_iter().flat_map(|row| &row.metrics).filter(|metric| metric.is_brief());
     let told: Vec<(&ComparedMetric, &Difference)> =
         metrics.filter_map(|metric| Some((metric, metric.differences.get(place)?.as_ref()?))).collect();
     html! {
@@ -165,7 +162,7 @@ fn table(sides: &[Findings], comparison: &Comparison, level: &ComparedLevel, num
 }
 
 fn shown(row: &ComparedRow) -> impl Iterator<Item = &ComparedMetric> {
-    row.metrics.iter().filter(|metric| row.scope == "all" || BRIEF.contains(&metric.metric.as_str()))
+    row.metrics.iter().filter(|metric| row.scope == "all" || metric.is_brief())
 }
 
 fn line(row: &ComparedRow, metric: &ComparedMetric) -> Markup {

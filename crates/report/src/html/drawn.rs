@@ -24,7 +24,7 @@ fn one(table: &Table) -> Markup {
         div.scroll tabindex="0" role="region" aria-labelledby=(caption) {
             table {
                 caption id=(caption) { (Untrusted(&table.caption)) }
-                thead { tr { @for column in &table.columns { th.text[column.words] scope="col" { (column.name) } } } }
+                thead { tr { @for column in &table.columns { th.text[column.words] scope="col" { (Untrusted(&column.name)) } } } }
                 tbody { @for row in &table.rows { (line(row, slowest)) } }
             }
         }
@@ -62,6 +62,7 @@ fn words_of(cell: &Cell) -> String {
         Cell::Share(share) => optional(*share, percent),
         Cell::Percentage(share) => percentage(*share),
         Cell::Number(number, decimals, after) => optional(*number, |number| format!("{number:.decimals$}{after}")),
+        Cell::Ratio(times) => optional(*times, |times| format!("{times:.1}")),
         Cell::Range(range) => optional(*range, |(p50, p99)| format!("{} to {}", duration(p50), duration(p99))),
         Cell::Spread(spread, Unit::Seconds) => spread_of(*spread, duration),
         Cell::Spread(spread, Unit::PerSecond) => spread_of(*spread, per_second),

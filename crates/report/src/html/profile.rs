@@ -1,9 +1,11 @@
 //! Processor time by function: a flame graph and tables.
 
+use super::drawn;
 use super::units::{UNKNOWN, count, percent};
 use super::untrusted::Untrusted;
 use crate::findings::Findings;
 use crate::findings::profile::{KERNEL, Profile, SAMPLING, StackFrame, shown};
+use crate::tables;
 use maud::{Markup, html};
 
 /// Functions in the table; the JSON report has more.
@@ -21,14 +23,14 @@ pub(super) fn section(findings: &Findings) -> Vec<Markup> {
     profiles
         .iter()
         .filter(|profile| profile.samples() > 0)
-        .flat_map(|one| [flame(one), kinds(one), functions(one)])
+        .flat_map(|one| [vec![flame(one)], drawn::draw(tables::kinds(one)), vec![functions(one)]].concat())
         .collect()
 }
 
 fn flame(profile: &Profile) -> Markup {
     let deepest = f64::from(profile.frames.iter().map(|frame| frame.depth).max().unwrap_or(0));
     let height = (deepest + 1.0) * ROW;
-    let (samples, id) = (profile.samples(), id(profile));
+    let (samples, id) = (profile.samples(), profile.id());
     let summary = format!("Flame graph of the {}: {}", profile.side, profile.unknown());
     html! {
         figure.flame aria-labelledby={ "flame-" (id) } {
@@ -44,7 +46,7 @@ fn flame(profile: &Profile) -> Markup {
             }
             svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label=(Untrusted(&summary)) {
                 @for (frame, left) in profile.frames.iter().zip(lefts(&profile.frames)) {
-                    (drawn(frame, left / samples as f64 * WIDTH, samples, (deepest - f64::from(frame.depth)) * ROW))
+                    (rectangle(frame, left / samples as f64 * WIDTH, samples, (deepest - f64::from(frame.depth)) * ROW))
                 }
             }
             ul.legend {
@@ -71,7 +73,7 @@ fn lefts(frames: &[StackFrame]) -> Vec<f64> {
     all
 }
 
-fn drawn(frame: &StackFrame, x: f64, samples: u64, y: f64) -> Markup {
+fn rectangle(frame: &StackFrame, x: f64, samples: u64, y: f64) -> Markup {
     let share = frame.samples as f64 / samples as f64;
     let (width, name) = (share * WIDTH, shown(frame.name.as_deref()));
     let color = match (frame.depth, &frame.name, frame.module.as_deref()) {
@@ -92,29 +94,8 @@ fn drawn(frame: &StackFrame, x: f64, samples: u64, y: f64) -> Markup {
     }
 }
 
-fn kinds(profile: &Profile) -> Markup {
-    if profile.kinds.is_empty() {
-        return html! {};
-    }
-    let caption = format!("profile-kinds-{}", id(profile));
-    html! {
-        div.scroll tabindex="0" role="region" aria-labelledby=(caption) {
-            table {
-                caption id=(caption) {
-                    "CPU time of the " (Untrusted(&profile.side)) " by kind of work: percentage of the perf samples of each call."
-                }
-                thead { tr { th scope="col" { "Kind" } @for call in &profile.calls { th scope="col" { (Untrusted(&call.call)) } } } }
-                tbody {
-                    @for kind in &profile.kinds { tr { th scope="row" { (Untrusted(&kind.kind)) } (shares(profile, &kind.samples)) } }
-                    tr { th scope="row" { "samples" } @for call in &profile.calls { td { (count(call.samples)) } } }
-                }
-            }
-        }
-    }
-}
-
 fn functions(profile: &Profile) -> Markup {
-    let caption = format!("profile-functions-{}", id(profile));
+    let caption = format!("profile-functions-{}", profile.id());
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby=(caption) {
             table {
@@ -146,11 +127,6 @@ fn shares(profile: &Profile, samples: &[u64]) -> Markup {
     let share =
         |part: u64, whole: u64| if whole == 0 { UNKNOWN.to_owned() } else { percent(part as f64 / whole as f64) };
     html! { @for (part, call) in samples.iter().zip(&profile.calls) { td { (share(*part, call.samples)) } } }
-}
-
-/// A word for identifiers of the page.
-fn id(profile: &Profile) -> String {
-    profile.side.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Tables of load levels, defined once for all renderers, for one side or several: a report of one side is a comparison of one. Names and
 //! explanations are here; the renderers format times and rates.
 
+mod calls;
 mod channels;
 mod clients;
 mod delegations;
@@ -19,6 +20,7 @@ mod session_requests;
 mod slots;
 mod users;
 
+pub(crate) use calls::{beside_local, kinds};
 pub(crate) use channels::channels;
 pub(crate) use clients::{clients, is_shared};
 pub(crate) use delegations::delegations;
@@ -36,6 +38,8 @@ pub(crate) use server_side::server_side;
 pub(crate) use session_requests::session_requests;
 pub(crate) use slots::slots;
 pub(crate) use users::{late_iterations, users};
+
+use std::borrow::Cow;
 
 use crate::findings::Findings;
 use crate::findings::Stage;
@@ -62,9 +66,9 @@ pub(crate) struct Table {
 /// A column.
 pub(crate) struct Column {
     /// Its name where there is room.
-    pub(crate) name: &'static str,
+    pub(crate) name: Cow<'static, str>,
     /// Its name in the terminal; none where only a page has room for it.
-    pub(crate) short: Option<&'static str>,
+    pub(crate) short: Option<Cow<'static, str>>,
     /// It holds words.
     pub(crate) words: bool,
 }
@@ -110,6 +114,8 @@ pub(crate) enum Cell {
     Percentage(Option<Percentage>),
     /// With this number of decimals, and a suffix.
     Number(Option<f64>, usize, &'static str),
+    /// How many times another number.
+    Ratio(Option<f64>),
     /// Median and p99 as bars, if there is room.
     Range(Option<(f64, f64)>),
     /// A mean over repeats, its interval, minimum and maximum.
@@ -147,15 +153,20 @@ pub(crate) enum Weight {
 
 impl Column {
     pub(crate) const fn new(name: &'static str, short: &'static str) -> Column {
-        Column { name, short: Some(short), words: false }
+        Column { name: Cow::Borrowed(name), short: Some(Cow::Borrowed(short)), words: false }
     }
 
     pub(crate) const fn words(name: &'static str, short: &'static str) -> Column {
-        Column { name, short: Some(short), words: true }
+        Column { name: Cow::Borrowed(name), short: Some(Cow::Borrowed(short)), words: true }
     }
 
     pub(crate) const fn of_pages(name: &'static str) -> Column {
-        Column { name, short: None, words: false }
+        Column { name: Cow::Borrowed(name), short: None, words: false }
+    }
+
+    /// One with a name from the findings.
+    pub(crate) fn named(name: &str) -> Column {
+        Column { name: name.to_owned().into(), short: Some(name.to_owned().into()), words: false }
     }
 }
 

@@ -3,11 +3,12 @@
 use std::fmt;
 
 use super::page::{Page, Role};
-use super::profile;
 use super::run::optional;
 use super::table::Table;
 use super::units::{NONE, TimeScale, percent, significant, time};
-use crate::findings::calls::{CallPart, CallPhase, Calls, LocalCall, PathRequests, ServerCounter};
+use super::{drawn, profile};
+use crate::findings::calls::{CallPart, CallPhase, Calls, PathRequests, ServerCounter};
+use crate::tables;
 
 /// The tables; nothing if not requested.
 pub(super) fn draw(page: &mut Page<'_>, calls: Option<&Calls>) -> fmt::Result {
@@ -18,7 +19,7 @@ pub(super) fn draw(page: &mut Page<'_>, calls: Option<&Calls>) -> fmt::Result {
     parts(page, "Where the time of a call goes", &remote)?;
     increments(page, &remote)?;
     parts(page, "Where the time of a call in a local directory goes", &local)?;
-    beside_local(page, calls)?;
+    drawn::draw(page, tables::beside_local(calls))?;
     requests(page, &calls.requests)?;
     counters(page, &calls.counters)?;
     profile::draw(page, &calls.profiles)?;
@@ -165,39 +166,6 @@ pub(crate) fn answer(calls: &Calls) -> String {
     let said: Vec<String> =
         [of(false, "on the target"), of(true, "in a local directory")].into_iter().flatten().collect();
     said.join(" ")
-}
-
-fn beside_local(page: &mut Page<'_>, of: &Calls) -> fmt::Result {
-    let calls: &[LocalCall] = &of.beside_local;
-    if calls.is_empty() {
-        return Ok(());
-    }
-    let scale = TimeScale::of(calls.iter().flat_map(|call| [call.remote_s, call.local_s]));
-    page.heading(&format!("Remote and local (mean response times {}):", scale.words()))?;
-    page.blank()?;
-    let mut table = Table::new();
-    table.head(&["Call", "Remote", "Local", "From disk", "(local)", "Difference", "Times"]);
-    for call in calls {
-        let alike = of.comparable(&call.call);
-        let times = (alike && call.local_s > 0.0).then(|| call.remote_s / call.local_s);
-        let [remote_disk, local_disk] = of.from_disk(&call.call).map(|share| optional(share, percent));
-        table.row(vec![
-            call.call.clone(),
-            scale.show(call.remote_s),
-            scale.show(call.local_s),
-            remote_disk,
-            local_disk,
-            scale.show_maybe(alike.then_some(call.remote_s - call.local_s)),
-            optional(times, significant),
-        ]);
-    }
-    page.table(&table)?;
-    if calls.iter().all(|call| of.comparable(&call.call)) {
-        return Ok(());
-    }
-    let note = "From disk: share of the data that came from disks. Plimsoll compares the times only if these shares differ by at most 5 \
-    percentage points; otherwise one side may read from a cache and the other from a disk.";
-    page.paragraph(Role::Quiet, "", note)
 }
 
 fn requests(page: &mut Page<'_>, calls: &[PathRequests]) -> fmt::Result {

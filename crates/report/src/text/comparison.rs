@@ -19,8 +19,6 @@ const OTHER_LOAD: &str = "The differences may come from the loads alone; --ignor
 /// What neutral verdicts mean.
 const NEUTRAL: &str = "More, fewer: a capture does not show how much its clients requested, so a difference of throughput is neither \
                        better nor worse; --ignore-load judges it in spite of that.";
-/// Metrics of rows other than the total; the JSON has all metrics.
-const BRIEF: [&str; 4] = ["throughput", "mean", "p50", "p99"];
 
 /// The part of a report that compares its sides. Fails only where the page does.
 pub(super) fn draw(
@@ -217,7 +215,7 @@ pub(super) fn is_shown(row: &ComparedRow, metric: &ComparedMetric, place: usize)
         let any = |at: usize| metric.estimates.get(at).and_then(Option::as_ref).is_some_and(|e| e.value > 0.0);
         return any(0) || any(place + 1);
     }
-    row.scope == "all" || BRIEF.contains(&metric.metric.as_str())
+    row.scope == "all" || metric.is_brief()
 }
 
 fn line(table: &mut Table, metric: &ComparedMetric, place: usize, scale: TimeScale) {

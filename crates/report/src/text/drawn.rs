@@ -29,8 +29,10 @@ fn one(page: &mut Page<'_>, table: &Table) -> fmt::Result {
     let end = if scaled.is_empty() && table.title.ends_with('?') { "" } else { ":" };
     page.heading(&format!("{}{scaled}{end}", table.title))?;
     page.blank()?;
-    let shown: Vec<(usize, &str, bool)> =
-        (0..).zip(&table.columns).filter_map(|(at, column)| Some((at, column.short?, column.words))).collect();
+    let shown: Vec<(usize, &str, bool)> = (0..)
+        .zip(&table.columns)
+        .filter_map(|(at, column)| Some((at, column.short.as_deref()?, column.words)))
+        .collect();
     let words = (0..).zip(&shown).filter(|(_, (_, _, words))| *words).map(|(place, _)| place);
     let mut lines = words.fold(Lines::new(), Lines::left);
     lines.head(&shown.iter().map(|(_, name, _)| *name).collect::<Vec<_>>());
@@ -81,6 +83,7 @@ fn words_of(cell: &Cell, scale: TimeScale, brief: TimeScale) -> String {
         Cell::Share(share) => maybe(*share, &percent),
         Cell::Percentage(share) => percentage(*share),
         Cell::Number(number, decimals, after) => maybe(*number, &|number| format!("{number:.decimals$}{after}")),
+        Cell::Ratio(times) => maybe(*times, &significant),
         Cell::Range(range) => {
             range.map_or_else(|| NONE.to_owned(), |(p50, p99)| format!("{} to {}", brief.brief(p50), brief.brief(p99)))
         }

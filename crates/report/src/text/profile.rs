@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use super::drawn;
 use super::page::{Page, Role};
 use super::table::Table;
 use super::units::percent_of;
 use crate::findings::profile::{Profile, SAMPLING, shown};
-use crate::safe;
+use crate::{safe, tables};
 
 /// Functions shown; the JSON report has more.
 const SHOWN: usize = 15;
@@ -24,21 +25,7 @@ fn one(page: &mut Page<'_>, profile: &Profile) -> fmt::Result {
     let percentages = |samples: &[u64]| -> Vec<String> {
         samples.iter().zip(&profile.calls).map(|(part, call)| percent_of(*part, call.samples)).collect()
     };
-    if !profile.kinds.is_empty() {
-        page.heading(&format!(
-            "CPU time of the {side} by kind of work (percentage of the perf samples of each call):"
-        ))?;
-        page.blank()?;
-        let mut table = Table::new();
-        table.head(&[&["Kind"], &calls[..]].concat());
-        for kind in &profile.kinds {
-            table.row([vec![kind.kind.clone()], percentages(&kind.samples)].concat());
-        }
-        table.row(
-            [vec!["samples".to_owned()], profile.calls.iter().map(|call| call.samples.to_string()).collect()].concat(),
-        );
-        page.table(&table)?;
-    }
+    drawn::draw(page, tables::kinds(profile))?;
     page.heading(&format!("CPU time of the {side} by function (percentage of the perf samples of each call):"))?;
     page.blank()?;
     let mut table = Table::new().left(1);
