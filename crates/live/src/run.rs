@@ -113,10 +113,10 @@ impl RunView {
     pub fn level_over(&self, level: &LevelResult) {
         let times = level.leading_times();
         let seconds = level.seconds();
-        let about = level.about();
-        let name = about.curve.as_ref().filter(|curve| !about.level.contains(*curve));
+        let facts = level.facts();
+        let name = facts.curve.as_ref().filter(|curve| !facts.level.contains(*curve));
         let level = LiveLevel {
-            level: name.map_or_else(|| about.level.clone(), |curve| format!("{}, {curve}", about.level)),
+            level: name.map_or_else(|| facts.level.clone(), |curve| format!("{}, {curve}", facts.level)),
             operations_per_s: if seconds > 0.0 { level.answered().requests as f64 / seconds } else { 0.0 },
             p50_s: times.map(|times| times.p50_s),
             p99_s: times.map(|times| times.p99_s),

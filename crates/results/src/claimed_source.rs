@@ -1,6 +1,6 @@
 //! Whether the data that clients read came from where the workload says, by the server's disk counters.
 
-use plimsoll_report::collect::run::LevelFacts;
+use plimsoll_report::collect::run::RecordedFacts;
 
 /// `source=disk` holds from this part of the data that clients read on: the rest may be what clients read twice.
 const FROM_DISK: f64 = 0.9;
@@ -14,15 +14,15 @@ const EDGES_S: f64 = 1.0;
 const UNSURE: f64 = 0.5;
 
 /// What to say of a level whose data came from elsewhere, or nobody knows where from; `None` where it is as the workload says.
-pub(crate) fn caution(about: &LevelFacts, seconds: f64) -> Option<String> {
+pub(crate) fn caution(about: &RecordedFacts, seconds: f64) -> Option<String> {
     let claimed = about.claimed_source.as_deref()?;
     let read = about.answered.map_or(0, |answered| answered.read_bytes) as f64;
     // Of several workloads at the same time nobody knows whose data came from disks.
-    let is_shared = about.share.as_ref().is_some_and(|share| !share.beside.is_empty());
+    let is_shared = about.facts.share.as_ref().is_some_and(|share| !share.beside.is_empty());
     if read <= 0.0 || seconds <= 0.0 || is_shared {
         return None;
     }
-    let Some(disk) = about.server.as_ref().and_then(|server| server.disk_read_bytes_per_s) else {
+    let Some(disk) = about.facts.server.as_ref().and_then(|server| server.disk_read_bytes_per_s) else {
         return Some(format!(
             "source={claimed} was not checked, because the server's disk counters are missing; give --server-pid or \
             --server-metrics"
@@ -51,14 +51,15 @@ pub(crate) fn caution(about: &LevelFacts, seconds: f64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use plimsoll_report::collect::run::Answered;
-    use plimsoll_report::findings::{ServerSide, WorkloadShare};
+    use plimsoll_report::findings::{LevelFacts, ServerSide, WorkloadShare};
 
     use super::*;
 
-    fn level(claimed: Option<&str>, disk: Option<f64>) -> LevelFacts {
+    fn level(claimed: Option<&str>, disk: Option<f64>) -> RecordedFacts {
         let answered = Some(Answered { requests: 100, read_bytes: 1_000_000, written_bytes: 0 });
         let server = Some(ServerSide { disk_read_bytes_per_s: disk, ..ServerSide::default() });
-        LevelFacts { claimed_source: claimed.map(str::to_owned), answered, server, ..LevelFacts::default() }
+        let facts = LevelFacts { server, ..LevelFacts::default() };
+        RecordedFacts { facts, claimed_source: claimed.map(str::to_owned), answered, ..RecordedFacts::default() }
     }
 
     /// Clients read 1 MB in 20 s; 5 % of it may be wrong.
@@ -84,7 +85,8 @@ mod tests {
         assert!(caution(&level(Some("disk"), None), 20.0).unwrap().contains("was not checked"));
         assert_eq!(caution(&level(None, Some(0.0)), 20.0), None);
         let share = Some(WorkloadShare { beside: vec!["mixed".to_owned()], ..WorkloadShare::default() });
-        let beside = LevelFacts { share, ..level(Some("disk"), Some(0.0)) };
+        let mut beside = level(Some("disk"), Some(0.0));
+        beside.facts.share = share;
         assert_eq!(caution(&beside, 20.0), None, "others read, too");
     }
 }

@@ -1,7 +1,8 @@
 //! Load levels of a recording.
 
 use plimsoll_model::Verdict;
-use plimsoll_report::collect::run::{LevelFacts, MeasuredLevel};
+use plimsoll_report::collect::run::MeasuredLevel;
+use plimsoll_report::findings::LevelFacts;
 use serde::Deserialize;
 
 use crate::{claimed_source, late_generator};
@@ -17,7 +18,7 @@ pub fn read_level(stage: &serde_json::Value) -> anyhow::Result<MeasuredLevel> {
 /// Warnings about a valid level.
 #[must_use]
 pub fn cautions(of: &MeasuredLevel) -> Vec<String> {
-    let LevelFacts { level, validity, generator, .. } = &of.about;
+    let LevelFacts { level, validity, generator, .. } = &of.about.facts;
     let (first, last) = of.span_ns;
     let seconds = last.saturating_sub(first) as f64 / 1e9;
     let late = late_generator::caution(&generator.moved).filter(|_| validity.verdict == Verdict::Valid);

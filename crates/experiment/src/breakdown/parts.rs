@@ -54,13 +54,13 @@ pub(super) fn calls_of(ran: &LevelResult, phase: &Phase) -> Accumulator {
 impl MeasuredPhase<'_> {
     /// The phase as a report shows it.
     pub(super) fn summary(&self) -> CallPhase {
-        let about = self.ran.about();
+        let facts = self.ran.facts();
         let row = calls_of(self.ran, self.phase);
         let calls = row.answered();
         let each = |seconds: f64| if calls > 0 { seconds / calls as f64 } else { 0.0 };
         let seconds = self.ran.seconds();
-        let (whole_s, client_cpu_s) = (each(seconds), each(about.generator.cpu_s));
-        let server = about.server.as_ref();
+        let (whole_s, client_cpu_s) = (each(seconds), each(facts.generator.cpu_s));
+        let server = facts.server.as_ref();
         let sources = [
             (Part::WakeUp, self.wake_up()),
             (Part::Network, self.network()),
@@ -100,7 +100,7 @@ impl MeasuredPhase<'_> {
             outstanding: self.phase.outstanding,
             whole_s,
             response_s: times_of(&row.response()).map(|times| times.mean_s),
-            client_busy: about.generator.cpu_share,
+            client_busy: facts.generator.cpu_share,
             server_cores_busy: server.and_then(|server| server.cores_busy).filter(|_| self.tells_of_the_server()),
             disk_reads_per_s: server.and_then(|server| server.disk_reads_per_s).filter(|_| self.phase.reads()),
             above: None,
@@ -111,7 +111,7 @@ impl MeasuredPhase<'_> {
     }
 
     fn wake_up(&self) -> Source {
-        match &self.ran.about().generator.wake_up_lag {
+        match &self.ran.facts().generator.wake_up_lag {
             Some(lag) => Source::measured(
                 lag.mean_s,
                 "from the kernel's receive timestamp of the response (SO_TIMESTAMPNS) to the client's read",
@@ -124,7 +124,7 @@ impl MeasuredPhase<'_> {
     }
 
     fn network(&self) -> Source {
-        match &self.ran.about().generator.round_trip {
+        match &self.ran.facts().generator.round_trip {
             Some(found) => Source::measured(
                 found.least_s,
                 "minimum TCP round-trip time between the two kernels during the phase (TCP_INFO, tcpi_min_rtt); unlike the time of a null \

@@ -18,7 +18,7 @@ const MAX_CAPS: u32 = 3;
 
 /// Notes the measured time of a run that the user interrupted, and which is not judged.
 fn note_interruption(last: &LevelResult, trial: Option<&mut Trial>) {
-    if let (Some(Interruption { after_s, planned_s }), Some(trial)) = (last.about().interruption, trial) {
+    if let (Some(Interruption { after_s, planned_s }), Some(trial)) = (last.facts().interruption, trial) {
         let of = planned_s.map_or_else(String::new, |planned_s| format!(" of {planned_s:.1} s"));
         trial.seconds = after_s;
         trial.because = vec![format!("not judged, because the run was interrupted after {after_s:.1} s{of}")];

@@ -196,10 +196,10 @@ mod tests {
         };
         let plan = Plan { channels: 4, ..Plan::new(Load::Closed { clients: 1, think: Pause::None }) };
         let level = super::super::judging::ended(served(100, 1_000_000), None, ran, &plan, "1 client");
-        let validity = &level.recorded().about.validity;
+        let validity = &level.recorded().about.facts.validity;
         let said = "3 of 4 channels were lost and could not be bound again (most frequent cause: logon refused)";
         assert!(validity.each_reason().any(|(verdict, text)| verdict == Verdict::Partial && text.starts_with(said)));
-        assert_eq!(level.recorded().about.generator.channels_given_up, 3);
+        assert_eq!(level.recorded().about.facts.generator.channels_given_up, 3);
         let one = given_up(&[(Cause::LogonRefused, 1)], 2).unwrap().text;
         assert!(
             one.starts_with("1 of 2 channels was lost and could not be bound again (cause: logon refused)"),

@@ -3,9 +3,9 @@
 use plimsoll_drive::engine::{self, ClientTally, EngineResult, Plan};
 use plimsoll_model::Validity;
 use plimsoll_report::collect::clients::spread;
-use plimsoll_report::collect::run::{LevelFacts, MeasuredLevel, operations_together};
+use plimsoll_report::collect::run::{MeasuredLevel, RecordedFacts, operations_together};
 use plimsoll_report::collect::times_of;
-use plimsoll_report::findings::{Interruption, Times};
+use plimsoll_report::findings::{Interruption, LevelFacts, Times};
 use plimsoll_stats::{Intervals, Statistics};
 use plimsoll_workload::Load;
 
@@ -110,36 +110,35 @@ fn judged(
     let confidence =
         intervals.as_ref().map_or_else(ConfidenceIntervals::default, |whole| ConfidenceIntervals::of(whole, measured));
     let answered = answered_in_it(&generator);
-    let about = LevelFacts {
+    // `LevelResult` adds its place in the run, and the numbers of the server.
+    let facts = LevelFacts {
         level: words,
-        curve: None,
-        varied: None,
-        share: None,
-        claimed_source: None,
         clients: clients.len() as u64,
         depth: plan.depth,
         asked_per_s: generator.asked_rate,
         pace: pace(plan),
-        answered: Some(answered),
         operations_per_s_interval: confidence
             .throughput(answered.requests, operations_together(&statistics).answered()),
         response_mean_interval: confidence.response_mean,
         generator: keeping_up(&seen),
         fairness: fairness(&clients, alike(&generator, response)),
         spread: spread(&clients.iter().map(share).collect::<Vec<_>>(), alike(&generator, response)),
-        failures: failures(&clients),
-        server: None,
-        counters: None,
-        guarantees: None,
         connections: plan.connections_in_all(),
         validity: Validity::default(),
         silence,
         short_reads,
         interruption,
-        users,
-        overtime_s: scheduled.then_some(generator.overtime_ns as f64 / 1e9),
         iterations: kinds.iter().map(iteration_kind).collect(),
         session_requests: session_requests(&generator.session_requests),
+        ..LevelFacts::default()
+    };
+    let about = RecordedFacts {
+        facts,
+        claimed_source: None,
+        answered: Some(answered),
+        failures: failures(&clients),
+        users,
+        overtime_s: scheduled.then_some(generator.overtime_ns as f64 / 1e9),
     };
     let iterations = clients.iter().map(|client| client.iterations).sum();
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);

@@ -3,9 +3,9 @@
 use plimsoll_drive::engine::Plan;
 use plimsoll_model::{Guarantees, Reason, Validity, Verdict};
 use plimsoll_report::collect::comparison::MeasuredRun;
-use plimsoll_report::collect::run::{Answered, LevelFacts, MeasuredLevel, operations_together};
+use plimsoll_report::collect::run::{Answered, MeasuredLevel, RecordedFacts, operations_together};
 use plimsoll_report::collect::times_of;
-use plimsoll_report::findings::{IterationKind, MovedNumber, OUTSIDE_THE_PHASE, ServerCounters, Times};
+use plimsoll_report::findings::{IterationKind, LevelFacts, MovedNumber, OUTSIDE_THE_PHASE, ServerCounters, Times};
 use plimsoll_stats::{Intervals, Statistics};
 use plimsoll_workload::{DataSource, Workload};
 
@@ -79,9 +79,9 @@ impl LevelResult {
 
     /// The same as a point of a load curve of several.
     pub fn on(mut self, level_spec: &LevelSpec) -> LevelResult {
-        self.recorded.about.curve.clone_from(&level_spec.curve);
-        self.recorded.about.varied = level_spec.parameter.as_ref().map(parameters::shown);
-        self.recorded.about.share.clone_from(&level_spec.share);
+        self.recorded.about.facts.curve.clone_from(&level_spec.curve);
+        self.recorded.about.facts.varied = level_spec.parameter.as_ref().map(parameters::shown);
+        self.recorded.about.facts.share.clone_from(&level_spec.share);
         self
     }
 
@@ -94,25 +94,25 @@ impl LevelResult {
     /// Adds the server's own metrics, if there are any.
     pub(crate) fn beside(mut self, watch: Option<&ServerSideWatch>) -> LevelResult {
         let answered = self.answered().requests;
-        self.recorded.about.server = watch.map(|watch| watch.during(self.recorded.span_ns, answered));
+        self.recorded.about.facts.server = watch.map(|watch| watch.during(self.recorded.span_ns, answered));
         self
     }
 
     /// Adds the server's own counters, if there are any.
     pub(crate) fn counted(mut self, counters: Option<ServerCounters>) -> LevelResult {
-        self.recorded.about.counters = counters;
+        self.recorded.about.facts.counters = counters;
         self
     }
 
     /// Adds the server's guarantees.
     pub(crate) fn guaranteed(mut self, guarantees: Guarantees) -> LevelResult {
-        self.recorded.about.guarantees = Some(guarantees);
+        self.recorded.about.facts.guarantees = Some(guarantees);
         self
     }
 
     /// The load curve that it is a point of, where there are several.
     pub fn curve(&self) -> Option<&str> {
-        self.recorded.about.curve.as_deref()
+        self.recorded.about.facts.curve.as_deref()
     }
 
     /// The same with one thing more that speaks against it, where there is one.
@@ -122,7 +122,7 @@ impl LevelResult {
                 part.besides.push(reason.text.clone());
             }
             self.judgement.reasons.push(reason);
-            self.recorded.about.validity = self.judgement.validity();
+            self.recorded.about.facts.validity = self.judgement.validity();
         }
         self
     }
@@ -136,7 +136,7 @@ impl LevelResult {
     pub(crate) fn without_busy_client(mut self) -> LevelResult {
         let busy = self.judgement.busy.take();
         self.judgement.reasons.retain(|reason| Some(&reason.text) != busy.as_ref());
-        self.recorded.about.validity = self.judgement.validity();
+        self.recorded.about.facts.validity = self.judgement.validity();
         self
     }
 
@@ -147,9 +147,9 @@ impl LevelResult {
 
     /// The same with these names.
     pub(crate) fn named_as(mut self, names: impl Iterator<Item = String>) -> LevelResult {
-        let kinds = std::mem::take(&mut self.recorded.about.iterations).into_iter().zip(names);
+        let kinds = std::mem::take(&mut self.recorded.about.facts.iterations).into_iter().zip(names);
         let named = kinds.map(|(kind, name)| IterationKind { name, ..kind });
-        self.recorded.about.iterations = named.filter(|kind| kind.ended + kind.unended > 0).collect();
+        self.recorded.about.facts.iterations = named.filter(|kind| kind.ended + kind.unended > 0).collect();
         self
     }
 
@@ -160,7 +160,8 @@ impl LevelResult {
         let reasons = vec![Reason::invalid(error.to_string())];
         let validity = Validity::of(reasons.clone());
         let pace = pace(plan);
-        let about = LevelFacts { level, clients, depth, asked_per_s, pace, validity, ..LevelFacts::default() };
+        let facts = LevelFacts { level, clients, depth, asked_per_s, pace, validity, ..LevelFacts::default() };
+        let about = RecordedFacts { facts, ..RecordedFacts::default() };
         let statistics = no_statistics(plan);
         let judgement = Judgement { reasons, ..Judgement::default() };
         let recorded = MeasuredLevel { statistics, about, ..MeasuredLevel::default() };
@@ -196,23 +197,23 @@ impl LevelResult {
 
     /// Its load in words.
     pub fn words(&self) -> &str {
-        &self.recorded.about.level
+        &self.recorded.about.facts.level
     }
 
     /// Adds the server's own metrics.
     #[cfg(test)]
     pub(crate) fn serve_with(&mut self, server: plimsoll_report::findings::ServerSide) {
-        self.recorded.about.server = Some(server);
+        self.recorded.about.facts.server = Some(server);
     }
 
-    /// All facts besides its transactions.
-    pub fn about(&self) -> &LevelFacts {
-        &self.recorded.about
+    /// Its facts besides its transactions.
+    pub fn facts(&self) -> &LevelFacts {
+        &self.recorded.about.facts
     }
 
     /// Whether its numbers may be used.
     pub fn validity(&self) -> &Validity {
-        &self.recorded.about.validity
+        &self.recorded.about.facts.validity
     }
 
     /// The transactions of its measured phase.
@@ -254,7 +255,7 @@ impl LevelResult {
 
     /// Planned iterations that were never started.
     pub fn never_sent(&self) -> u64 {
-        self.recorded.about.generator.never_sent
+        self.recorded.about.facts.generator.never_sent
     }
 
     /// Failed actions: cause and number.

@@ -95,7 +95,7 @@ impl PartRecording {
         }
         let Some(part) = self.recording.part(stage)? else {
             let level = read_level(&stage.about)?;
-            let why = level.about.validity.reasons.first().map_or("part.zst is missing", String::as_str);
+            let why = level.about.facts.validity.reasons.first().map_or("part.zst is missing", String::as_str);
             anyhow::bail!("{why}");
         };
         let result =

@@ -86,7 +86,7 @@ impl Whole {
         let fault = level.recorded.generators_fault.take();
         level.recorded.generators_fault = fault.or_else(|| faulty(parts, plan));
         let level = reasons.into_iter().fold(level, |level, reason| level.against(Some(reason)));
-        let guarantees = parts.iter().map(|(_, found)| &found.level.about.guarantees);
+        let guarantees = parts.iter().map(|(_, found)| &found.level.about.facts.guarantees);
         let alike = guarantees.clone().all(|one| Some(one) == guarantees.clone().next());
         let level = match guarantees.clone().next().filter(|_| alike) {
             Some(Some(same)) => level.guaranteed(same.clone()),

@@ -141,7 +141,7 @@ fn a_million_users_in_parts() {
     let findings = merged(&folders, users, &all);
     println!("simulation, recording of the whole: {:.0} MiB", bytes(&all) as f64 / f64::from(1 << 20));
     let stage = &findings.stages[0];
-    assert_eq!((stage.count, stage.clients), (counts, u64::from(users)));
+    assert_eq!((stage.count, stage.facts.clients), (counts, u64::from(users)));
     assert_eq!(findings.validity.reasons, [""; 0]);
     let (again, cost) = costs(|| reported(&all));
     print("report of the whole", users, counts, &cost);

@@ -101,7 +101,7 @@ impl Found {
             LevelSpec { plan: plan.clone(), words: format!("{clients} clients"), curve, parameter, share: None };
         let mut level = self.driven(script, &plan, (&level_spec.words, Delays::default()), block).on(&level_spec);
         // How busy this machine is says nothing of a run under a virtual clock.
-        level.recorded.about.validity = plimsoll_model::Validity::default();
+        level.recorded.about.facts.validity = plimsoll_model::Validity::default();
         level
     }
 
@@ -212,7 +212,7 @@ fn an_unfair_and_a_lossy_client_are_found_and_named() {
     let found = Found::new();
     let odd = Oddities { unfair_file: Some((4, 1.5)), lossy_file: Some((6, 20)), ..Oddities::NONE };
     let (findings, text) = found.report(vec![found.level(odd, 0, 750)]);
-    let spread = &findings.stages[0].spread;
+    let spread = &findings.stages[0].facts.spread;
     let named: Vec<(u32, &str)> = spread.outliers.iter().map(|odd| (odd.client, odd.how.as_str())).collect();
     assert_eq!(named, [(5, "slower"), (7, "lossy")], "{text}");
     assert_eq!((spread.clients_with_errors, spread.errors[0].client), (1, 7));
@@ -233,7 +233,7 @@ fn an_unfair_and_a_lossy_client_are_found_and_named() {
     let sums = spread.clients.iter().map(|one| one.errors).sum::<u64>();
     assert_eq!((sums, spread.clients[6].errors), (spread.errors[0].errors, spread.errors[0].errors));
     let (fair, text) = found.report(vec![found.level(Oddities::NONE, 0, 750)]);
-    assert_eq!(fair.stages[0].spread.outliers, [], "{text}");
+    assert_eq!(fair.stages[0].facts.spread.outliers, [], "{text}");
 }
 
 /// The recorded data of a run determines all its results.

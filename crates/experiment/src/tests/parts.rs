@@ -95,7 +95,7 @@ fn parts_of_several_levels_make_the_whole() {
     recorded.unwrap();
     assert_eq!(findings.stages.len(), 2);
     assert!(
-        findings.stages.iter().all(|stage| stage.operations_per_s_interval.is_some()),
+        findings.stages.iter().all(|stage| stage.facts.operations_per_s_interval.is_some()),
         "points of a curve have intervals"
     );
     assert_eq!(json_of(findings), json_of(reported(&all)), "report of the recording");
@@ -115,9 +115,9 @@ fn a_level_that_parts_did_not_measure_is_named_and_the_others_are_whole() {
     let (findings, recorded) = merge_parts(&parts, None, Some(to(&folder.join("all")))).unwrap();
     recorded.unwrap();
     let [first, second] = &findings.stages[..] else { panic!("{} levels", findings.stages.len()) };
-    assert_eq!((first.validity.verdict, second.validity.verdict), (Verdict::Valid, Verdict::Invalid));
+    assert_eq!((first.facts.validity.verdict, second.facts.validity.verdict), (Verdict::Valid, Verdict::Invalid));
     assert!(first.count > 100 && second.count == 0, "{} and {} requests", first.count, second.count);
-    let said = second.validity.reasons.join("; ");
+    let said = second.facts.validity.reasons.join("; ");
     assert!(said.contains("part 1/2") && said.contains("part 2/2") && said.contains("too late"), "{said}");
 }
 

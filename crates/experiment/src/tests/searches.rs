@@ -220,7 +220,7 @@ fn an_interrupted_run_of_a_search_has_its_measured_time() {
     let mut found = CapacitySearch::new(&search).unwrap();
     let (mut levels, _) = levels_of(&simulated, &recording, 2, |ran| found.next(ran));
     let mut last = LevelResult::not_run(&search.most.plan, "8 clients".to_owned(), &"interrupted");
-    last.recorded.about.interruption = Some(Interruption { after_s: 0.8, planned_s: Some(2.0) });
+    last.recorded.about.facts.interruption = Some(Interruption { after_s: 0.8, planned_s: Some(2.0) });
     levels.push(last);
     let capacity = found.summary(&levels);
     assert_eq!(capacity.why.as_deref(), Some("interrupted after 2 runs: no result"));
@@ -268,7 +268,7 @@ fn a_search_ends_with_the_part_that_ends() {
     assert_eq!((capacity.outcome.as_str(), capacity.low, capacity.high), ("unfinished", None, None), "{capacity:?}");
     assert!(capacity.why.unwrap().contains("part 2/3 ("));
     assert_eq!(findings.validity.verdict, plimsoll_model::Verdict::Invalid);
-    let whole = findings.stages.iter().filter(|stage| stage.validity.reasons.is_empty()).count();
+    let whole = findings.stages.iter().filter(|stage| stage.facts.validity.reasons.is_empty()).count();
     assert_eq!((findings.stages.len(), whole), (3, 2), "the levels of all parts are whole");
     // Without its recording not one level is that of all parts.
     let (findings, _) = merge_parts(&[parts[0].clone(), parts[2].clone()], None, None).unwrap();

@@ -76,12 +76,12 @@ fn a_checkpoint_knows_how_late_the_generator_was_and_how_sure_its_numbers_are() 
     assert!(late.validity().reasons[0].starts_with("the load generator was late"), "{:?}", late.validity());
     let quiet = until(QUIET);
     assert_eq!(quiet.validity().verdict, Verdict::Partial, "it was not finished: {:?}", quiet.validity());
-    assert!(quiet.about().generator.late_requests.is_some(), "{:?}", quiet.about().generator);
-    let about = quiet.about();
-    let interval = about.operations_per_s_interval.unwrap();
-    let rate = about.answered.unwrap().requests as f64 / quiet.seconds();
+    assert!(quiet.facts().generator.late_requests.is_some(), "{:?}", quiet.facts().generator);
+    let facts = quiet.facts();
+    let interval = facts.operations_per_s_interval.unwrap();
+    let rate = quiet.answered().requests as f64 / quiet.seconds();
     assert!(interval.low <= rate && rate <= interval.high, "{interval:?} {rate}");
-    assert!(about.response_mean_interval.is_some() && (2.9..3.2).contains(&quiet.seconds()), "{}", quiet.seconds());
+    assert!(facts.response_mean_interval.is_some() && (2.9..3.2).contains(&quiet.seconds()), "{}", quiet.seconds());
 }
 
 /// Other work has the processor for 4 ms once in half a second: a closed loop of 10,000 per second loses less than a hundredth, and its
@@ -92,7 +92,7 @@ fn a_moment_without_it_costs_the_slowest_request() {
     let moment = Delays { taken_ns: (500_000_000, 4_000_000), ..QUIET };
     let ran = level(&found, LOADS[0], moment);
     assert_eq!(*ran.validity(), Validity::default());
-    let moved: Vec<&str> = ran.about().generator.moved.iter().map(|moved| moved.number.as_str()).collect();
+    let moved: Vec<&str> = ran.facts().generator.moved.iter().map(|moved| moved.number.as_str()).collect();
     assert_eq!(moved, ["max"]);
     assert!(
         plimsoll_results::cautions(ran.recorded()).iter().any(|said| said.contains("max would be")),

@@ -9,11 +9,14 @@ use crate::findings::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS
 pub fn curves(stages: &[Stage]) -> Vec<LoadCurve> {
     let mut names: Vec<&Option<String>> = Vec::new();
     for stage in stages {
-        if !names.contains(&&stage.curve) {
-            names.push(&stage.curve);
+        if !names.contains(&&stage.facts.curve) {
+            names.push(&stage.facts.curve);
         }
     }
-    names.into_iter().filter_map(|name| curve(stages.iter().filter(|stage| stage.curve == *name).collect())).collect()
+    names
+        .into_iter()
+        .filter_map(|name| curve(stages.iter().filter(|stage| stage.facts.curve == *name).collect()))
+        .collect()
 }
 
 fn curve(mut stages: Vec<&Stage>) -> Option<LoadCurve> {
@@ -23,7 +26,7 @@ fn curve(mut stages: Vec<&Stage>) -> Option<LoadCurve> {
         return None;
     }
     let load = of_what(&stages)?;
-    let used: Vec<&Stage> = stages.iter().copied().filter(|stage| stage.validity.valid).collect();
+    let used: Vec<&Stage> = stages.iter().copied().filter(|stage| stage.facts.validity.valid).collect();
     let points: Vec<Point> = used.iter().map(|stage| point(stage)).collect();
     // The law describes clients that wait for a common resource; a schedule starts iterations without waiting.
     let by_rate = load == LOADS[2] || load == LOADS[3];
@@ -34,7 +37,7 @@ fn curve(mut stages: Vec<&Stage>) -> Option<LoadCurve> {
         knee_of(&points, fitted.as_ref())
     };
     Some(LoadCurve {
-        curve: first.curve.clone(),
+        curve: first.facts.curve.clone(),
         load: load.to_owned(),
         points: stages.iter().map(|stage| on_curve(stage, fitted.as_ref())).collect(),
         maximum: highest(&used, &points),
@@ -46,12 +49,12 @@ fn curve(mut stages: Vec<&Stage>) -> Option<LoadCurve> {
 
 /// The varied quantity; `None` if it differs between stages.
 fn of_what(stages: &[&Stage]) -> Option<&'static str> {
-    let asked = stages.iter().filter(|stage| stage.asked_per_s.is_some()).count();
+    let asked = stages.iter().filter(|stage| stage.facts.asked_per_s.is_some()).count();
     let users = stages.iter().filter(|stage| stage.users.is_some()).count();
     match asked {
         _ if users == stages.len() => Some(LOADS[3]),
         _ if users > 0 => None,
-        0 if stages.iter().all(|stage| stage.depth <= 1) => Some(LOADS[0]),
+        0 if stages.iter().all(|stage| stage.facts.depth <= 1) => Some(LOADS[0]),
         0 => Some(LOADS[1]),
         n if n == stages.len() => Some(LOADS[2]),
         _ => None,
@@ -65,13 +68,13 @@ fn point(stage: &Stage) -> Point {
     };
     Point {
         load: stage.load(),
-        throughput: number(stage.operations_per_s, stage.operations_per_s_interval),
-        response: stage.headline_time().map(|times| number(times.mean_s, stage.response_mean_interval)),
+        throughput: number(stage.operations_per_s, stage.facts.operations_per_s_interval),
+        response: stage.headline_time().map(|times| number(times.mean_s, stage.facts.response_mean_interval)),
     }
 }
 
 fn on_curve(stage: &Stage, fitted: Option<&Fit>) -> CurvePoint {
-    let (load, used) = (stage.load(), stage.validity.valid);
+    let (load, used) = (stage.load(), stage.facts.validity.valid);
     let law_per_s = fitted.map(|fitted| fitted.law.throughput(load));
     let residual = law_per_s.filter(|law| used && *law > 0.0).map(|law| stage.operations_per_s / law - 1.0);
     CurvePoint { stage: stage.number, load, used, law_per_s, residual }
@@ -84,7 +87,7 @@ fn highest(stages: &[&Stage], points: &[Point]) -> Option<CurveMaximum> {
         stage: stage.number,
         load: stage.load(),
         operations_per_s: stage.operations_per_s,
-        interval: stage.operations_per_s_interval,
+        interval: stage.facts.operations_per_s_interval,
         not_shown_lower: found.rivals.iter().filter_map(|at| Some(stages.get(*at)?.number)).collect(),
     })
 }

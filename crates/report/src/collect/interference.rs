@@ -15,7 +15,7 @@ const ALPHA: f64 = 0.05;
 
 /// Of every workload; none where no two ran at the same time.
 pub(super) fn interference(stages: &[Stage]) -> Vec<Interference> {
-    let places = stages.iter().filter_map(|stage| stage.share.as_ref()).map(|share| share.place + 1).max();
+    let places = stages.iter().filter_map(|stage| stage.facts.share.as_ref()).map(|share| share.place + 1).max();
     let mut found: Vec<(Interference, Vec<Option<Difference>>)> =
         (0..places.unwrap_or(0)).filter_map(|place| of_workload(stages, place)).collect();
     let p_values: Vec<Option<f64>> =
@@ -35,19 +35,19 @@ pub(super) fn interference(stages: &[Stage]) -> Vec<Interference> {
 fn of_workload(stages: &[Stage], place: u32) -> Option<(Interference, Vec<Option<Difference>>)> {
     let of = |alone: bool| {
         stages.iter().filter(move |stage| {
-            stage.share.as_ref().is_some_and(|share| share.place == place && share.beside.is_empty() == alone)
+            stage.facts.share.as_ref().is_some_and(|share| share.place == place && share.beside.is_empty() == alone)
         })
     };
-    let round = |stage: &Stage| stage.share.as_ref().map(|share| share.round);
+    let round = |stage: &Stage| stage.facts.share.as_ref().map(|share| share.round);
     let pair = |beside: &'_ Stage| {
         let alone = of(true).find(|alone| round(alone) == round(beside))?;
-        (alone.validity.valid && beside.validity.valid).then(|| (alone.clone(), beside.clone()))
+        (alone.facts.validity.valid && beside.facts.validity.valid).then(|| (alone.clone(), beside.clone()))
     };
     let example = of(false).next()?;
     let pairs: Vec<(Stage, Stage)> = of(false).filter_map(pair).collect();
     let (numbers, differences) = METRICS.into_iter().filter_map(|metric| number(metric, &pairs)).unzip();
-    let share = example.share.clone().unwrap_or_default();
-    let (load, rounds) = (example.level.clone(), u32::try_from(pairs.len()).unwrap_or(u32::MAX));
+    let share = example.facts.share.clone().unwrap_or_default();
+    let (load, rounds) = (example.facts.level.clone(), u32::try_from(pairs.len()).unwrap_or(u32::MAX));
     Some((Interference { workload: share.workload, load, beside: share.beside, rounds, numbers }, differences))
 }
 
@@ -70,7 +70,7 @@ fn number(metric: Metric, rounds: &[(Stage, Stage)]) -> Option<(InterferedNumber
     let interval = difference.as_ref().and_then(|one| one.relative_interval);
     let moved = rounds.iter().flat_map(|(alone, beside)| [alone, beside]);
     let is_moved =
-        moved.flat_map(|stage| stage.generator.moved_metrics(stage.headline)).any(|one| one == metric.label());
+        moved.flat_map(|stage| stage.facts.generator.moved_metrics(stage.headline)).any(|one| one == metric.label());
     let cannot_tell = is_moved && difference.is_some();
     let number = InterferedNumber {
         metric: metric.label().to_owned(),
@@ -99,7 +99,7 @@ fn value(metric: Metric, stage: &Stage) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::findings::{Validity, WorkloadShare};
+    use crate::findings::{LevelFacts, Validity, WorkloadShare};
 
     /// Numbers without any order in time (SplitMix64), 0 to 1.
     fn draw(state: &mut u64) -> f64 {
@@ -137,9 +137,12 @@ mod tests {
         let one = |seed: &mut u64| times * noise(seed, 0.1);
         let time = Times { mean_s: one(seed), p95_s: one(seed), p99_s: one(seed), ..no_times() };
         Stage {
-            level: "4 clients".to_owned(),
-            share: Some(WorkloadShare { workload: names[place as usize].to_owned(), place, beside: others, round }),
-            validity: Validity::of(Vec::new()),
+            facts: LevelFacts {
+                level: "4 clients".to_owned(),
+                share: Some(WorkloadShare { workload: names[place as usize].to_owned(), place, beside: others, round }),
+                validity: Validity::of(Vec::new()),
+                ..LevelFacts::default()
+            },
             operations_per_s: 1000.0 * noise(seed, 0.1),
             read_bytes_per_s: 1e6 * noise(seed, 0.1),
             response_time: Some(time),
@@ -201,7 +204,8 @@ mod tests {
         let mut seed = 3;
         let mut stages = run(3, 1.0, &mut seed);
         for stage in &mut stages {
-            let times = if stage.share.as_ref().is_some_and(|share| !share.beside.is_empty()) { 3.0 } else { 1.0 };
+            let times =
+                if stage.facts.share.as_ref().is_some_and(|share| !share.beside.is_empty()) { 3.0 } else { 1.0 };
             let seconds = 0.01 * times;
             stage.response_time = Some(Times { mean_s: seconds, p95_s: seconds, p99_s: seconds, ..no_times() });
         }
@@ -215,7 +219,7 @@ mod tests {
     fn a_number_that_the_load_generator_moved_has_no_verdict() {
         let mut stages = run(5, 3.0, &mut 2);
         let late = crate::findings::MovedNumber { number: "p95".to_owned(), ..Default::default() };
-        stages[1].generator.moved = vec![late];
+        stages[1].facts.generator.moved = vec![late];
         let found = interference(&stages);
         let verdict = |name: &str| {
             let number = found[0].numbers.iter().find(|number| number.metric == name).unwrap();
@@ -237,7 +241,7 @@ mod tests {
     #[test]
     fn rounds_that_may_not_be_used_are_left_out() {
         let mut stages = run(4, 1.0, &mut 5);
-        stages[5].validity = Validity::of(vec![plimsoll_model::Reason::invalid("late")]);
+        stages[5].facts.validity = Validity::of(vec![plimsoll_model::Reason::invalid("late")]);
         let found = interference(&stages);
         assert_eq!([found[0].rounds, found[1].rounds], [3, 4]);
         assert!(interference(&[Stage::default()]).is_empty());

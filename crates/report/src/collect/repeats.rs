@@ -11,7 +11,7 @@ type Place<'a> = (&'a str, Option<&'a str>);
 pub fn repeats(stages: &[Stage]) -> Vec<RepeatedLevel> {
     let mut levels: Vec<(Place<'_>, Vec<&Stage>)> = Vec::new();
     for stage in stages {
-        let place = (stage.level.as_str(), stage.curve.as_deref().and_then(besides_repeat));
+        let place = (stage.facts.level.as_str(), stage.facts.curve.as_deref().and_then(besides_repeat));
         match levels.iter_mut().find(|(known, _)| *known == place) {
             Some((_, runs)) => runs.push(stage),
             None => levels.push((place, vec![stage])),
@@ -26,7 +26,7 @@ fn level((level, curve): Place<'_>, runs: &[&Stage]) -> RepeatedLevel {
     RepeatedLevel {
         level: level.to_owned(),
         curve: curve.map(str::to_owned),
-        valid: runs.iter().all(|stage| stage.validity.valid),
+        valid: runs.iter().all(|stage| stage.facts.validity.valid),
         stages: runs.iter().map(|stage| stage.number).collect(),
         operations_per_s: spread(Metric::Throughput, runs, |stage| Some(stage.operations_per_s)),
         response_mean_s: time(Metric::Mean, |t| t.mean_s),

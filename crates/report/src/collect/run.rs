@@ -3,9 +3,11 @@
 use plimsoll_model::{ClockGranularity, Coverage, Group, Names, Reason};
 use plimsoll_stats::{Accumulator, GroupKey, Options, Statistics};
 
-pub use super::level::{Answered, LevelFacts, MeasuredLevel};
+pub use super::level::{Answered, MeasuredLevel, RecordedFacts};
 use super::{SECOND, StatusName, answers, channels, curves, depth, interference, repeats, rows, sizes, span};
-use crate::findings::{Findings, Generator, Kind, Overhead, QueueDepth, Run, Source, Stage, Users, Validity};
+use crate::findings::{
+    FailureCount, Findings, Kind, LevelFacts, Overhead, QueueDepth, Run, Source, Stage, Users, Validity,
+};
 
 impl Findings {
     /// Everything a report shows of one run. `names` must be the set that the transactions' symbols are from.
@@ -21,7 +23,8 @@ impl Findings {
         // Calls in a local directory are not the server's work: only their own levels show them.
         let is_local = |number| run.calls.as_ref().is_some_and(|calls| calls.is_local(number));
         // Of several workloads the whole is what all did at the same time.
-        let is_whole = |level: &MeasuredLevel| level.about.share.as_ref().is_none_or(|share| !share.beside.is_empty());
+        let is_whole =
+            |level: &MeasuredLevel| level.about.facts.share.as_ref().is_none_or(|share| !share.beside.is_empty());
         let remote = (0..).zip(levels).filter(|(number, level)| !is_local(*number) && is_whole(level));
         let remote = remote.map(|(_, level)| level);
         remote.for_each(|level| all.merge(&level.statistics));
@@ -86,7 +89,7 @@ fn headline(levels: &[&MeasuredLevel]) -> plimsoll_stats::Headline {
 fn coverage(levels: &[&MeasuredLevel]) -> Coverage {
     // A level that could not be run has none.
     let spans = || levels.iter().map(|level| level.span_ns).filter(|(first, last)| first < last);
-    let granularity = levels.iter().find_map(|level| level.about.generator.clock_granularity_s);
+    let granularity = levels.iter().find_map(|level| level.about.facts.generator.clock_granularity_s);
     Coverage {
         first_ns: spans().map(|(first, _)| first).min(),
         last_ns: spans().map(|(_, last)| last).max(),
@@ -103,7 +106,7 @@ fn coverage(levels: &[&MeasuredLevel]) -> Coverage {
 fn connections(levels: &[&MeasuredLevel]) -> u64 {
     let is_shared =
         |about: &&LevelFacts| about.share.as_ref().is_some_and(|share| share.round == 0 && !share.beside.is_empty());
-    let facts = || levels.iter().map(|level| &level.about);
+    let facts = || levels.iter().map(|level| &level.about.facts);
     let at_once = facts().filter(is_shared).map(|about| about.connections).sum();
     facts().map(|about| about.connections).max().unwrap_or(0).max(at_once)
 }
@@ -112,7 +115,7 @@ fn connections(levels: &[&MeasuredLevel]) -> u64 {
 fn together(stages: &[Stage], own: Validity) -> Validity {
     let of_level = |stage: &Stage| {
         let at_level = |(verdict, reason)| Reason { verdict, text: format!("At {}: {reason}", stage.words()) };
-        stage.validity.each_reason().map(at_level).collect::<Vec<_>>()
+        stage.facts.validity.each_reason().map(at_level).collect::<Vec<_>>()
     };
     // The worst first: no client could connect, or the server was away.
     let mut sorted: Vec<&Stage> = stages.iter().collect();
@@ -131,33 +134,25 @@ fn stage(number: u32, level: &MeasuredLevel, names: &Names, status_name: StatusN
     let seconds = span.elapsed_s.filter(|&s| s > 0.0);
     let rate = |amount: u64| seconds.map_or(0.0, |s| amount as f64 / s);
     let sum = operations_together(&level.statistics);
-    let about = level.about.clone();
-    let answered = about.answered.unwrap_or_else(|| meant(&level.statistics, &sum));
-    let duration_s = span.elapsed_s.zip(about.overtime_s).map(|(phase, more)| phase + more);
-    let mut failures = about.failures;
+    let RecordedFacts { mut facts, answered, mut failures, users, overtime_s, .. } = level.about.clone();
+    let answered = answered.unwrap_or_else(|| meant(&level.statistics, &sum));
+    let duration_s = span.elapsed_s.zip(overtime_s).map(|(phase, more)| phase + more);
     failures.sort_by_key(|(cause, count)| (std::cmp::Reverse(*count), cause.clone()));
     let operations = rows::operations(&level.statistics, status_name);
     let moved_per_s = rate(answered.read_bytes) + rate(answered.written_bytes);
-    let users = about.users.map(|users| {
-        let users = Users::of(users, about.generator.never_sent, &about.iterations, duration_s);
+    let users = users.map(|users| {
+        let users = Users::of(users, facts.generator.never_sent, &facts.iterations, duration_s);
         users.with_data(seconds.map(|_| moved_per_s))
     });
-    let overhead = Overhead::of(&operations).map(|own| own.with_server(about.server.as_ref(), moved_per_s));
+    let overhead = Overhead::of(&operations).map(|own| own.with_server(facts.server.as_ref(), moved_per_s));
+    let cpu_s = facts.generator.cpu_s;
+    facts.generator.cpu_per_operation_s = (answered.requests > 0).then(|| cpu_s / answered.requests as f64);
     Stage {
         number,
-        level: about.level,
-        curve: about.curve,
-        varied: about.varied,
-        share: about.share,
-        clients: about.clients,
-        depth: about.depth,
-        outstanding: about.clients.saturating_mul(about.depth.into()),
-        connections: about.connections,
-        asked_per_s: about.asked_per_s,
-        pace: about.pace,
+        outstanding: facts.clients.saturating_mul(facts.depth.into()),
+        facts,
         iterations_per_s: rate(level.iterations),
         span,
-        validity: about.validity,
         count: sum.count(),
         expected: sum.expected(),
         errors: sum.errors(),
@@ -165,34 +160,18 @@ fn stage(number: u32, level: &MeasuredLevel, names: &Names, status_name: StatusN
         failed: sum.failed(),
         unanswered: sum.unanswered(),
         operations_per_s: rate(answered.requests),
-        operations_per_s_interval: about.operations_per_s_interval,
         read_bytes_per_s: rate(answered.read_bytes),
         write_bytes_per_s: rate(answered.written_bytes),
         headline: level.statistics.headline().into(),
         response_time: rows::times_of(&sum.response()),
-        response_mean_interval: about.response_mean_interval,
         response_time_from_intended: sum.from_intended().and_then(rows::times_of),
         overhead,
         operations,
         groups: rows::groups(&level.statistics),
         queue_depth: depth::queue_depth(&level.statistics),
-        generator: Generator {
-            cpu_per_operation_s: (answered.requests > 0).then(|| about.generator.cpu_s / answered.requests as f64),
-            ..about.generator
-        },
-        fairness: about.fairness,
-        spread: about.spread,
-        server: about.server,
-        counters: about.counters,
-        channels: channels::channels(&level.statistics, names, Some(level.span_ns)),
-        guarantees: about.guarantees,
-        silence: about.silence,
-        short_reads: about.short_reads,
-        interruption: about.interruption,
-        failures: failures.into_iter().map(|(cause, count)| crate::findings::FailureCount { cause, count }).collect(),
+        failures: failures.into_iter().map(|(cause, count)| FailureCount { cause, count }).collect(),
         users,
-        iterations: about.iterations,
-        session_requests: about.session_requests,
+        channels: channels::channels(&level.statistics, names, Some(level.span_ns)),
     }
 }
 

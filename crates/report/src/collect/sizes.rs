@@ -12,19 +12,19 @@ const FEWEST: usize = 5;
 pub fn sizes(stages: &[Stage]) -> Vec<SizeCurve> {
     let mut loads: Vec<(&str, &str)> = Vec::new();
     let of = |stage: &'_ Stage| -> Option<(String, u64)> {
-        let varied = stage.varied.as_ref()?;
+        let varied = stage.facts.varied.as_ref()?;
         Some((varied.name.clone(), varied.bytes?))
     };
     for stage in stages {
-        if let Some(varied) = stage.varied.as_ref().filter(|varied| varied.bytes.is_some())
-            && !loads.contains(&(&varied.name, &stage.level))
+        if let Some(varied) = stage.facts.varied.as_ref().filter(|varied| varied.bytes.is_some())
+            && !loads.contains(&(&varied.name, &stage.facts.level))
         {
-            loads.push((&varied.name, &stage.level));
+            loads.push((&varied.name, &stage.facts.level));
         }
     }
     let curve = |(name, level): (&str, &str)| {
-        let here = |stage: &&Stage| stage.level == level && of(stage).is_some_and(|(varied, _)| varied == name);
-        let used = stages.iter().filter(here).filter(|stage| stage.validity.valid);
+        let here = |stage: &&Stage| stage.facts.level == level && of(stage).is_some_and(|(varied, _)| varied == name);
+        let used = stages.iter().filter(here).filter(|stage| stage.facts.validity.valid);
         let mut points: Vec<SizePoint> = used.filter_map(point).collect();
         points.sort_by_key(|point| point.bytes);
         // Repeats of a size are not neighbours of each other.
@@ -37,13 +37,13 @@ pub fn sizes(stages: &[Stage]) -> Vec<SizeCurve> {
 }
 
 fn point(stage: &Stage) -> Option<SizePoint> {
-    let varied = stage.varied.as_ref()?;
+    let varied = stage.facts.varied.as_ref()?;
     Some(SizePoint {
         stage: stage.number,
         value: varied.value.clone(),
         bytes: varied.bytes?,
         mean_s: stage.headline_time()?.mean_s,
-        interval: stage.response_mean_interval,
+        interval: stage.facts.response_mean_interval,
         expected_s: None,
         outlier: None,
     })

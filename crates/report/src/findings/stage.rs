@@ -1,22 +1,15 @@
 //! One load level.
 
-use plimsoll_model::{Guarantees, Validity};
 use serde::{Deserialize, Serialize};
 
 use super::channels::Channels;
-use super::clients::ClientSpread;
-use super::curve::Interval;
 use super::depth::QueueDepth;
 use super::failures::{CONNECTION_ATTEMPT, FailureCount, LOST_CONNECTION, OUTSIDE_THE_PHASE};
 use super::headline::Headline;
-use super::interference::WorkloadShare;
-use super::iterations::{IterationKind, Users};
-use super::outage::{Interruption, ShortReads, Silence};
+use super::iterations::Users;
+use super::level_facts::LevelFacts;
 use super::overhead::Overhead;
 use super::rows::OperationRow;
-use super::run::{Fairness, Generator, Parameter};
-use super::server::{ServerCounters, ServerSide};
-use super::session_requests::SessionRequests;
 use super::span::Span;
 use super::times::Times;
 
@@ -25,35 +18,15 @@ use super::times::Times;
 pub struct Stage {
     /// Its number, from 0: the column `stage` of the transactions table.
     pub number: u32,
-    /// The load in words: `4 clients`, `2000 a second`.
-    pub level: String,
-    /// The load curve that it is a point of, where a run has several: `SMB`, `NFS`; null where it has one.
-    pub curve: Option<String>,
-    /// The parameter that was varied, and its value here; null where none was.
-    pub varied: Option<Parameter>,
-    /// Whose load it is, and beside whose; null in a run of one workload.
-    #[serde(default)]
-    pub share: Option<WorkloadShare>,
-    /// Clients.
-    pub clients: u64,
-    /// Actions that a client keeps outstanding at most, over all its connections. An action is one message or several at a time; of an
-    /// SMB2 compound each member is a request.
-    pub depth: u32,
+    /// What its load generator states.
+    #[serde(flatten)]
+    pub facts: LevelFacts,
     /// Actions that all clients together keep outstanding at most: `clients` × `depth`.
     pub outstanding: u64,
-    /// Connections of all clients together.
-    pub connections: u64,
-    /// Iterations asked for, 1/s; null in a closed loop.
-    pub asked_per_s: Option<f64>,
-    /// Other parameters of the load, in words: think time, start rate of users, arrivals, timeout.
-    #[serde(default)]
-    pub pace: Vec<String>,
     /// Iterations that ended, 1/s. An iteration is one operation of a mix, or one run of a script.
     pub iterations_per_s: f64,
     /// The measured phase.
     pub span: Span,
-    /// Whether its numbers may be used.
-    pub validity: Validity,
     /// Number of requests: those of `response_time`, and those without an answer. Without session traffic.
     pub count: u64,
     /// Answers with a status that is part of ordinary work, such as the end of a file.
@@ -68,8 +41,6 @@ pub struct Stage {
     pub unanswered: u64,
     /// Requests answered, 1/s.
     pub operations_per_s: f64,
-    /// Of `operations_per_s`; null where the phase was too short to tell, or the run had one level.
-    pub operations_per_s_interval: Option<Interval>,
     /// File data read, bytes/s.
     pub read_bytes_per_s: f64,
     /// File data written, bytes/s.
@@ -79,8 +50,6 @@ pub struct Stage {
     pub headline: Headline,
     /// Response times of all operations together.
     pub response_time: Option<Times>,
-    /// Of the mean of the leading response time; null as above.
-    pub response_mean_interval: Option<Interval>,
     /// Last byte of the response − intended start; charges a late start to the server.
     pub response_time_from_intended: Option<Times>,
     /// Bytes sent for the file data that was moved; null where none was.
@@ -93,53 +62,25 @@ pub struct Stage {
     /// Requests outstanding at once.
     #[serde(default)]
     pub queue_depth: QueueDepth,
-    /// Whether the load generator kept up.
-    pub generator: Generator,
-    /// How the server shared itself among the clients.
-    pub fairness: Fairness,
-    /// Response times and errors of the clients in comparison.
-    pub spread: ClientSpread,
-    /// Times without any answer, and requests that had none.
-    #[serde(default)]
-    pub silence: Silence,
-    /// Reads that returned fewer bytes than asked for.
-    #[serde(default)]
-    pub short_reads: ShortReads,
-    /// That it was stopped before its end; null where it was not.
-    #[serde(default)]
-    pub interruption: Option<Interruption>,
     /// Actions that did not succeed, by what happened, most frequent first; and attempts to connect that failed, and connections that were
     /// lost, which are no actions: their words begin with `connection attempt: ` and `lost connection: `.
     pub failures: Vec<FailureCount>,
     /// Users and their overload; null if users have no schedules.
     pub users: Option<Users>,
-    /// Iterations by kind, in the workload's order; kinds without due iterations are left out.
-    pub iterations: Vec<IterationKind>,
-    /// Session requests outside of the measured phase, by procedure; all other numbers are without them.
-    #[serde(default)]
-    pub session_requests: Vec<SessionRequests>,
-    /// The server's own metrics; null if not requested.
-    pub server: Option<ServerSide>,
-    /// The server's own counters; null if not requested.
-    #[serde(default)]
-    pub counters: Option<ServerCounters>,
     /// Sessions with several connections; null if there are none.
     #[serde(default)]
     pub channels: Option<Channels>,
-    /// The server's guarantees: durability of writes, signatures, encryption, caching; null if unknown.
-    #[serde(default)]
-    pub guarantees: Option<Guarantees>,
 }
 
 impl Stage {
     /// Whether the tables of the whole have its operations: of several workloads these are of all at the same time.
     pub(crate) fn is_of_the_whole(&self) -> bool {
-        self.share.as_ref().is_none_or(|share| !share.beside.is_empty())
+        self.facts.share.as_ref().is_none_or(|share| !share.beside.is_empty())
     }
 
     /// Whether its phase is one of the whole's; stages at the same time have one.
     pub(crate) fn has_a_span_of_the_whole(&self) -> bool {
-        self.is_of_the_whole() && self.share.as_ref().is_none_or(|share| share.place == 0)
+        self.is_of_the_whole() && self.facts.share.as_ref().is_none_or(|share| share.place == 0)
     }
 
     /// Actions of the measured phase that did not succeed.
@@ -169,17 +110,17 @@ impl Stage {
 
     /// Its load in words, and the curve that it is of where the words do not say it.
     pub fn words(&self) -> String {
-        self.words_with(&self.level)
+        self.words_with(&self.facts.level)
     }
 
     /// Words about its load, and the curve that it is of where they do not say it. Levels of several curves have the same load.
     pub fn words_with(&self, load: &str) -> String {
-        words(load, self.curve.as_deref())
+        words(load, self.facts.curve.as_deref())
     }
 
     /// The varied quantity: users, otherwise the planned rate, otherwise the maximum of outstanding requests.
     pub fn load(&self) -> f64 {
-        load(self.users.map(|users| users.users), self.asked_per_s, self.clients, self.depth)
+        load(self.users.map(|users| users.users), self.facts.asked_per_s, self.facts.clients, self.facts.depth)
     }
 
     /// The response time that leads.
@@ -195,7 +136,7 @@ impl Stage {
     /// The longest headline time, s, and whether it is a lower bound: a request without an answer waited this long.
     pub fn maximum_s(&self) -> Option<(f64, bool)> {
         let answered = self.headline_time().map(|times| times.max_s);
-        match (answered, self.silence.unanswered_wait_s) {
+        match (answered, self.facts.silence.unanswered_wait_s) {
             (Some(answered), Some(waited)) => Some((answered.max(waited), waited > answered)),
             (answered, waited) => answered.map(|s| (s, false)).or(waited.map(|s| (s, true))),
         }
@@ -205,15 +146,18 @@ impl Stage {
 /// Parameters of the load besides levels and depth, in words; if levels differ, each with its level.
 pub fn pace(stages: &[Stage]) -> Vec<String> {
     let Some(first) = stages.first() else { return Vec::new() };
-    if stages.iter().all(|stage| stage.pace == first.pace) {
-        return first.pace.clone();
+    if stages.iter().all(|stage| stage.facts.pace == first.facts.pace) {
+        return first.facts.pace.clone();
     }
     let mut all: Vec<String> = Vec::new();
     for stage in stages {
         // A workload has the same load in all of its levels.
-        let of =
-            stage.share.as_ref().map_or_else(|| stage.words(), |share| format!("{} ({})", share.workload, stage.level));
-        let words = format!("{of}: {}", stage.pace.join(", "));
+        let of = stage
+            .facts
+            .share
+            .as_ref()
+            .map_or_else(|| stage.words(), |share| format!("{} ({})", share.workload, stage.facts.level));
+        let words = format!("{of}: {}", stage.facts.pace.join(", "));
         if !all.contains(&words) {
             all.push(words);
         }
@@ -228,8 +172,8 @@ pub fn outstanding(stages: &[Stage]) -> Option<String> {
         Some(if least == most { most.to_string() } else { format!("{least} to {most}") })
     };
     let plural = |count: &str, what: &str| format!("{count} {what}{}", if count == "1" { "" } else { "s" });
-    let (all, depth) = (range(|stage| stage.outstanding)?, range(|stage| stage.depth.into())?);
-    let (clients, connections) = (range(|stage| stage.clients)?, range(|stage| stage.connections)?);
+    let (all, depth) = (range(|stage| stage.outstanding)?, range(|stage| stage.facts.depth.into())?);
+    let (clients, connections) = (range(|stage| stage.facts.clients)?, range(|stage| stage.facts.connections)?);
     let (clients, connections) = (plural(&clients, "client"), plural(&connections, "connection"));
     let actions = plural(&all, "action");
     Some(format!(

@@ -10,7 +10,7 @@ use maud::{Markup, html};
 /// A sentence for each outlier, and for levels that cannot be judged; None without any.
 pub(super) fn section(findings: &Findings) -> Option<Markup> {
     let of = |stage: &'_ Stage| -> Vec<String> {
-        stage.spread.outliers.iter().map(sentence).chain(unjudged(stage)).collect()
+        stage.facts.spread.outliers.iter().map(sentence).chain(unjudged(stage)).collect()
     };
     let odd: Vec<(&Stage, String)> =
         findings.stages.iter().flat_map(|stage| of(stage).into_iter().map(move |said| (stage, said))).collect();
@@ -28,7 +28,9 @@ fn spread<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
     let several: Vec<(&Stage, [f64; 3])> = findings
         .stages
         .iter()
-        .filter_map(|stage| Some((stage, [stage.spread.min?, stage.spread.max?, stage.spread.stddev?])))
+        .filter_map(|stage| {
+            Some((stage, [stage.facts.spread.min?, stage.facts.spread.max?, stage.facts.spread.stddev?]))
+        })
         .collect();
     let most = several.iter().map(|(_, [_, max, deviation])| max.max(1.0 + deviation)).fold(1.0, f64::max);
     let range = |name: &str, color, ends: fn(&[f64; 3]) -> (f64, f64)| Series {
@@ -59,7 +61,7 @@ fn spread<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
 /// Errors of each client over all levels; nothing where there were none.
 fn errors<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
     let mut sums: Vec<(u32, u64)> = Vec::new();
-    for one in findings.stages.iter().flat_map(|stage| &stage.spread.clients) {
+    for one in findings.stages.iter().flat_map(|stage| &stage.facts.spread.clients) {
         match sums.iter_mut().find(|(client, _)| *client == one.client) {
             Some((_, errors)) => *errors += one.errors,
             None => sums.push((one.client, one.errors)),

@@ -36,11 +36,11 @@ pub(super) fn curves<'a>(sides: &'a [Findings]) -> Vec<Curve<'a>> {
     let mut curves: Vec<Curve<'a>> = Vec::new();
     for side in sides {
         for stage in &side.stages {
-            let name = label(sides, side, stage.curve.as_deref().unwrap_or_default());
+            let name = label(sides, side, stage.facts.curve.as_deref().unwrap_or_default());
             match curves.iter_mut().find(|curve| curve.name == name) {
                 Some(curve) => curve.stages.push(stage),
                 None => {
-                    let together = side.curves.iter().find(|curve| curve.curve == stage.curve);
+                    let together = side.curves.iter().find(|curve| curve.curve == stage.facts.curve);
                     curves.push(Curve { name, stages: vec![stage], together });
                 }
             }
@@ -56,9 +56,9 @@ pub(super) fn curves<'a>(sides: &'a [Findings]) -> Vec<Curve<'a>> {
 pub(super) fn load_axis(curves: &[Curve<'_>]) -> Option<Axis> {
     let stages = || curves.iter().flat_map(|curve| &curve.stages);
     let most = stages().map(|stage| stage.load()).fold(0.0, f64::max);
-    let asked = stages().filter(|stage| stage.asked_per_s.is_some()).count();
+    let asked = stages().filter(|stage| stage.facts.asked_per_s.is_some()).count();
     let users = stages().filter(|stage| stage.users.is_some()).count();
-    let deep = stages().any(|stage| stage.depth > 1);
+    let deep = stages().any(|stage| stage.facts.depth > 1);
     match asked {
         _ if users > 0 && users == stages().count() => Axis::linear_right(Unit::Count, "users", most),
         _ if users > 0 => None,
@@ -87,7 +87,7 @@ pub(super) fn series<'a>(
 }
 
 fn words(stage: &Stage) -> String {
-    if stage.validity.valid { stage.words() } else { format!("{} (invalid)", stage.words()) }
+    if stage.facts.validity.valid { stage.words() } else { format!("{} (invalid)", stage.words()) }
 }
 
 fn throughput<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
@@ -121,7 +121,7 @@ fn throughput<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
 
 /// Throughput at each load, with its interval where every level has one.
 fn rates<'a>(curve: &Curve<'_>, color: usize) -> Series<'a> {
-    let intervals = || curve.stages.iter().filter_map(|stage| stage.operations_per_s_interval);
+    let intervals = || curve.stages.iter().filter_map(|stage| stage.facts.operations_per_s_interval);
     let all = intervals().count() == curve.stages.len();
     let ends = |pick: fn(Interval) -> f64| if all { intervals().map(pick).collect() } else { Vec::new() };
     Series {
@@ -230,12 +230,13 @@ fn fairness<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
     let stages: Vec<&Stage> = curves.iter().flat_map(|curve| curve.stages.iter().copied()).collect();
     let shared: Vec<(&Stage, f64, f64)> = stages
         .iter()
-        .filter(|stage| stage.fairness.clients > 1)
-        .filter_map(|stage| Some((*stage, stage.fairness.min?, stage.fairness.max?)))
+        .filter(|stage| stage.facts.fairness.clients > 1)
+        .filter_map(|stage| Some((*stage, stage.facts.fairness.min?, stage.facts.fairness.max?)))
         .collect();
     let most = shared.iter().map(|(.., max)| *max).fold(1.0, f64::max);
     let mark = |stage: &Stage| if unattributable(stage) { "*" } else { "" };
-    let jain = |stage: &Stage| stage.fairness.jain.map_or_else(String::new, |jain| format!(", Jain's index {jain:.3}"));
+    let jain =
+        |stage: &Stage| stage.facts.fairness.jain.map_or_else(String::new, |jain| format!(", Jain's index {jain:.3}"));
     let range = Series {
         x: (0..shared.len()).map(|place| place as f64).collect(),
         y: shared.iter().map(|_| Some(1.0)).collect(),

@@ -24,9 +24,9 @@ fn level(stage: &Stage) -> Markup {
     let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
     html! {
         details {
-            summary { (Untrusted(&stage.words())) @if stage.validity.verdict != Verdict::Valid { " (" (stage.validity.verdict.label()) ")" } }
-            @if stage.validity.verdict != Verdict::Valid {
-                div.notice.bad[!stage.validity.valid] { (reasons(&stage.validity)) }
+            summary { (Untrusted(&stage.words())) @if stage.facts.validity.verdict != Verdict::Valid { " (" (stage.facts.validity.verdict.label()) ")" } }
+            @if stage.facts.validity.verdict != Verdict::Valid {
+                div.notice.bad[!stage.facts.validity.valid] { (reasons(&stage.facts.validity)) }
             }
             p {
                 (count(stage.count)) " requests, of which " (count(stage.errors)) " were refused or failed and "

@@ -51,9 +51,9 @@ fn levels(sides: &[Findings]) -> Vec<Level<'_>> {
 }
 
 fn chart<'a>(level: &Level<'_>, what: &str, pick: fn(&ClientRow) -> Option<f64>) -> Option<Chart<'a>> {
-    let most = level.sides.iter().map(|(_, stage)| stage.spread.clients.len()).max()?;
+    let most = level.sides.iter().map(|(_, stage)| stage.facts.spread.clients.len()).max()?;
     let series = |(color, (name, stage)): (usize, &(String, &Stage))| {
-        let clients = &stage.spread.clients;
+        let clients = &stage.facts.spread.clients;
         Series {
             x: clients.iter().map(|one| f64::from(one.client) - 1.0).collect(),
             y: clients.iter().map(pick).collect(),
@@ -69,7 +69,7 @@ fn chart<'a>(level: &Level<'_>, what: &str, pick: fn(&ClientRow) -> Option<f64>)
 
 fn summary(levels: &[Level<'_>]) -> String {
     let range = |(name, stage): &(String, &Stage)| {
-        let ratios = || stage.spread.clients.iter().filter_map(|one| one.iterations_ratio);
+        let ratios = || stage.facts.spread.clients.iter().filter_map(|one| one.iterations_ratio);
         let (least, most) = (ratios().reduce(f64::min)?, ratios().reduce(f64::max)?);
         Some(format!("{name} {least:.2} to {most:.2}"))
     };

@@ -51,7 +51,7 @@ fn row(findings: &Findings, curve: &LoadCurve) -> Markup {
 }
 
 fn level(findings: &Findings, number: u32) -> Option<&str> {
-    findings.stages.iter().find(|stage| stage.number == number).map(|stage| stage.level.as_str())
+    findings.stages.iter().find(|stage| stage.number == number).map(|stage| stage.facts.level.as_str())
 }
 
 fn highest(most: &CurveMaximum) -> String {

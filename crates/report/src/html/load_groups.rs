@@ -26,7 +26,7 @@ fn table(place: &Place<'_>) -> Option<Markup> {
                     thead { tr { th scope="col" { "Level" } @for name in &names { th scope="col" { (Untrusted(name)) } } } }
                     tbody { @for (prefix, stage) in stages {
                         tr {
-                            th scope="row" { (Untrusted(&format!("{prefix}{}", stage.words()))) @if !stage.validity.valid { " (invalid)" } }
+                            th scope="row" { (Untrusted(&format!("{prefix}{}", stage.words()))) @if !stage.facts.validity.valid { " (invalid)" } }
                             @for name in &names { td { (optional(mean(stage, name), duration)) } }
                         }
                     } }

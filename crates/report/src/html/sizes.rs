@@ -72,8 +72,8 @@ fn summary(findings: &Findings) -> String {
 /// The highest data rate of each value of the varied parameter, at any load.
 fn highest<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
     let mut best: Vec<(&str, f64)> = Vec::new();
-    for stage in findings.stages.iter().filter(|stage| stage.validity.valid) {
-        let Some(varied) = stage.varied.as_ref().filter(|varied| varied.bytes.is_some()) else { continue };
+    for stage in findings.stages.iter().filter(|stage| stage.facts.validity.valid) {
+        let Some(varied) = stage.facts.varied.as_ref().filter(|varied| varied.bytes.is_some()) else { continue };
         let rate = stage.read_bytes_per_s + stage.write_bytes_per_s;
         match best.iter_mut().find(|(value, _)| *value == varied.value) {
             Some((_, highest)) => *highest = highest.max(rate),

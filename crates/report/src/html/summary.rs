@@ -187,7 +187,7 @@ fn busiest(findings: &Findings) -> Markup {
 
 /// The level with the most operations per second, of those that may be used.
 fn highest(stages: &[Stage]) -> Option<&Stage> {
-    let usable = stages.iter().filter(|stage| stage.validity.valid);
+    let usable = stages.iter().filter(|stage| stage.facts.validity.valid);
     usable.max_by(|a, b| a.operations_per_s.total_cmp(&b.operations_per_s))
 }
 
@@ -195,7 +195,7 @@ fn highest(stages: &[Stage]) -> Option<&Stage> {
 fn carried(stages: &[Stage]) -> Markup {
     html! {
         @if let Some(stage) = highest(stages) {
-            @if stages.iter().all(|stage| stage.validity.valid) { "The highest throughput was " } @else {
+            @if stages.iter().all(|stage| stage.facts.validity.valid) { "The highest throughput was " } @else {
                 "Of the valid load levels, the highest throughput was "
             }
             strong { (rate_number(stage.operations_per_s)) " operations/s" } ", at "

@@ -36,7 +36,7 @@ fn overload<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
 
 fn throughput<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
     let both = |(at, curve): (usize, &Curve<'_>)| {
-        let planned = named(curve, 2 * at + 1, "planned", |stage| stage.asked_per_s);
+        let planned = named(curve, 2 * at + 1, "planned", |stage| stage.facts.asked_per_s);
         [
             named(curve, 2 * at, "ended", |stage| Some(stage.iterations_per_s)),
             Series { shape: Shape::Line, labels: Vec::new(), ..planned },

@@ -11,7 +11,7 @@ pub(crate) fn channels(sides: &[Findings]) -> Vec<Table> {
         let prefix = prefix(sides, side);
         tables.extend(side.channels.as_ref().map(|found| table(found, &prefix, "", Counts::default())));
         for stage in &side.stages {
-            let counts = Counts::of(&stage.generator);
+            let counts = Counts::of(&stage.facts.generator);
             let at = format!(", {}", stage.words());
             tables.extend(stage.channels.as_ref().map(|found| table(found, &prefix, &at, counts)));
         }

@@ -11,7 +11,7 @@ pub(crate) fn clients(sides: &[Findings]) -> Vec<Table> {
 
 /// Whether clients of a level can be compared.
 pub(crate) fn is_shared(stage: &Stage) -> bool {
-    stage.spread.clients.len() > 1
+    stage.facts.spread.clients.len() > 1
 }
 
 fn table(place: &Place<'_>) -> Option<Table> {
@@ -47,7 +47,7 @@ fn rows(prefix: &str, stage: &Stage) -> Vec<Row> {
     let level = Row { name: format!("{prefix}{}", stage.words()), invalid: false, cells: Vec::new() };
     let row =
         |one: &ClientRow| Row { name: format!("  client {}", one.client), invalid: false, cells: cells(one, mark) };
-    std::iter::once(level).chain(stage.spread.clients.iter().map(row)).collect()
+    std::iter::once(level).chain(stage.facts.spread.clients.iter().map(row)).collect()
 }
 
 fn cells(one: &ClientRow, mark: &'static str) -> Vec<Cell> {
@@ -70,7 +70,7 @@ fn notes<'a>(stages: impl Iterator<Item = &'a Stage> + Clone) -> Vec<Note> {
     if stages.clone().any(unattributable) {
         notes.push(Note::of(Weight::Caution, format!("* {UNATTRIBUTABLE}")));
     }
-    if stages.clone().any(|stage| stage.clients > MOST_CLIENT_ROWS as u64) {
+    if stages.clone().any(|stage| stage.facts.clients > MOST_CLIENT_ROWS as u64) {
         notes.push(Note::of(
             Weight::Plain,
             format!("Only the first {MOST_CLIENT_ROWS} clients of each level are listed."),

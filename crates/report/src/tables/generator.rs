@@ -10,7 +10,7 @@ or the wake-up lag differs between its threads, or is unknown. Use --threads 1, 
 
 /// Whether differences between clients may be the load generator's.
 pub(crate) fn unattributable(stage: &Stage) -> bool {
-    stage.fairness.clients > 1 && stage.fairness.jain.is_some() && !stage.fairness.attributable
+    stage.facts.fairness.clients > 1 && stage.facts.fairness.jain.is_some() && !stage.facts.fairness.attributable
 }
 
 /// One table for servers and one for local directories; none for captures.
@@ -50,7 +50,7 @@ fn table(place: &Place<'_>) -> Table {
 }
 
 fn row(prefix: &str, stage: &Stage) -> Row {
-    let generator = &stage.generator;
+    let generator = &stage.facts.generator;
     let lag = |pick: fn(&Times) -> f64| Cell::Time(generator.schedule_lag.as_ref().map(pick));
     let mark = if unattributable(stage) { "*" } else { "" };
     Row {
@@ -65,10 +65,10 @@ fn row(prefix: &str, stage: &Stage) -> Row {
             Cell::Time(generator.wake_up_lag.map(|t| t.p50_s)),
             Cell::Count(generator.never_sent),
             Cell::Count(generator.requests_avoided),
-            Cell::Of(stage.fairness.starved, stage.fairness.clients),
-            Cell::Number(stage.fairness.jain, 3, mark),
-            Cell::Number(stage.fairness.min, 2, mark),
-            Cell::Number(stage.fairness.max, 2, mark),
+            Cell::Of(stage.facts.fairness.starved, stage.facts.fairness.clients),
+            Cell::Number(stage.facts.fairness.jain, 3, mark),
+            Cell::Number(stage.facts.fairness.min, 2, mark),
+            Cell::Number(stage.facts.fairness.max, 2, mark),
         ],
     }
 }
@@ -80,7 +80,7 @@ fn notes(place: &Place<'_>) -> Vec<Note> {
         read. Starved: clients that ended no iteration. Jain: Jain's index of the clients' iterations (1: all equal). Min, max: fewest and most \
         iterations of a client, divided by the mean of all clients.",
     )];
-    let most = stages().filter_map(|(_, stage)| stage.generator.polling_share).fold(0.0, f64::max);
+    let most = stages().filter_map(|(_, stage)| stage.facts.generator.polling_share).fold(0.0, f64::max);
     // Where it rounds to nothing, it is nothing to speak of.
     if most >= 0.005 {
         let text = format!(
@@ -92,8 +92,8 @@ fn notes(place: &Place<'_>) -> Vec<Note> {
     if stages().any(|(_, stage)| unattributable(stage)) {
         notes.push(Note::of(Weight::Caution, format!("* {UNATTRIBUTABLE}")));
     }
-    for (prefix, stage) in stages().filter(|(_, stage)| stage.generator.requests_avoided > 0) {
-        let (count, level) = (stage.generator.requests_avoided, stage.words());
+    for (prefix, stage) in stages().filter(|(_, stage)| stage.facts.generator.requests_avoided > 0) {
+        let (count, level) = (stage.facts.generator.requests_avoided, stage.words());
         let text = format!("At {prefix}{level}, leases avoided {count} requests, including the warm-up.");
         notes.push(Note { weight: Weight::Plain, text, page: false });
     }

@@ -30,15 +30,15 @@ pub(crate) fn highest(sides: &[Findings]) -> Vec<CurveData> {
         let remote = || side.stages.iter().filter(|stage| !side.is_local(stage));
         let mut names: Vec<&str> = Vec::new();
         for stage in remote() {
-            let name = stage.curve.as_deref().unwrap_or_default();
+            let name = stage.facts.curve.as_deref().unwrap_or_default();
             names.extend((!names.contains(&name)).then_some(name));
         }
         for name in names {
             let of = |rate: fn(&Stage) -> f64| {
-                let own = remote().filter(|stage| stage.curve.as_deref().unwrap_or_default() == name);
-                let usable = own.filter(|stage| stage.validity.valid && rate(stage) > 0.0);
+                let own = remote().filter(|stage| stage.facts.curve.as_deref().unwrap_or_default() == name);
+                let usable = own.filter(|stage| stage.facts.validity.valid && rate(stage) > 0.0);
                 let best = usable.max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
-                Some(Most { bytes_per_s: rate(best), at: best.level.clone() })
+                Some(Most { bytes_per_s: rate(best), at: best.facts.level.clone() })
             };
             let (read, written) = (of(|stage| stage.read_bytes_per_s), of(|stage| stage.write_bytes_per_s));
             let (series, curve) = (label(sides, side, ""), name.to_owned());

@@ -73,7 +73,7 @@ fn row(prefix: &str, stage: &Stage, captured: bool) -> Row {
     let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
     Row {
         name: format!("{prefix}{}", stage.words()),
-        invalid: !stage.validity.valid,
+        invalid: !stage.facts.validity.valid,
         cells: vec![
             measured(stage, Cell::Rate(stage.operations_per_s)),
             Cell::Bytes((data > 0.0).then_some(data)),

@@ -47,7 +47,7 @@ fn table(place: &Place<'_>) -> Table {
 
 /// Answers that came when no request waited for them any more; none where there were none.
 fn late_answers(prefix: &str, stage: &Stage) -> Option<Note> {
-    let count = stage.generator.unmatched_responses;
+    let count = stage.facts.generator.unmatched_responses;
     let answers = if count == 1 { "1 response".to_owned() } else { format!("{count} responses") };
     (count > 0).then(|| Note {
         weight: Weight::Plain,
@@ -61,7 +61,7 @@ fn late_answers(prefix: &str, stage: &Stage) -> Option<Note> {
 }
 
 fn row(prefix: &str, stage: &Stage) -> Row {
-    let (silence, reads) = (&stage.silence, &stage.short_reads);
+    let (silence, reads) = (&stage.facts.silence, &stage.facts.short_reads);
     Row {
         name: format!("{prefix}{}", stage.words()),
         invalid: false,

@@ -9,8 +9,8 @@ const SHOWN: usize = 16;
 
 /// The table; None without counters.
 pub(crate) fn server_counters(sides: &[Findings]) -> Option<Table> {
-    let seen = stages(sides, |side, stage| stage.counters.is_some() && !side.is_local(stage));
-    let all = || seen.iter().filter_map(|(prefix, stage)| Some((prefix, *stage, stage.counters.as_ref()?)));
+    let seen = stages(sides, |side, stage| stage.facts.counters.is_some() && !side.is_local(stage));
+    let all = || seen.iter().filter_map(|(prefix, stage)| Some((prefix, *stage, stage.facts.counters.as_ref()?)));
     let loads = loads(sides);
     let rows = |load: &Load| {
         let counters: Vec<ServerCounter> = load.sums.iter().map(Sum::counter).collect();
@@ -117,7 +117,7 @@ fn loads(sides: &[Findings]) -> Vec<Load> {
         let is_search = is_search(side);
         let before = loads.len();
         for stage in side.remote_stages() {
-            let Some(counters) = &stage.counters else { continue };
+            let Some(counters) = &stage.facts.counters else { continue };
             let name = format!("{}{}", prefix(sides, side), stage.words());
             let known = loads.iter().skip(before).position(|load| is_search && load.name == name);
             let at = known.map_or(loads.len(), |at| before + at);

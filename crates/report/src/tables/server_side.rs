@@ -5,8 +5,8 @@ use crate::findings::{Findings, Stage};
 
 /// The table; None without server metrics.
 pub(crate) fn server_side(sides: &[Findings]) -> Option<Table> {
-    let seen = stages(sides, |side, stage| stage.server.is_some() && !side.is_local(stage));
-    let servers = || seen.iter().filter_map(|(prefix, stage)| Some((prefix, stage, stage.server.as_ref()?)));
+    let seen = stages(sides, |side, stage| stage.facts.server.is_some() && !side.is_local(stage));
+    let servers = || seen.iter().filter_map(|(prefix, stage)| Some((prefix, stage, stage.facts.server.as_ref()?)));
     let mut sources: Vec<String> = servers().map(|(prefix, _, server)| format!("{prefix}{}", server.source)).collect();
     sources.dedup();
     let source = format!("From {}.", sources.join("; "));
@@ -51,9 +51,9 @@ pub(crate) fn server_side(sides: &[Findings]) -> Option<Table> {
 /// How much of the data that clients read came from disks, where the server tells: near 0 % it was in the server's cache.
 fn from_disk(seen: &[(String, &Stage)]) -> Option<Note> {
     let share = |(prefix, stage): &(String, &Stage)| {
-        let read = stage.server.as_ref()?.disk_read_bytes_per_s?;
+        let read = stage.facts.server.as_ref()?.disk_read_bytes_per_s?;
         // Of several workloads at the same time nobody knows whose data came from disks.
-        if stage.share.as_ref().is_some_and(|share| !share.beside.is_empty()) {
+        if stage.facts.share.as_ref().is_some_and(|share| !share.beside.is_empty()) {
             return None;
         }
         let share = (stage.read_bytes_per_s > 0.0).then(|| read / stage.read_bytes_per_s)?;

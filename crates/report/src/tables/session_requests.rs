@@ -5,11 +5,11 @@ use crate::findings::{Findings, OutsidePhase};
 
 /// The table; None without such requests.
 pub(crate) fn session_requests(sides: &[Findings]) -> Option<Table> {
-    let seen = stages(sides, |_, stage| !stage.session_requests.is_empty());
+    let seen = stages(sides, |_, stage| !stage.facts.session_requests.is_empty());
     let rows: Vec<Row> = seen
         .iter()
         .flat_map(|(prefix, stage)| {
-            stage.session_requests.iter().map(move |of| Row {
+            stage.facts.session_requests.iter().map(move |of| Row {
                 name: format!("{prefix}{}", stage.words()),
                 invalid: false,
                 cells: [vec![Cell::Words(of.procedure.clone())], cells(&of.before), cells(&of.after)].concat(),

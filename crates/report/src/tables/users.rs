@@ -10,7 +10,7 @@ pub(crate) fn users(sides: &[Findings]) -> Option<Table> {
         let users = stage.users?;
         Some(Row {
             name: format!("{prefix}{}", stage.words_with(&users.users.to_string())),
-            invalid: !stage.validity.valid,
+            invalid: !stage.facts.validity.valid,
             cells: vec![
                 Cell::Share(Some(users.overload)),
                 Cell::Rate(stage.iterations_per_s),
@@ -54,11 +54,11 @@ pub(crate) fn users(sides: &[Findings]) -> Option<Table> {
 pub(crate) fn late_iterations(sides: &[Findings]) -> Option<Table> {
     let overloaded = stages(sides, |_, stage| stage.users.is_some());
     let late = overloaded.iter().flat_map(|(prefix, stage)| {
-        let kinds = stage.iterations.iter().filter(|kind| kind.late + kind.unended > 0);
+        let kinds = stage.facts.iterations.iter().filter(|kind| kind.late + kind.unended > 0);
         kinds.map(move |kind| (prefix, *stage, kind))
     });
     let row = |(prefix, stage, kind): (&String, &crate::findings::Stage, &crate::findings::IterationKind)| Row {
-        name: format!("{prefix}{}", stage.words_with(&stage.clients.to_string())),
+        name: format!("{prefix}{}", stage.words_with(&stage.facts.clients.to_string())),
         invalid: false,
         cells: vec![
             Cell::Words(kind.name.clone()),

@@ -48,7 +48,7 @@ fn of_side(page: &mut Page<'_>, findings: &Findings, style: &Style) -> fmt::Resu
 fn level(page: &mut Page<'_>, target: &str, stage: &Stage) -> fmt::Result {
     let name = format!("{target} - {}", stage.words());
     let name = safe::fit_path(&name, page.width().saturating_sub(4));
-    packets::banner(page, &name, &stage.validity)?;
+    packets::banner(page, &name, &stage.facts.validity)?;
     page.blank()?;
     page.table(&counts(stage))?;
     page.blank()?;
@@ -83,8 +83,8 @@ fn counts(stage: &Stage) -> Table {
 fn warnings(page: &mut Page<'_>, stage: &Stage) -> fmt::Result {
     page.heading("Warnings:")?;
     let told = [
-        ("operations not sent", stage.generator.never_sent),
-        ("unmatched responses", stage.generator.unmatched_responses),
+        ("operations not sent", stage.facts.generator.never_sent),
+        ("unmatched responses", stage.facts.generator.unmatched_responses),
     ];
     let mut table = Table::new();
     for failure in &stage.failures {

@@ -12,7 +12,7 @@ const COLUMNS: usize = 6;
 
 /// A line a level with several clients, and a sentence for each client that stands out.
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
-    let several: Vec<&Stage> = findings.stages.iter().filter(|stage| stage.spread.stddev.is_some()).collect();
+    let several: Vec<&Stage> = findings.stages.iter().filter(|stage| stage.facts.spread.stddev.is_some()).collect();
     if !several.is_empty() {
         spread(page, &several)?;
     }
@@ -31,7 +31,7 @@ fn spread(page: &mut Page<'_>, stages: &[&Stage]) -> fmt::Result {
     table.head(&["Level", "Mean", "Std dev", "Min", "Max", "With errors", "Stand out"]);
     for stage in stages {
         let number = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), |value| format!("{value:.2}"));
-        let spread = &stage.spread;
+        let spread = &stage.facts.spread;
         let role = if spread.outlier_clients > 0 { Role::Bad } else { Role::Plain };
         table.row_as(
             role,
@@ -48,7 +48,7 @@ fn spread(page: &mut Page<'_>, stages: &[&Stage]) -> fmt::Result {
     }
     page.table(&table)?;
     for stage in stages {
-        for odd in &stage.spread.outliers {
+        for odd in &stage.facts.spread.outliers {
             page.paragraph(Role::Bad, "  ", &format!("At {}: {}", stage.words(), sentence(odd)))?;
         }
         if let Some(said) = unjudged(stage) {
@@ -60,13 +60,13 @@ fn spread(page: &mut Page<'_>, stages: &[&Stage]) -> fmt::Result {
 
 /// A statement that the clients cannot be judged.
 pub(crate) fn unjudged(stage: &Stage) -> Option<String> {
-    let count = stage.spread.unjudged_clients;
+    let count = stage.facts.spread.unjudged_clients;
     (count > 0).then(|| {
         format!(
             "{count} of {} clients were not judged, because their threads ran fewer than four clients each. Clients of different threads \
             cannot be compared: the threads' run-queue delays or wake-up lags differ or are unknown. Use --threads 1, or pin each \
             thread to a separate CPU.",
-            stage.clients
+            stage.facts.clients
         )
     })
 }
@@ -90,15 +90,15 @@ pub(crate) fn sentence(odd: &OutlierClient) -> String {
 
 /// Mean response time of each size at each load, where both were varied.
 fn matrix(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
-    let varied = |stage: &Stage| stage.varied.as_ref().map(|varied| varied.value.clone());
+    let varied = |stage: &Stage| stage.facts.varied.as_ref().map(|varied| varied.value.clone());
     let (mut values, mut levels): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
     for stage in &findings.stages {
         let Some(value) = varied(stage) else { continue };
         if !values.contains(&value) {
             values.push(value);
         }
-        if !levels.contains(&stage.level.as_str()) {
-            levels.push(&stage.level);
+        if !levels.contains(&stage.facts.level.as_str()) {
+            levels.push(&stage.facts.level);
         }
     }
     if levels.len() < 2 || !(2..=COLUMNS).contains(&values.len()) {
@@ -106,12 +106,13 @@ fn matrix(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     }
     let at = |level: &str, value: &String| {
         let stage =
-            findings.stages.iter().find(|stage| stage.level == level && varied(stage).as_ref() == Some(value))?;
-        stage.validity.valid.then_some(stage.headline_time()?.mean_s)
+            findings.stages.iter().find(|stage| stage.facts.level == level && varied(stage).as_ref() == Some(value))?;
+        stage.facts.validity.valid.then_some(stage.headline_time()?.mean_s)
     };
     let all = levels.iter().flat_map(|level| values.iter().filter_map(|value| at(level, value)));
     let scale = TimeScale::of(all);
-    let name = findings.stages.iter().find_map(|stage| Some(stage.varied.as_ref()?.name.as_str())).unwrap_or_default();
+    let name =
+        findings.stages.iter().find_map(|stage| Some(stage.facts.varied.as_ref()?.name.as_str())).unwrap_or_default();
     page.heading(&format!("Mean response time for each value of {name}, at each load ({}):", scale.words()))?;
     page.blank()?;
     let mut table = Table::new();

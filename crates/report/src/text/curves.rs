@@ -53,13 +53,13 @@ fn groups(page: &mut Page<'_>, title: &str, stages: &[&Stage]) -> fmt::Result {
         let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
         let mean_s = stage.headline_time().map(|times| times.mean_s);
         let mut cells = vec![
-            stage.level.clone(),
-            sureness(Some(stage.operations_per_s), stage.operations_per_s_interval),
-            sureness(mean_s, stage.response_mean_interval),
+            stage.facts.level.clone(),
+            sureness(Some(stage.operations_per_s), stage.facts.operations_per_s_interval),
+            sureness(mean_s, stage.facts.response_mean_interval),
             if data > 0.0 { significant(data * 8.0 / 1e6) } else { NONE.to_owned() },
         ];
         cells.extend(names.iter().map(|name| scale.show_maybe(mean(stage, name))));
-        table.row_as(if stage.validity.valid { Role::Plain } else { Role::Bad }, cells);
+        table.row_as(if stage.facts.validity.valid { Role::Plain } else { Role::Bad }, cells);
     }
     page.table(&table)?;
     page.paragraph(
@@ -83,7 +83,7 @@ fn highest(curve: &LoadCurve, findings: &Findings) -> String {
     let Some(CurveMaximum { stage: number, operations_per_s, interval, not_shown_lower, .. }) = &curve.maximum else {
         return "unknown: no load level of this curve is valid".to_owned();
     };
-    let level = |number: &u32| stage(findings, *number).map_or_else(String::new, |stage| stage.level.clone());
+    let level = |number: &u32| stage(findings, *number).map_or_else(String::new, |stage| stage.facts.level.clone());
     let interval = interval
         .map_or_else(String::new, |Interval { low, high }| format!(" ({} to {})", significant(low), significant(high)));
     let others: Vec<String> = not_shown_lower.iter().map(level).collect();

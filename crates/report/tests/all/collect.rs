@@ -4,7 +4,7 @@ use plimsoll_model::{
     Anomaly, Coverage, Endpoint, Frames, Names, Outcome, Procedure, Protocol, Reason, Transaction, Validity, Vantage,
     Verdict,
 };
-use plimsoll_report::findings::{Findings, Source};
+use plimsoll_report::findings::{Findings, LevelFacts, Source};
 use plimsoll_report::text::Style;
 use plimsoll_stats::{Dimension, Options, Statistics};
 use std::num::NonZeroU64;
@@ -272,9 +272,14 @@ fn what_is_collected_keeps_to_the_schema() {
     }
 }
 
+/// The facts of a level with this load in words.
+fn level_facts(words: &str, reasons: impl IntoIterator<Item = Reason>) -> LevelFacts {
+    LevelFacts { level: words.into(), validity: Validity::of(reasons), ..LevelFacts::default() }
+}
+
 #[test]
 fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
-    use plimsoll_report::collect::run::{LevelFacts, MeasuredLevel};
+    use plimsoll_report::collect::run::{MeasuredLevel, RecordedFacts};
     use plimsoll_report::findings::{Run, Stage};
     let read = Procedure::of(Protocol::Smb2, 8);
     let scheduled = |at: i64, took: i64| {
@@ -298,12 +303,10 @@ fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
         statistics,
         span_ns: (from * MS, (from + 500) * MS),
         iterations: 2,
-        about: LevelFacts {
-            level: "4 clients".into(),
-            curve: None,
-            validity: Validity::of(reasons.iter().map(|&reason| plimsoll_model::Reason::invalid(reason))),
+        about: RecordedFacts {
+            facts: level_facts("4 clients", reasons.iter().map(|&reason| plimsoll_model::Reason::invalid(reason))),
             failures: vec![("b".into(), 1), ("a".into(), 2)],
-            ..LevelFacts::default()
+            ..RecordedFacts::default()
         },
         ..MeasuredLevel::default()
     };
@@ -335,7 +338,7 @@ fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
     ] {
         assert!(text.contains(part) || text.contains(&part.replace("SMB2 ", "")), "no {part} in {text}");
     }
-    assert!(stage.validity.valid);
+    assert!(stage.facts.validity.valid);
     assert_eq!(findings.validity.reasons, ["At 4 clients: it was late"]);
     assert!(!findings.validity.valid);
     assert_eq!(findings.operations.iter().find(|row| row.procedure == "READ").map(|row| row.count), Some(6));
@@ -345,7 +348,7 @@ fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
 /// Operations of a local directory are in no sum, no rate and no table of the server.
 #[test]
 fn calls_in_a_local_directory_are_in_no_sum() {
-    use plimsoll_report::collect::run::{LevelFacts, MeasuredLevel};
+    use plimsoll_report::collect::run::{MeasuredLevel, RecordedFacts};
     use plimsoll_report::findings::Run;
     use plimsoll_report::findings::calls::{CallPhase, Calls};
     let remote = [1, 2].map(|at| transaction(Procedure::of(Protocol::Smb2, 8), at, Some(2)));
@@ -360,7 +363,7 @@ fn calls_in_a_local_directory_are_in_no_sum() {
         statistics,
         span_ns: (0, 500 * MS),
         iterations: 1,
-        about: LevelFacts { level: words.into(), ..LevelFacts::default() },
+        about: RecordedFacts { facts: level_facts(words, []), ..RecordedFacts::default() },
         ..MeasuredLevel::default()
     };
     let [first, second] = both.map(level);
@@ -388,12 +391,12 @@ fn calls_in_a_local_directory_are_in_no_sum() {
 /// A level's reason for being invalid does not apply to other levels, and does not replace its other reasons.
 #[test]
 fn each_reason_of_a_run_keeps_its_own_verdict() {
-    use plimsoll_report::collect::run::{LevelFacts, MeasuredLevel};
+    use plimsoll_report::collect::run::{MeasuredLevel, RecordedFacts};
     use plimsoll_report::findings::Run;
     let level = |words: &str, reasons: Vec<Reason>| {
         let mut statistics = Statistics::default();
         statistics.record(&transaction(find_first(), 1, Some(1)));
-        let about = LevelFacts { level: words.into(), validity: Validity::of(reasons), ..LevelFacts::default() };
+        let about = RecordedFacts { facts: level_facts(words, reasons), ..RecordedFacts::default() };
         MeasuredLevel { statistics, span_ns: (0, 500 * MS), iterations: 1, about, ..MeasuredLevel::default() }
     };
     let interrupted = || Reason::partial("interrupted");
@@ -419,7 +422,7 @@ fn each_reason_of_a_run_keeps_its_own_verdict() {
 /// waits for the server, 150 wait for that one.
 #[test]
 fn under_a_schedule_the_time_from_the_intended_start_leads() {
-    use plimsoll_report::collect::run::{LevelFacts, MeasuredLevel};
+    use plimsoll_report::collect::run::{MeasuredLevel, RecordedFacts};
     use plimsoll_report::findings::{Headline, Run};
     let read = Procedure::of(Protocol::Smb2, 8);
     let collected = |headline: plimsoll_stats::Headline| {
@@ -436,7 +439,8 @@ fn under_a_schedule_the_time_from_the_intended_start_leads() {
             t.timeline.intended = Some(intended * MS);
             statistics.record(&t);
         }
-        let about = LevelFacts { level: "100 iterations per second".into(), ..LevelFacts::default() };
+        let facts = level_facts("100 iterations per second", []);
+        let about = RecordedFacts { facts, ..RecordedFacts::default() };
         let span_ns = (0, 5_000 * MS);
         let level = MeasuredLevel { statistics, span_ns, iterations: 500, about, ..MeasuredLevel::default() };
         Findings::collect_run(Run::default(), &[&level], &Names::default(), Source::default(), status_name)

@@ -6,7 +6,7 @@ use plimsoll_report::collect::comparison::{
 };
 use plimsoll_report::findings::capacity::Capacity;
 use plimsoll_report::findings::comparison::{ComparedMetric, ComparedVerdict, Comparison};
-use plimsoll_report::findings::{Fairness, Findings, MovedNumber, Report, Run, Stage};
+use plimsoll_report::findings::{Fairness, Findings, LevelFacts, MovedNumber, Report, Run, Stage};
 use plimsoll_report::html;
 use plimsoll_report::json::{Layout, write};
 use plimsoll_report::text::{LINES, Style, compact_to_string, screen, to_string};
@@ -265,9 +265,9 @@ fn loaded(clients: u64, mean_us: u64, moved: &[&str]) -> Contestant {
     one.levels[0].level = words.clone();
     one.levels[0].point =
         Some(LoadPoint { curve, level: words.clone(), load, pace, outstanding: clients, valid: true, iteration: None });
-    let mut stage = Stage { level: words, clients, ..Stage::default() };
+    let mut stage = Stage { facts: LevelFacts { level: words, clients, ..LevelFacts::default() }, ..Stage::default() };
     let number = |name: &&str| MovedNumber { number: (*name).to_owned(), reported: 1.5e-3, on_time: 0.7e-3 };
-    stage.generator.moved = moved.iter().map(number).collect();
+    stage.facts.generator.moved = moved.iter().map(number).collect();
     one.findings.stages = vec![stage];
     one
 }
@@ -281,7 +281,7 @@ fn the_first_screen_says_which_levels_of_a_search_are_invalid_and_compares_the_c
         let capacity = Capacity { unit, objectives, low: Some(low), high: Some(high), ..Capacity::default() };
         one.findings.run = Some(Run { capacity: Some(Box::new(capacity)), ..Run::default() });
         if invalid {
-            one.findings.stages[0].validity = Validity::invalid("It was late.");
+            one.findings.stages[0].facts.validity = Validity::invalid("It was late.");
             one.levels[0].point.as_mut().unwrap().valid = false;
         }
         one
@@ -428,12 +428,15 @@ fn servers_are_ranked_by_stability_too() {
             }
         };
         let stage = |clients: u64| {
-            let mut stage = Stage { level: format!("{clients} clients"), clients, ..Stage::default() };
+            let mut stage = Stage {
+                facts: LevelFacts { level: format!("{clients} clients"), clients, ..LevelFacts::default() },
+                ..Stage::default()
+            };
             stage.span.elapsed_s = Some(30.0);
-            stage.validity = Validity { valid, ..Validity::default() };
-            stage.silence.outages = outages;
+            stage.facts.validity = Validity { valid, ..Validity::default() };
+            stage.facts.silence.outages = outages;
             let stddev = Some(spread * (1.0 + 0.1 * clients as f64));
-            stage.fairness = Fairness { clients, stddev, attributable: true, ..Fairness::default() };
+            stage.facts.fairness = Fairness { clients, stddev, attributable: true, ..Fairness::default() };
             stage
         };
         let run = Some(Run::default());
@@ -469,7 +472,7 @@ fn servers_are_ranked_by_stability_too() {
     let stability = &of(&same).ranking.as_ref().unwrap().stability;
     assert!(stability.len() == 3 && stability.iter().all(|one| one.places == [Some(1), Some(1)]), "{stability:?}");
     let mut late = quick;
-    late.findings.stages.iter_mut().for_each(|stage| stage.generator.moved = vec![MovedNumber::default()]);
+    late.findings.stages.iter_mut().for_each(|stage| stage.facts.generator.moved = vec![MovedNumber::default()]);
     let report = found(&steady, &late);
     let [errors, outages, spread] = &of(&report).ranking.as_ref().unwrap().stability[..] else { panic!() };
     assert_eq!(errors.winner(), Some(0), "a late generator makes no errors");

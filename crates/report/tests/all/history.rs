@@ -4,7 +4,7 @@ use plimsoll_model::{Procedure, Protocol};
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint, MeasuredRun};
 use plimsoll_report::collect::history::{HistoryCollector, RecordedRun};
 use plimsoll_report::findings::history::{FactChange, History, HistoryMetric, RunFact};
-use plimsoll_report::findings::{About, Findings, MovedNumber, Reason, Run, Source, Stage, Validity};
+use plimsoll_report::findings::{About, Findings, LevelFacts, MovedNumber, Reason, Run, Source, Stage, Validity};
 use plimsoll_report::json::{Layout, write_history};
 use plimsoll_report::{html, text};
 use plimsoll_stats::{IntervalRecorder, IntervalWidth, Intervals};
@@ -83,9 +83,10 @@ impl Night {
         };
         let late = Reason::invalid("At 8 clients: the load generator was late");
         let validity = Validity::of((!self.valid).then_some(late));
-        let mut stage = Stage { level: self.level.to_owned(), ..Stage::default() };
+        let mut stage =
+            Stage { facts: LevelFacts { level: self.level.to_owned(), ..LevelFacts::default() }, ..Stage::default() };
         let of_number = |number: &&str| MovedNumber { number: (*number).to_owned(), ..MovedNumber::default() };
-        stage.generator.moved = self.moved.iter().map(of_number).collect();
+        stage.facts.generator.moved = self.moved.iter().map(of_number).collect();
         let findings = Findings { run: Some(run), source, validity, stages: vec![stage], ..Findings::default() };
         let point = LoadPoint {
             curve: None,

@@ -9,8 +9,7 @@ use crate::html_synthetic::{NASTY, busy, compared, compared_in_full, invalid, po
 use plimsoll_report::collect::repeats::repeats;
 use plimsoll_report::findings::comparison::ComparedLevel;
 use plimsoll_report::findings::{
-    ClientRow, ClientSpread, FailureCount, Fairness, Findings, Generator, Reason, Report, Run, ServerSide, Stage,
-    Users, Validity,
+    ClientRow, FailureCount, Findings, LevelFacts, Reason, Report, Run, ServerSide, Stage, Users, Validity,
 };
 use plimsoll_report::text::{Section, Sections, Style};
 use plimsoll_report::{html, text};
@@ -38,8 +37,9 @@ fn embedded(page: &str) -> &str {
 fn varied() -> Findings {
     let mut findings = run();
     for stage in &mut findings.stages {
-        stage.level = format!("{} clients", stage.clients);
-        stage.curve = stage.curve.as_ref().map(|name| format!("block={}", if name == "SMB" { "1kB" } else { "30kB" }));
+        stage.facts.level = format!("{} clients", stage.facts.clients);
+        stage.facts.curve =
+            stage.facts.curve.as_ref().map(|name| format!("block={}", if name == "SMB" { "1kB" } else { "30kB" }));
     }
     findings.curves = plimsoll_report::collect::curves::curves(&findings.stages);
     findings
@@ -218,7 +218,7 @@ fn each_reason_has_its_own_verdict() {
     let mut findings = run();
     let reasons = || [Reason::invalid("it was late"), Reason::partial("it was interrupted")];
     findings.validity = Validity::of(reasons());
-    findings.stages[0].validity = Validity::of(reasons().into_iter().skip(1));
+    findings.stages[0].facts.validity = Validity::of(reasons().into_iter().skip(1));
     let markup = markup(&crate::page(&findings));
     assert!(markup.contains("<li>Invalid: it was late</li><li>Partial: it was interrupted</li>"));
     assert!(markup.contains("(partial)</summary><div class=\"notice\"><ul><li>Partial: it was interrupted</li>"));
@@ -228,10 +228,14 @@ fn each_reason_has_its_own_verdict() {
 fn fairness_that_may_be_the_generators_is_marked() {
     let mut findings = run();
     assert!(!markup(&crate::page(&findings)).contains("The load generator, not the server, may cause the differences"));
-    findings.stages.iter_mut().for_each(|stage| stage.fairness.attributable = false);
+    findings.stages.iter_mut().for_each(|stage| stage.facts.fairness.attributable = false);
     let markup = markup(&crate::page(&findings));
     assert!(markup.contains("* The load generator, not the server, may cause the differences"));
-    let jain = findings.stages.iter().find(|stage| stage.fairness.clients > 1).and_then(|stage| stage.fairness.jain);
+    let jain = findings
+        .stages
+        .iter()
+        .find(|stage| stage.facts.fairness.clients > 1)
+        .and_then(|stage| stage.facts.fairness.jain);
     assert!(markup.contains(&format!("<td>{:.3}*</td>", jain.unwrap())));
     assert!(markup.contains("At levels marked *"));
 }
@@ -260,7 +264,7 @@ fn repeats_are_those_of_the_json() {
     findings.stages = (0..3u32)
         .map(|repeat| {
             let (mut stage, times) = (first.clone(), 1.0 + f64::from(repeat) / 10.0);
-            (stage.number, stage.curve) = (repeat, Some(format!("repeat {}", repeat + 1)));
+            (stage.number, stage.facts.curve) = (repeat, Some(format!("repeat {}", repeat + 1)));
             stage.operations_per_s *= times;
             stage.response_time = stage.response_time.map(|of| plimsoll_report::findings::Times {
                 mean_s: of.mean_s * times,
@@ -307,7 +311,7 @@ fn repeats_are_those_of_the_json() {
     }
     // Other values of the varied parameter are other levels, not repeats.
     for stage in &mut findings.stages {
-        stage.curve = Some(format!("block={}B, repeat 1", stage.number));
+        stage.facts.curve = Some(format!("block={}B, repeat 1", stage.number));
     }
     assert!(repeats(&findings.stages).is_empty());
 }

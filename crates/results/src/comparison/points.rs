@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use plimsoll_model::Validity;
 use plimsoll_report::collect::StatusName;
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, MeasuredRun};
-use plimsoll_report::collect::run::{LevelFacts, MeasuredLevel};
-use plimsoll_report::findings::{Findings, Source};
+use plimsoll_report::collect::run::{MeasuredLevel, RecordedFacts};
+use plimsoll_report::findings::{Findings, LevelFacts, Source};
 
 use plimsoll_stats::{Intervals, Statistics};
 
@@ -184,7 +184,7 @@ fn side(
     };
     let level = |(point, read): (Point, CurvePoint)| {
         let CurvePoint { statistics, intervals, span_ns, connections, validity, vantage: _ } = read;
-        let about = LevelFacts {
+        let facts = LevelFacts {
             level: point.level(),
             clients: point.load,
             depth: 1,
@@ -192,6 +192,7 @@ fn side(
             validity,
             ..LevelFacts::default()
         };
+        let about = RecordedFacts { facts, ..RecordedFacts::default() };
         let level = MeasuredLevel { statistics, span_ns, about, ..MeasuredLevel::default() };
         let runs = vec![MeasuredRun { span_ns, intervals }];
         (LevelRuns { level: point.level(), point: Some(level.point()), runs }, level)

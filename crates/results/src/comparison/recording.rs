@@ -42,7 +42,7 @@ pub fn runs(folder: &Path) -> anyhow::Result<Vec<RecordedRun>> {
         let recorded = stage.level.as_ref().map(|_| read_level(&stage.about)).transpose()?;
         let level = words(recorded.as_ref().map(MeasuredLevel::point).as_ref());
         let whole = recording.manifest.validity.as_ref();
-        let validity = recorded.as_ref().map(|recorded| &recorded.about.validity).or(whole);
+        let validity = recorded.as_ref().map(|recorded| &recorded.about.facts.validity).or(whole);
         let reason = validity.filter(|validity| !validity.valid).and_then(|validity| validity.reasons.first());
         let (Some(first), Some(last)) = (stage.first_ns, stage.last_ns) else {
             let why = reason.map(|reason| format!(": {reason}")).unwrap_or_default();

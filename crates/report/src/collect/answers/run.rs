@@ -51,7 +51,7 @@ pub(super) fn diagnose(findings: &Findings, waiting: Diagnosis) -> Diagnosis {
 /// The decisive level: the one with the highest throughput, otherwise the last valid one.
 fn decisive(findings: &Findings) -> Option<&Stage> {
     let peak = findings.curves.iter().find_map(|curve| curve.maximum.as_ref()).map(|peak| peak.stage);
-    let usable = || findings.remote_stages().filter(|stage| stage.validity.valid && stage.was_measured());
+    let usable = || findings.remote_stages().filter(|stage| stage.facts.validity.valid && stage.was_measured());
     usable().find(|stage| Some(stage.number) == peak).or_else(|| usable().last())
 }
 
@@ -163,7 +163,7 @@ fn schedule(stage: &Stage) -> Option<Statement> {
         };
         return Some(measured(Rule::Schedule, text));
     }
-    let asked = stage.asked_per_s.filter(|&asked| asked > 0.0)?;
+    let asked = stage.facts.asked_per_s.filter(|&asked| asked > 0.0)?;
     let share = stage.iterations_per_s / asked;
     (share < SCHEDULE_KEPT).then(|| {
         let text = format!(
@@ -181,8 +181,8 @@ fn generator(findings: &Findings) -> Option<Statement> {
     let busiest = findings
         .remote_stages()
         .filter(|stage| stage.was_measured() && stage.operations_per_s > 0.0)
-        .max_by(|a, b| a.generator.cpu_share.total_cmp(&b.generator.cpu_share))?;
-    let share = busiest.generator.cpu_share;
+        .max_by(|a, b| a.facts.generator.cpu_share.total_cmp(&b.facts.generator.cpu_share))?;
+    let share = busiest.facts.generator.cpu_share;
     (share >= GENERATOR_BUSY).then(|| {
         let text = format!(
             "The load generator is the bottleneck: at {level} its threads were busy for {share} of their time. Use more threads or \
@@ -196,9 +196,9 @@ fn generator(findings: &Findings) -> Option<Statement> {
 
 /// Network or server, where the round trip proves it.
 fn bottleneck(stage: &Stage) -> Option<Statement> {
-    let trip = stage.generator.round_trip?;
+    let trip = stage.facts.generator.round_trip?;
     let mean_s = stage.response_time?.mean_s;
-    if mean_s <= 0.0 || trip.smoothed_s <= 0.0 || stage.generator.cpu_share > GENERATOR_IDLE {
+    if mean_s <= 0.0 || trip.smoothed_s <= 0.0 || stage.facts.generator.cpu_share > GENERATOR_IDLE {
         return None;
     }
     let share = trip.smoothed_s / mean_s;
@@ -209,7 +209,7 @@ fn bottleneck(stage: &Stage) -> Option<Statement> {
         share = percent(share.min(1.0)),
         round_trip = duration(trip.smoothed_s),
         mean = duration(mean_s),
-        busy = percent(stage.generator.cpu_share),
+        busy = percent(stage.facts.generator.cpu_share),
     );
     let whose = if share <= NETWORK_ABSENT {
         "most of the time is spent in the server"

@@ -5,8 +5,8 @@ use crate::findings::comparison::{
     ComparedLevel, ComparedMetric, ComparedRow, ComparedUnit, ComparedVerdict, Difference,
 };
 use crate::findings::{
-    CurveMaximum, CurvePoint, FailureCount, Generator, Interval, Knee, LoadCurve, OperationRow, RoundTrip, Rule, Run,
-    Span, Stage, StatusCount, Times, Users, Validity, letter,
+    CurveMaximum, CurvePoint, FailureCount, Generator, Interval, Knee, LevelFacts, LoadCurve, OperationRow, RoundTrip,
+    Rule, Run, Span, Stage, StatusCount, Times, Users, Validity, letter,
 };
 
 fn times(mean_s: f64) -> Times {
@@ -28,15 +28,18 @@ fn times(mean_s: f64) -> Times {
 /// A level of a run with this number of clients and operations per second, of 1 ms each.
 fn stage(number: u32, clients: u64, per_s: f64) -> Stage {
     Stage {
+        facts: LevelFacts {
+            level: format!("{clients} clients"),
+            clients,
+            depth: 1,
+            generator: Generator { cpu_share: 0.2, ..Generator::default() },
+            ..LevelFacts::default()
+        },
         number,
-        level: format!("{clients} clients"),
-        clients,
-        depth: 1,
         span: Span { first_ns: Some(0), last_ns: Some(1_000_000_000), elapsed_s: Some(1.0) },
         operations_per_s: per_s,
         iterations_per_s: per_s,
         response_time: Some(times(0.001)),
-        generator: Generator { cpu_share: 0.2, ..Generator::default() },
         ..Stage::default()
     }
 }
@@ -119,12 +122,12 @@ fn the_bottleneck_is_named_where_it_is_proven() {
     let with = |cpu_share: f64, trip: Option<(f64, f64)>| {
         let mut one = stage(0, 4, 1000.0);
         let round_trip = trip.map(|(least_s, smoothed_s)| RoundTrip { least_s, smoothed_s });
-        one.generator = Generator { cpu_share, round_trip, ..Generator::default() };
+        one.facts.generator = Generator { cpu_share, round_trip, ..Generator::default() };
         said(&run(vec![one]), Rule::Bottleneck)
     };
     assert!(with(0.95, None).unwrap().starts_with("The load generator is the bottleneck: at 4 clients"));
     let mut nothing = stage(0, 4, 0.0);
-    nothing.generator = Generator { cpu_share: 0.96, ..Generator::default() };
+    nothing.facts.generator = Generator { cpu_share: 0.96, ..Generator::default() };
     assert_eq!(said(&run(vec![nothing]), Rule::Bottleneck), None, "it was busy with failing");
     let server = with(0.2, Some((0.00002, 0.00005))).unwrap();
     assert!(
@@ -142,7 +145,8 @@ fn the_bottleneck_is_named_where_it_is_proven() {
 #[test]
 fn schedules_and_users() {
     let asked = |ended: f64| {
-        let one = Stage { asked_per_s: Some(1000.0), iterations_per_s: ended, ..stage(0, 1, 900.0) };
+        let mut one = Stage { iterations_per_s: ended, ..stage(0, 1, 900.0) };
+        one.facts.asked_per_s = Some(1000.0);
         said(&run(vec![one]), Rule::Schedule)
     };
     assert!(asked(800.0).unwrap().contains("asked for 1,000 iterations/s, but only 800 iterations/s ended (80 %)"));

@@ -113,18 +113,18 @@ fn why_not(sides: [&Findings; 2], place: usize, (refused, ignore): (bool, Ignore
 /// a longer run shows a slower overload.
 fn load(side: &Findings) -> String {
     let (Some(stage), Some(capacity)) = (side.stages.first(), of(side)) else { return String::new() };
-    let depth = format!("queue depth {}", stage.depth);
+    let depth = format!("queue depth {}", stage.facts.depth);
     let is_rate = capacity.unit.contains('/');
     let outstanding = is_rate.then(|| format!("at most {} actions outstanding", stage.outstanding));
     let longest = capacity.trials.iter().map(|one| one.seconds).reduce(f64::max);
     let length = longest.map(|seconds| format!("runs of {}", time(seconds)));
-    stage.pace.iter().cloned().chain([depth]).chain(outstanding).chain(length).collect::<Vec<_>>().join(", ")
+    stage.facts.pace.iter().cloned().chain([depth]).chain(outstanding).chain(length).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
 mod tests {
     use crate::findings::capacity::Trial;
-    use crate::findings::{Run, Stage};
+    use crate::findings::{LevelFacts, Run, Stage};
 
     use super::*;
 
@@ -133,7 +133,10 @@ mod tests {
         let mut capacity = Capacity { unit, objectives, low, high, ..Capacity::default() };
         change(&mut capacity);
         let run = Run { capacity: Some(Box::new(capacity)), ..Run::default() };
-        let stage = Stage { pace: vec!["one iteration per user every 11.0 s".to_owned()], ..Stage::default() };
+        let stage = Stage {
+            facts: LevelFacts { pace: vec!["one iteration per user every 11.0 s".to_owned()], ..LevelFacts::default() },
+            ..Stage::default()
+        };
         Findings { run: Some(run), stages: vec![stage], ..Findings::default() }
     }
 
@@ -179,7 +182,7 @@ mod tests {
         other.run.as_mut().unwrap().workload_sha256 = "x".to_owned();
         assert!(why(&other).contains("the workloads differ"));
         let mut other = side(ends, |_| ());
-        other.stages[0].pace = vec!["one iteration per user every 5.00 s".to_owned()];
+        other.stages[0].facts.pace = vec!["one iteration per user every 5.00 s".to_owned()];
         assert!(why(&other).contains("the loads differ (A: one iteration per user every 11.0 s"), "{}", why(&other));
         assert!(why(&Findings { run: Some(Run::default()), ..Findings::default() }).contains("only one of the sides"));
         assert!(said(&a, &a, true).1.contains("different guarantees"));
@@ -197,7 +200,7 @@ mod tests {
                 capacity.unit = unit.to_owned();
                 capacity.trials = [(0, seconds / 4.0), (1, seconds)].map(trial).to_vec();
             });
-            (side.stages[0].outstanding, side.stages[0].depth) = (outstanding, 1);
+            (side.stages[0].outstanding, side.stages[0].facts.depth) = (outstanding, 1);
             side
         };
         let a = search("iterations/s", 400.0, 4, 10.0);

@@ -226,7 +226,8 @@ fn stable(contestants: &[Contestant], levels: &[Vec<&LevelRuns>]) -> Vec<Ranked>
 pub(in super::super) fn moved_metrics(of: &Contestant, level: &LevelRuns) -> Vec<String> {
     let Some(point) = &level.point else { return Vec::new() };
     let stages = stages(of, point);
-    let mut all: Vec<String> = stages.iter().flat_map(|stage| stage.generator.moved_metrics(stage.headline)).collect();
+    let mut all: Vec<String> =
+        stages.iter().flat_map(|stage| stage.facts.generator.moved_metrics(stage.headline)).collect();
     all.sort_unstable();
     all.dedup();
     all
@@ -235,7 +236,7 @@ pub(in super::super) fn moved_metrics(of: &Contestant, level: &LevelRuns) -> Vec
 /// The runs of a contestant at a load.
 fn stages<'a>(of: &'a Contestant, at: &LoadPoint) -> Vec<&'a Stage> {
     let is_there = |stage: &&Stage| {
-        stage.level == at.level && stage.curve.as_deref().and_then(besides_repeat) == at.curve.as_deref()
+        stage.facts.level == at.level && stage.facts.curve.as_deref().and_then(besides_repeat) == at.curve.as_deref()
     };
     of.findings.stages.iter().filter(is_there).collect()
 }

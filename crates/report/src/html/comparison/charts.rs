@@ -84,7 +84,7 @@ fn curves<'a>(sides: &[Findings], comparison: &'a Comparison) -> Vec<LevelsOfCur
     let stages = || sides.iter().flat_map(|side| &side.stages);
     let mut curves: Vec<LevelsOfCurve<'a>> = Vec::new();
     for level in &comparison.levels {
-        let name = stages().find(|stage| stage.words() == level.level).and_then(|stage| stage.curve.clone());
+        let name = stages().find(|stage| stage.words() == level.level).and_then(|stage| stage.facts.curve.clone());
         let name = name.unwrap_or_default();
         match curves.iter_mut().find(|curve| curve.name == name) {
             Some(curve) => curve.levels.push(level),

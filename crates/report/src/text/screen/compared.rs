@@ -93,7 +93,7 @@ fn invalid_levels(page: &mut Page<'_>, sides: &[Findings], comparison: &Comparis
 /// The first reason why a side's numbers at a level must not be used.
 fn reason_at(side: &Findings, level: &str) -> String {
     let stages = side.stages.iter().filter(|stage| stage.words() == level);
-    let reason = stages.filter_map(|stage| stage.validity.invalidating().first()).next();
+    let reason = stages.filter_map(|stage| stage.facts.validity.invalidating().first()).next();
     reason.map_or_else(String::new, |reason| format!(": {}", safe::fit_middle(reason, REASON)))
 }
 

@@ -47,7 +47,7 @@ fn levels(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     for stage in &shown {
         let times = stage.headline_time();
         let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
-        let (role, mark) = if stage.validity.valid { (Role::Plain, "") } else { (Role::Bad, " !") };
+        let (role, mark) = if stage.facts.validity.valid { (Role::Plain, "") } else { (Role::Bad, " !") };
         let measured = stage.was_measured();
         table.row_as(
             role,
@@ -76,7 +76,7 @@ fn levels(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 
 /// The meaning of the mark of INVALID levels; `None` without such a level.
 fn marks(shown: &[&Stage]) -> Option<String> {
-    let invalid = || shown.iter().filter(|stage| !stage.validity.valid);
+    let invalid = || shown.iter().filter(|stage| !stage.facts.validity.valid);
     let unusable: Vec<String> = invalid().filter(|stage| !stage.names_reliable()).map(|stage| stage.words()).collect();
     let all = invalid().count();
     if all == 0 {
@@ -141,12 +141,13 @@ mod tests {
     use plimsoll_model::{Reason, Validity};
 
     use super::*;
+    use crate::findings::LevelFacts;
 
     #[test]
     fn a_mark_allows_no_number_of_a_level_that_names_none() {
         let level = |level: &str, reasons: &[&str]| {
             let validity = Validity::of(reasons.iter().map(|&reason| Reason::invalid(reason)));
-            Stage { level: level.to_owned(), validity, ..Stage::default() }
+            Stage { facts: LevelFacts { level: level.to_owned(), validity, ..LevelFacts::default() }, ..Stage::default() }
         };
         let late = level("1 client", &["the load generator was late; p50 is reliable"]);
         let dead = level("4 clients", &["the server sent no response to any action"]);

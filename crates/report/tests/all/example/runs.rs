@@ -6,24 +6,44 @@ use plimsoll_report::findings::comparison::ComparedVerdict;
 /// A level of [`run`].
 fn stage(rich: &Findings, number: u32, clients: u64, reasons: &[&str]) -> Stage {
     Stage {
-        pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
+        facts: LevelFacts {
+            pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
+            level: format!("{clients} clients"),
+            varied: (number == 1).then(parameter),
+            clients,
+            depth: 4,
+            connections: clients,
+            asked_per_s: (number == 1).then_some(2000.0),
+            validity: Validity::of(reasons.iter().map(|&reason| Reason::invalid(reason))),
+            operations_per_s_interval: (number == 0).then_some(Interval { low: 1200.0, high: 1268.0 }),
+            generator: generator(rich, number),
+            fairness: fairness(clients, number == 0),
+            spread: if clients > 1 { spread() } else { ClientSpread::default() },
+            server: (number == 0).then(server),
+            counters: (number == 0).then(server_counters),
+            iterations: vec![IterationKind {
+                name: "upload, unmapped".into(),
+                ended: 38,
+                unended: 1,
+                failed: 1,
+                late: 9,
+                late_from_before: 4,
+                mean_s: Some(10.5),
+                overrun_mean_s: Some(1.5),
+                overrun_max_s: Some(6.0),
+            }],
+            session_requests: vec![session_requests()],
+            ..LevelFacts::default()
+        },
         number,
-        level: format!("{clients} clients"),
-        varied: (number == 1).then(parameter),
-        clients,
-        depth: 4,
         outstanding: 4 * clients,
-        connections: clients,
-        asked_per_s: (number == 1).then_some(2000.0),
         iterations_per_s: 1234.5,
         span: rich.span,
-        validity: Validity::of(reasons.iter().map(|&reason| Reason::invalid(reason))),
         count: 2469,
         errors: 1,
         refused: 1,
         unanswered: 1,
         operations_per_s: 1234.0,
-        operations_per_s_interval: (number == 0).then_some(Interval { low: 1200.0, high: 1268.0 }),
         read_bytes_per_s: 5e6,
         write_bytes_per_s: 1e6,
         response_time: rich.operations[0].response_time,
@@ -31,11 +51,6 @@ fn stage(rich: &Findings, number: u32, clients: u64, reasons: &[&str]) -> Stage 
         operations: rich.operations.clone(),
         groups: rich.groups.clone(),
         queue_depth: rich.queue_depth.clone(),
-        generator: generator(rich, number),
-        fairness: fairness(clients, number == 0),
-        spread: if clients > 1 { spread() } else { ClientSpread::default() },
-        server: (number == 0).then(server),
-        counters: (number == 0).then(server_counters),
         channels: (number == 1).then(channels),
         failures: vec![FailureCount { cause: "timed out".into(), count: 2 }],
         users: (number == 1).then_some(Users {
@@ -48,18 +63,6 @@ fn stage(rich: &Findings, number: u32, clients: u64, reasons: &[&str]) -> Stage 
             duration_s: Some(4.5),
             bytes_per_s: Some(81_250.0),
         }),
-        iterations: vec![IterationKind {
-            name: "upload, unmapped".into(),
-            ended: 38,
-            unended: 1,
-            failed: 1,
-            late: 9,
-            late_from_before: 4,
-            mean_s: Some(10.5),
-            overrun_mean_s: Some(1.5),
-            overrun_max_s: Some(6.0),
-        }],
-        session_requests: vec![session_requests()],
         ..Stage::default()
     }
 }
@@ -240,7 +243,7 @@ pub(crate) fn shared() -> Findings {
     let mut findings = run();
     let share =
         WorkloadShare { workload: "home-folders".into(), place: 0, beside: vec!["stream-read".into()], round: 0 };
-    findings.stages[1].share = Some(share);
+    findings.stages[1].facts.share = Some(share);
     findings.interference = vec![interference()];
     findings
 }

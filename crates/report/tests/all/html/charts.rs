@@ -16,12 +16,12 @@ fn charts(page: &str, id: &str) -> Vec<Value> {
 fn users_have_charts_of_overload_and_throughput() {
     let mut findings = run();
     assert!(charts(&crate::page(&findings), "users-overload").is_empty(), "no user has a schedule");
-    findings.stages.retain(|stage| stage.curve.as_deref() == Some("SMB"));
+    findings.stages.retain(|stage| stage.facts.curve.as_deref() == Some("SMB"));
     for (stage, (users, overload)) in
         findings.stages.iter_mut().zip([(100, 0.0), (200, 0.0), (300, 0.08), (400, 0.5), (500, 0.8)])
     {
-        stage.asked_per_s = Some(users as f64 / 11.0);
-        stage.curve = None;
+        stage.facts.asked_per_s = Some(users as f64 / 11.0);
+        stage.facts.curve = None;
         stage.users = Some(Users { users, overload, failed_share: overload / 10.0, ..Users::default() });
     }
     let page = crate::page(&findings);
@@ -47,7 +47,7 @@ fn the_share_of_data_from_disks_stands_below_the_servers_numbers() {
     let rates = [(1e8, Some(0.0)), (1e8, Some(9.7e7)), (0.0, Some(5.0)), (1e8, None)];
     for (stage, (read, disk_read_bytes_per_s)) in findings.stages.iter_mut().zip(rates) {
         stage.read_bytes_per_s = read;
-        stage.server = Some(ServerSide { disk_read_bytes_per_s, ..ServerSide::default() });
+        stage.facts.server = Some(ServerSide { disk_read_bytes_per_s, ..ServerSide::default() });
     }
     let [first, second] = [0, 1].map(|at| findings.stages[at].words());
     let said = format!("as a percentage of the file data that clients read: {first} 0 %; {second} 97 %.");
@@ -58,13 +58,13 @@ fn the_share_of_data_from_disks_stands_below_the_servers_numbers() {
 #[test]
 fn the_chart_of_errors_has_every_client() {
     let mut findings = run();
-    let at_four = findings.stages.iter_mut().find(|stage| stage.clients == 4).unwrap();
-    at_four.spread.clients = clients([(10, 0), (8, 0), (10, 5), (12, 0)]);
-    findings.stages.retain(|stage| stage.clients <= 4);
+    let at_four = findings.stages.iter_mut().find(|stage| stage.facts.clients == 4).unwrap();
+    at_four.facts.spread.clients = clients([(10, 0), (8, 0), (10, 5), (12, 0)]);
+    findings.stages.retain(|stage| stage.facts.clients <= 4);
     let errors = charts(&crate::page(&findings), "client-errors");
     assert_eq!(errors[0]["x"]["names"], serde_json::json!(["client 1", "client 2", "client 3", "client 4"]));
     assert_eq!(errors[0]["series"][0]["y"], serde_json::json!([0.0, 0.0, 5.0, 0.0]));
-    findings.stages.iter_mut().for_each(|stage| stage.spread.clients.iter_mut().for_each(|one| one.errors = 0));
+    findings.stages.iter_mut().for_each(|stage| stage.facts.spread.clients.iter_mut().for_each(|one| one.errors = 0));
     assert!(charts(&crate::page(&findings), "client-errors").is_empty(), "nobody has errors");
 }
 
@@ -88,12 +88,12 @@ fn clients<const N: usize>(of: [(u64, u64); N]) -> Vec<ClientRow> {
 #[test]
 fn every_client_stands_beside_the_others() {
     let mut report = compared();
-    let level = varied().stages.into_iter().find(|stage| stage.clients == 4).unwrap();
+    let level = varied().stages.into_iter().find(|stage| stage.facts.clients == 4).unwrap();
     for (side, served) in
         report.sides.iter_mut().zip([[(10, 0), (10, 0), (10, 0), (10, 0)], [(19, 0), (1, 0), (10, 2), (10, 0)]])
     {
         let mut stage = level.clone();
-        stage.spread.clients = clients(served);
+        stage.facts.spread.clients = clients(served);
         side.stages = vec![stage];
     }
     let page = html::page(&report).unwrap();
@@ -141,7 +141,8 @@ fn several_servers_have_curves_of_each_size() {
     let series = most["series"].as_array().unwrap();
     assert_eq!((&series[0]["name"], &series[1]["name"]), (&"A, read".into(), &"B, read".into()));
     let best = |curve: &str| {
-        let own = stages.iter().filter(|stage| stage.validity.valid && stage.curve.as_deref() == Some(curve));
+        let own =
+            stages.iter().filter(|stage| stage.facts.validity.valid && stage.facts.curve.as_deref() == Some(curve));
         own.map(|stage| 8.0 * stage.read_bytes_per_s).fold(0.0, f64::max)
     };
     assert_eq!(series[0]["y"], serde_json::json!([best("block=1kB"), best("block=30kB")]), "only valid levels");

@@ -14,7 +14,7 @@ fn every_load_level_has_its_own_tables() {
             assert!(
                 ids.contains(&format!("level-{}-{table}-caption", stage.number).as_str()),
                 "{table} of {}",
-                stage.level
+                stage.facts.level
             );
         }
     }
@@ -52,52 +52,25 @@ fn a_run_shows_its_load_levels_and_no_packets() {
     let row = findings.operations[0].clone();
     findings.run = Some(Run { target: NASTY[1].into(), workload: "mixed".into(), ..Run::default() });
     findings.stages = vec![Stage {
-        overhead: None,
-        pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
-        server: None,
-        counters: None,
-        session_requests: Vec::new(),
-        guarantees: None,
-        channels: None,
-        number: 0,
-        level: "17 clients".into(),
-        curve: None,
-        varied: None,
-        share: None,
-        clients: 17,
-        depth: 1,
+        facts: LevelFacts {
+            pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
+            level: "17 clients".into(),
+            clients: 17,
+            depth: 1,
+            connections: 17,
+            validity: findings.validity.clone(),
+            ..LevelFacts::default()
+        },
         outstanding: 17,
-        connections: 17,
-        asked_per_s: None,
         iterations_per_s: 4321.0,
         span: findings.span,
-        validity: findings.validity.clone(),
         count: 5,
-        expected: 0,
-        errors: 0,
-        refused: 0,
-        failed: 0,
-        unanswered: 0,
         operations_per_s: 4321.0,
-        operations_per_s_interval: None,
-        read_bytes_per_s: 0.0,
-        write_bytes_per_s: 0.0,
         response_time: row.response_time,
-        response_mean_interval: None,
-        response_time_from_intended: None,
-        headline: plimsoll_report::findings::Headline::ResponseTime,
         operations: vec![row],
-        groups: vec![],
         queue_depth: findings.queue_depth.clone(),
-        generator: Generator::default(),
-        fairness: Fairness::default(),
-        spread: ClientSpread::default(),
-        silence: plimsoll_report::findings::Silence::default(),
-        short_reads: plimsoll_report::findings::ShortReads::default(),
-        interruption: None,
         failures: vec![FailureCount { cause: "timed out".into(), count: 123 }],
-        users: None,
-        iterations: vec![],
+        ..Stage::default()
     }];
     let markup = markup(&crate::page(&findings));
     for shown in ["17 clients", "4,321/s", "timed out", "id=\"levels\""] {
@@ -113,14 +86,14 @@ fn a_run_claims_only_what_its_levels_show() {
     let failure = |cause: &str, count| FailureCount { cause: cause.into(), count };
     for stage in &mut findings.stages {
         stage.span.elapsed_s = Some(2.0);
-        stage.validity = Validity::default();
+        stage.facts.validity = Validity::default();
         stage.failures = vec![
             failure("connection attempt: connection refused", 24),
             failure("lost connection: connection reset", 6),
             failure("connection reset", 1),
         ];
-        stage.silence.unanswered_wait_s = Some(1_000.0);
-        stage.generator.unmatched_responses = 6;
+        stage.facts.silence.unanswered_wait_s = Some(1_000.0);
+        stage.facts.generator.unmatched_responses = 6;
     }
     let levels = findings.stages.len() as u64;
     let style = text::Style { colour: false, width: 200, sections: text::Sections::ALL };
@@ -142,12 +115,12 @@ fn a_run_claims_only_what_its_levels_show() {
     );
     // Without valid levels there is no maximum; and a level that was not run is not 0.
     for stage in &mut findings.stages {
-        stage.validity = Validity::invalid("it was late");
+        stage.facts.validity = Validity::invalid("it was late");
         (stage.span.elapsed_s, stage.operations_per_s) = (None, 0.0);
     }
     let (shown, page) = both(&findings);
     assert!(page.contains("No load level is valid, so the highest throughput is unknown"), "{page}");
-    let level = &findings.stages[0].level;
+    let level = &findings.stages[0].facts.level;
     let row = shown.lines().find(|line| line.trim_start().starts_with(level.as_str()) && line.contains(" ! ")).unwrap();
     assert!(row.split(" ! ").nth(1).unwrap().trim_start().starts_with('-'), "{row}");
 }
@@ -198,7 +171,7 @@ fn a_curve_that_turns_back_has_strokes_and_no_band() {
         figure.split("</figure>").next().unwrap().to_owned()
     };
     let mut findings = run();
-    findings.stages.retain(|stage| stage.curve.as_deref() == Some("SMB"));
+    findings.stages.retain(|stage| stage.facts.curve.as_deref() == Some("SMB"));
     assert!(figure(&findings).contains("class=\"band"), "throughput rises: a band");
     let last = findings.stages.len() - 1;
     findings.stages[last].operations_per_s = findings.stages[0].operations_per_s;

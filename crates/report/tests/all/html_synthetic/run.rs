@@ -12,7 +12,7 @@ pub(crate) fn run() -> Findings {
     let levels = curves.iter().flat_map(|curve| CLIENTS.map(|clients| (*curve, clients)));
     let mut stages: Vec<Stage> = (0..).zip(levels).map(|(number, level)| stage(number, level, &capture)).collect();
     if let Some(last) = stages.last_mut() {
-        last.validity = Validity::invalid("the generator used 96 % of its processors");
+        last.facts.validity = Validity::invalid("the generator used 96 % of its processors");
         last.failures = vec![FailureCount { cause: NASTY[0].into(), count: 12 }];
     }
     Findings {
@@ -58,19 +58,32 @@ fn stage(number: u32, ((curve, service_s, servers), clients): ((&str, f64, f64),
     let sample: Vec<f64> = (1..2000).map(|i| -mean_s * (1.0 - f64::from(i) / 2000.0).ln()).collect();
     let spread = 0.02 * n.sqrt();
     Stage {
-        pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
+        facts: LevelFacts {
+            pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
+            level: format!("{curve}, {clients} clients"),
+            curve: Some(curve.into()),
+            clients: u64::from(clients),
+            depth: 1,
+            connections: u64::from(clients),
+            operations_per_s_interval: Some(Interval { low: rate * 0.98, high: rate * 1.02 }),
+            generator: Generator { cpu_s: 0.4 * n / 16.0, cpu_share: 0.4 * n / 16.0, ..Generator::default() },
+            fairness: Fairness {
+                clients: u64::from(clients),
+                starved: 0,
+                min: Some(1.0 - spread),
+                max: Some(1.0 + spread),
+                stddev: Some(spread / 2.0),
+                jain: Some(1.0 / (1.0 + spread * spread / 4.0)),
+                attributable: true,
+            },
+            ..LevelFacts::default()
+        },
         number,
-        level: format!("{curve}, {clients} clients"),
-        curve: Some(curve.into()),
-        clients: u64::from(clients),
-        depth: 1,
         outstanding: u64::from(clients),
-        connections: u64::from(clients),
         iterations_per_s: rate,
         span: capture.span,
         count: (rate * 3.0) as u64,
         operations_per_s: rate,
-        operations_per_s_interval: Some(Interval { low: rate * 0.98, high: rate * 1.02 }),
         read_bytes_per_s: rate * 9_000.0,
         write_bytes_per_s: rate * 2_500.0,
         response_time: times(&sample),
@@ -78,16 +91,6 @@ fn stage(number: u32, ((curve, service_s, servers), clients): ((&str, f64, f64),
         operations: capture.operations.clone(),
         groups: capture.groups.iter().map(|row| slower(row, n.sqrt())).collect(),
         queue_depth: capture.queue_depth.clone(),
-        generator: Generator { cpu_s: 0.4 * n / 16.0, cpu_share: 0.4 * n / 16.0, ..Generator::default() },
-        fairness: Fairness {
-            clients: u64::from(clients),
-            starved: 0,
-            min: Some(1.0 - spread),
-            max: Some(1.0 + spread),
-            stddev: Some(spread / 2.0),
-            jain: Some(1.0 / (1.0 + spread * spread / 4.0)),
-            attributable: true,
-        },
         ..Stage::default()
     }
 }

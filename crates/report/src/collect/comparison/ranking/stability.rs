@@ -35,7 +35,7 @@ pub(super) fn stability(mut points: Vec<StabilityPoint<'_>>, count: usize) -> Ve
         return Vec::new();
     }
     let errors = errors(&points, count);
-    points.retain(|point| holds(point, |stage| stage.validity.valid || stage.generator.moved.is_empty()));
+    points.retain(|point| holds(point, |stage| stage.facts.validity.valid || stage.facts.generator.moved.is_empty()));
     vec![errors, outages(&points, count), client_spread(&points, count)]
 }
 
@@ -57,7 +57,7 @@ fn outages(points: &[StabilityPoint<'_>], count: usize) -> Instability {
     let of = |one: usize| {
         let own = || points.iter().filter_map(|point| point.stages.get(one)).flatten();
         let seconds: f64 = own().filter_map(|stage| stage.span.elapsed_s).sum();
-        rate(own().map(|stage| stage.silence.outages).sum(), seconds / HOUR)
+        rate(own().map(|stage| stage.facts.silence.outages).sum(), seconds / HOUR)
     };
     let rates: Vec<Option<Side>> = (0..count).map(of).collect();
     of_sides((OUTAGES, ComparedUnit::PerHour), &rates, points.len())
@@ -110,7 +110,7 @@ fn client_spread(points: &[StabilityPoint<'_>], count: usize) -> Instability {
 /// The mean spread of a load's runs; `None` if a run had one client, or if the load generator may have caused the difference between
 /// clients.
 fn mean_spread(runs: &[&Stage]) -> Option<f64> {
-    let of = |stage: &&Stage| stage.fairness.stddev.filter(|_| stage.fairness.attributable);
+    let of = |stage: &&Stage| stage.facts.fairness.stddev.filter(|_| stage.facts.fairness.attributable);
     let each: Vec<f64> = runs.iter().map(of).collect::<Option<_>>()?;
     Some(each.iter().sum::<f64>() / each.len() as f64)
 }
