@@ -224,7 +224,7 @@ mod tests {
         };
         let plan = Plan::new(Load::Closed { clients: 1, think: Pause::None });
         let level = super::super::judging::ended(served(1, 1_000_000), None, ran, &plan, "1 client");
-        let reasons = &level.recorded().about.validity.reasons;
+        let reasons = &level.recorded().about.facts.validity.reasons;
         assert!(reasons[0].starts_with("the server sent no response to any action for 3.00 s"), "{reasons:?}");
         assert!(reasons[1].starts_with("9 of 10 actions of the workload failed"), "{reasons:?}");
     }

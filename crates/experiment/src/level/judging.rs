@@ -132,7 +132,7 @@ fn judged(
         session_requests: session_requests(&generator.session_requests),
         ..LevelFacts::default()
     };
-    let about = RecordedFacts {
+    let mut about = RecordedFacts {
         facts,
         claimed_source: None,
         answered: Some(answered),
@@ -147,7 +147,7 @@ fn judged(
     let asked = Some(clients.iter().map(ClientTally::asked).sum());
     let (complete, span_ns, server_failed) = (end == End::Planned, measured, server_failed(&clients));
     let judgement = Judgement { reasons, late, late_iterations, due, asked, on_time, busy, behind, server_failed };
-    let about = LevelFacts { validity: judgement.validity(), ..about };
+    about.facts.validity = judgement.validity();
     let recorded = MeasuredLevel { statistics, span_ns, iterations, about, threads, complete, generators_fault };
     LevelResult { recorded, intervals, part: None, judgement }
 }

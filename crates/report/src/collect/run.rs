@@ -119,7 +119,7 @@ fn together(stages: &[Stage], own: Validity) -> Validity {
     };
     // The worst first: no client could connect, or the server was away.
     let mut sorted: Vec<&Stage> = stages.iter().collect();
-    sorted.sort_by_key(|stage| (stage.was_measured(), stage.silence.outages == 0));
+    sorted.sort_by_key(|stage| (stage.was_measured(), stage.facts.silence.outages == 0));
     let mut reasons: Vec<Reason> = sorted.into_iter().flat_map(of_level).collect();
     if !own.valid {
         let stopped = "The run was stopped before its first load level ended, for example while its files were prepared. No operation was measured.";
@@ -191,7 +191,7 @@ pub fn operations_together(statistics: &Statistics) -> Accumulator {
 
 #[cfg(test)]
 mod tests {
-    use crate::findings::Span;
+    use crate::findings::{LevelFacts, Span};
 
     use super::*;
 
@@ -199,7 +199,9 @@ mod tests {
     fn a_level_at_which_no_client_could_connect_stands_first() {
         let stage = |level: &str, reason: &str, elapsed_s| {
             let span = Span { elapsed_s, ..Span::default() };
-            Stage { level: level.to_owned(), validity: Validity::invalid(reason), span, ..Stage::default() }
+            let validity = Validity::invalid(reason);
+            let facts = LevelFacts { level: level.to_owned(), validity, ..LevelFacts::default() };
+            Stage { facts, span, ..Stage::default() }
         };
         let late = stage("1 client", "the load generator was late", Some(2.0));
         let away = stage("4 clients", "no client could connect", None);

@@ -10,7 +10,7 @@ const NONE_RELIABLE: &str = "no number of this level";
 impl Stage {
     /// Whether this level is INVALID, and every reason for it names reliable numbers.
     pub(crate) fn names_reliable(&self) -> bool {
-        names_reliable(&self.validity)
+        names_reliable(&self.facts.validity)
     }
 }
 

@@ -180,7 +180,7 @@ fn invalid_numbers_that_are_named_as_reliable_may_be_used() {
     let page = |reason: &str| {
         let mut findings = run();
         findings.validity = Validity::of([Reason::invalid(reason)]);
-        findings.stages.iter_mut().for_each(|stage| stage.validity = findings.validity.clone());
+        findings.stages.iter_mut().for_each(|stage| stage.facts.validity = findings.validity.clone());
         markup(&crate::page(&findings))
     };
     let late = page("the load generator was late; p50, p90 are reliable");

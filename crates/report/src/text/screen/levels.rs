@@ -147,7 +147,10 @@ mod tests {
     fn a_mark_allows_no_number_of_a_level_that_names_none() {
         let level = |level: &str, reasons: &[&str]| {
             let validity = Validity::of(reasons.iter().map(|&reason| Reason::invalid(reason)));
-            Stage { facts: LevelFacts { level: level.to_owned(), validity, ..LevelFacts::default() }, ..Stage::default() }
+            Stage {
+                facts: LevelFacts { level: level.to_owned(), validity, ..LevelFacts::default() },
+                ..Stage::default()
+            }
         };
         let late = level("1 client", &["the load generator was late; p50 is reliable"]);
         let dead = level("4 clients", &["the server sent no response to any action"]);
