@@ -1,14 +1,12 @@
 //! Count, extremes, mean and deviation, exact.
 
-use serde::{Deserialize, Serialize};
-
-use crate::state::{Counter, Reader, StateError};
+use crate::state::Counter;
 
 /// Exact count, minimum, maximum, sum and sum of squares of nanosecond values, in integers.
 ///
 /// Integers make it exact and mergeable: parts added up in any order are the same to the last bit as the whole, and
 /// no cancellation can spoil the deviation. `u128` holds the squares of 10^18 values of 10 s.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moments {
     count: u64,
     min: u64,
@@ -44,19 +42,6 @@ impl Moments {
         };
         self.record(ns);
         Some(ns)
-    }
-
-    /// As bytes, exact.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        crate::state::to_bytes(self)
-    }
-
-    /// Reads the output of [`Moments::to_bytes`].
-    ///
-    /// # Errors
-    /// If the bytes are invalid.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, StateError> {
-        Reader::new(bytes).last()
     }
 
     /// Adds another part of the same data.
@@ -113,6 +98,7 @@ impl Moments {
     }
 }
 
+crate::state::as_bytes!(Moments);
 crate::state::fields!("moments"; Moments { count, min, max, sum, squares } if |moments| {
     let (count, sum) = (u128::from(moments.count), moments.sum);
     let low = count.saturating_mul(u128::from(moments.min));

@@ -45,19 +45,6 @@ impl Times {
         }
     }
 
-    /// As bytes, exact.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        crate::state::to_bytes(self)
-    }
-
-    /// Reads the output of [`Times::to_bytes`].
-    ///
-    /// # Errors
-    /// If the bytes are invalid.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, StateError> {
-        Reader::new(bytes).last()
-    }
-
     /// Adds another part of the same data.
     pub fn merge(&mut self, other: &Times) {
         self.moments.merge(&other.moments);

@@ -51,6 +51,7 @@ impl TimesRecorder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::to_bytes;
 
     #[test]
     fn it_becomes_what_times_would_have_been() {
@@ -68,7 +69,7 @@ mod tests {
             times.record(ns);
         }
         assert!(times.negative() > 100);
-        assert_eq!(recorder.times().to_bytes(), times.to_bytes());
+        assert_eq!(to_bytes(&recorder.times()), to_bytes(&times));
         assert_eq!(recorder.times().curve(), times.curve());
         assert_eq!(recorder.moments(), times.moments());
     }

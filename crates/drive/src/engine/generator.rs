@@ -5,7 +5,6 @@ use plimsoll_model::add_fields;
 use plimsoll_stats::Times;
 use serde::{Deserialize, Serialize};
 
-use super::encoded;
 use super::lateness::Lateness;
 use super::session_requests::SessionRequests;
 use super::tally::{Answered, Unanswered};
@@ -21,11 +20,9 @@ pub struct Generator {
     /// Unanswered requests.
     pub unanswered: Unanswered,
     /// Schedule lag, ns: delay of planned and timed actions. Waiting for a free slot is not included, because the server causes it.
-    #[serde(with = "encoded::times")]
     pub schedule_lag: Times,
     /// Wake-up lag: from when the kernel had the bytes to when the generator had read them, ns. Empty where the kernel
     /// was not asked.
-    #[serde(with = "encoded::times")]
     pub wake_up_lag: Times,
     /// Effect of the generator's lateness on the measured times.
     pub lateness: Lateness,

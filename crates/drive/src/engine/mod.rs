@@ -13,7 +13,6 @@ mod busy_poll;
 mod connection;
 mod coordinator;
 mod cpu;
-mod encoded;
 mod error;
 mod generator;
 mod idle_inhibitor;

@@ -4,8 +4,6 @@ use plimsoll_model::{Group, Outcome, Transaction};
 use plimsoll_stats::Moments;
 use serde::{Deserialize, Serialize};
 
-use super::encoded;
-
 /// Logons and other session requests that were due outside of the measured phase, by procedure. Few procedures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionRequests {
@@ -27,7 +25,6 @@ pub struct SessionTally {
     /// Those without an answer.
     pub unanswered: u64,
     /// Response times of the answered ones.
-    #[serde(with = "encoded::moments")]
     pub responses: Moments,
 }
 

@@ -5,8 +5,6 @@ use plimsoll_model::{Group, Transaction, add_fields};
 use plimsoll_stats::Moments;
 use serde::{Deserialize, Serialize};
 
-use super::encoded;
-
 /// One client. Fields count the actions that were intended within the measured phase, except where they say otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClientTally {
@@ -43,7 +41,6 @@ pub struct ClientTally {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub postponed: Vec<(u32, u64)>,
     /// Response times of the actions that succeeded: from when an operation was begun to its last answer.
-    #[serde(with = "encoded::moments")]
     pub responses: Moments,
     /// Iterations of its own schedule that were due in the measured phase (partly open load).
     pub due_iterations: u64,

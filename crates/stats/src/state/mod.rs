@@ -177,7 +177,7 @@ macro_rules! as_bytes {
     ($of:ident) => {
         impl serde::Serialize for $of {
             fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-                crate::state::to_bytes(self).serialize(to)
+                serde::Serialize::serialize(&crate::state::to_bytes(self), to)
             }
         }
 
