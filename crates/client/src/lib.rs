@@ -13,6 +13,7 @@
 
 pub mod blocking;
 mod boxed;
+mod buffer_memory;
 pub mod calls;
 mod client;
 pub mod clock;
@@ -23,7 +24,6 @@ mod der;
 mod files;
 mod inbox;
 mod joined;
-mod kept;
 pub mod kerberos;
 mod listing;
 pub mod local;

@@ -4,7 +4,7 @@ use std::io::IoSlice;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::kept::Kept;
+use crate::buffer_memory::BufferMemory;
 
 /// Bytes to send on one connection, in order: owned bytes with shared data in between.
 #[derive(Debug, Default)]
@@ -13,7 +13,7 @@ pub struct Outbox {
     shared: Vec<Shared>,
     queued: u64,
     taken: u64,
-    kept: Kept,
+    memory: BufferMemory,
     /// The outboxes of a session's further connections: channel `n` at `n - 1`.
     channels: Vec<Outbox>,
 }
@@ -136,7 +136,7 @@ impl Outbox {
 
     /// Forgets all bytes: they were sent.
     fn forget_all(&mut self) {
-        self.kept.empty(&mut self.bytes, KEPT, KEPT_BUSY);
+        self.memory.empty(&mut self.bytes, KEPT, KEPT_BUSY);
         self.shared.clear();
         self.shared.shrink_to(SHARED_KEPT);
     }

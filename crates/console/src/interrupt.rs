@@ -2,7 +2,8 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
 
@@ -90,6 +91,19 @@ fn handle() {
     let Some(mut action) = action else { end() };
     action();
     state().action.get_or_insert(action);
+}
+
+/// The first signal calls `stop`, the second one ends the process. Returns whether there has been one.
+pub fn stop_and_note(stop: impl Fn() + Send + 'static) -> anyhow::Result<Arc<AtomicBool>> {
+    let noted = Arc::new(AtomicBool::new(false));
+    stop_then_end({
+        let noted = Arc::clone(&noted);
+        move || {
+            noted.store(true, SeqCst);
+            stop();
+        }
+    })?;
+    Ok(noted)
 }
 
 /// The first signal calls `stop`, the second one ends the process.

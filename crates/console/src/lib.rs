@@ -1,7 +1,8 @@
-//! The process and its surroundings: its memory, its command line without secrets, its terminal, its output files, and the effects of
-//! Ctrl-C.
+//! The process and its surroundings: its memory, its command line without secrets, its terminal, its output files, its manual, and
+//! the effects of Ctrl-C.
 
 pub mod interrupt;
+pub mod man_page;
 pub mod memory;
 pub mod output_file;
 pub mod progress;

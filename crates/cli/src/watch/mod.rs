@@ -3,8 +3,7 @@
 mod arguments;
 mod input;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::Ordering::SeqCst;
 
 use plimsoll_analysis::{Checkpoints, DiagnosisSoFar, Running};
 use plimsoll_observe::capture::interface::{Interface, InterfaceCounts};
@@ -32,7 +31,10 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let mut listening = publish.wanted().listen()?;
     // Before any thread, because opening an interface drops capabilities, and threads that already run would keep them.
     let opened = Opened::new(&sources, &capture)?;
-    let interrupted = stop_at_signals(&stop)?;
+    let interrupted = interrupt::stop_and_note({
+        let stop = stop.clone();
+        move || stop.ask()
+    })?;
     let mut analysis = Analysis::open(flags, &sources, &ChainFlags::default())?;
     let first_packet =
         FirstPacket::new(opened.interface().map(Interface::name), &sources, (&capture.port, capture.filter.as_deref()));
@@ -81,19 +83,6 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         return Err(without_packets(running, interrupted.load(SeqCst)));
     }
     end(running, &captures, output, unsaved)
-}
-
-/// The first signal ends the watch. Returns whether one has come.
-fn stop_at_signals(stop: &StopReading) -> anyhow::Result<Arc<AtomicBool>> {
-    let (interrupted, stop) = (Arc::new(AtomicBool::new(false)), stop.clone());
-    interrupt::stop_then_end({
-        let interrupted = Arc::clone(&interrupted);
-        move || {
-            interrupted.store(true, SeqCst);
-            stop.ask();
-        }
-    })?;
-    Ok(interrupted)
 }
 
 /// Why there is no report. A recording without packets would only be in the way of the next watch.

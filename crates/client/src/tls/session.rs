@@ -8,7 +8,7 @@ use plimsoll_wire::rpc::{StartTls, start_tls};
 use rustls::{CipherSuite, ClientConnection};
 
 use super::{Tls, VersionNotOffered, broken};
-use crate::kept::Kept;
+use crate::buffer_memory::BufferMemory;
 
 /// The xid of the question, which is the connection's first call.
 const XID: u32 = 0x506C_696D;
@@ -29,7 +29,7 @@ pub struct TlsSession {
     connection: Box<ClientConnection>,
     /// Bytes to send, from `sent` on.
     cipher: Vec<u8>,
-    cipher_kept: Kept,
+    cipher_memory: BufferMemory,
     sent: usize,
     /// For each record of data in `cipher`: where it ends, and how many bytes of data it has.
     records: VecDeque<(usize, usize)>,
@@ -37,7 +37,7 @@ pub struct TlsSession {
     ahead: usize,
     /// Received data for which the caller had no room, from `taken` on.
     plain: Vec<u8>,
-    plain_kept: Kept,
+    plain_memory: BufferMemory,
     taken: usize,
     /// The server has said that it sends nothing more.
     closed: bool,
@@ -64,12 +64,12 @@ impl TlsSession {
             stage: Stage::Asked(Vec::new()),
             connection: Box::new(connection),
             cipher: start_tls(XID, program, version),
-            cipher_kept: Kept::default(),
+            cipher_memory: BufferMemory::default(),
             sent: 0,
             records: VecDeque::new(),
             ahead: 0,
             plain: Vec::new(),
-            plain_kept: Kept::default(),
+            plain_memory: BufferMemory::default(),
             taken: 0,
             closed: false,
         })
@@ -195,7 +195,7 @@ impl TlsSession {
         }
         self.ahead -= data;
         if self.sent == self.cipher.len() {
-            self.cipher_kept.empty(&mut self.cipher, KEPT, KEPT_BUSY);
+            self.cipher_memory.empty(&mut self.cipher, KEPT, KEPT_BUSY);
             self.sent = 0;
         }
         data
@@ -211,7 +211,7 @@ impl TlsSession {
         }
         self.taken += count;
         if self.taken == self.plain.len() {
-            self.plain_kept.empty(&mut self.plain, KEPT, KEPT_BUSY);
+            self.plain_memory.empty(&mut self.plain, KEPT, KEPT_BUSY);
             self.taken = 0;
         }
         count

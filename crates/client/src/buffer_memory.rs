@@ -8,14 +8,14 @@ const LITTLE: u8 = 2;
 /// Decides how much memory a buffer keeps when it becomes empty. A connection that always sends or receives much needs the memory again at
 /// once. Others keep little, because they may be idle from now on.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct BufferMemory {
     /// How often it held much, without little in between.
     much: u8,
     /// How often in a row it held little.
     little: u8,
 }
 
-impl Kept {
+impl BufferMemory {
     /// Empties a buffer. It keeps at most `idle` bytes of memory, or at most `busy` if it held more than `idle` again and again.
     pub(crate) fn empty(&mut self, buffer: &mut Vec<u8>, idle: usize, busy: usize) {
         if buffer.len() > idle {
@@ -35,10 +35,10 @@ mod tests {
 
     #[test]
     fn memory_stays_only_with_a_buffer_that_is_large_again_and_again() {
-        let (mut kept, mut buffer) = (Kept::default(), Vec::new());
+        let (mut memory, mut buffer) = (BufferMemory::default(), Vec::new());
         let mut hold = |bytes: usize| {
             buffer.resize(bytes, 0);
-            kept.empty(&mut buffer, 1_000, 16_000);
+            memory.empty(&mut buffer, 1_000, 16_000);
             assert!(buffer.is_empty());
             buffer.capacity()
         };
