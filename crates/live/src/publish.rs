@@ -9,6 +9,9 @@ use super::browser::Browser;
 use super::http;
 use super::metrics::Metrics;
 
+/// What stands before the address of the page, which contains its token.
+pub(super) const PAGE: &str = "Page: ";
+
 /// Flags for access over HTTP.
 #[derive(Clone, Debug)]
 pub struct Publish {
@@ -62,7 +65,7 @@ impl Listening {
         let (browser, path) = Browser::start(listener, self.allow_remote, input)?;
         // Printed even with --quiet, because the page cannot be opened without the address.
         shell::note(&format!("plimsoll: open http://{address}{path} in a browser"));
-        self.addresses.push(format!("Page: http://{address}{path}"));
+        self.addresses.push(format!("{PAGE}http://{address}{path}"));
         Ok(Some(browser))
     }
 

@@ -9,6 +9,7 @@ use plimsoll_stats::live::Recent;
 
 use super::beside::Beside;
 use super::lines::latest_ns;
+use super::publish::PAGE;
 use super::terminal::Terminal;
 use super::view::{Asked, View};
 
@@ -44,11 +45,16 @@ impl Screen {
         self.redraw = now + REDRAW;
         let lines = self.view.lines(recent, names, beside, (now_ns, size));
         if asked.contains(&Asked::Save) {
-            self.view.message = Some(save(&lines));
+            self.view.message = Some(save(&without_secrets(&lines)));
         }
         self.drawn = drawn.filter(|_| self.terminal.show(lines));
         asked.contains(&Asked::Quit)
     }
+}
+
+/// The lines without the address of the page: its token would let whoever reads the file open the page.
+fn without_secrets(lines: &[String]) -> Vec<String> {
+    lines.iter().filter(|line| !line.starts_with(PAGE)).cloned().collect()
 }
 
 /// Writes the screen to a new file in the current folder. Returns a message with its name.
@@ -64,4 +70,16 @@ fn save(lines: &[String]) -> String {
         return written.map_or_else(|error| format!("{name}: cannot save: {error}"), |()| format!("Saved to {name}"));
     }
     "Cannot save: too many plimsoll-watch-*.txt files in this folder; delete some".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_saved_screen_has_no_token() {
+        let lines = ["interface eth0", "Page: http://127.0.0.1:40535/5f5f/", "Metrics: http://127.0.0.1:9464/metrics"];
+        let saved = without_secrets(&lines.map(str::to_owned));
+        assert_eq!(saved, [lines[0], lines[2]]);
+    }
 }

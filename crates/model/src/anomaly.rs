@@ -31,7 +31,7 @@ macro_rules! anomalies {
 
 anomalies! {
     /// A capture file ended in the middle of a record.
-    CaptureFileTruncated "capture_file_truncated" "capture file ends in the middle of a record";
+    CaptureFileTruncated "capture_file_truncated" "capture file ends in the middle of a record, or in reserved space that was never written";
     /// Records of a capture file that made no sense; what follows in that file was not read.
     CaptureRecordBad "capture_record_bad" "capture record damaged; the rest of the file was not read";
     /// Blocks of a pcapng file of a kind that is not known, stepped over.

@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         return Err(Usage("-: compare cannot read standard input: name a file".to_owned()).into());
     }
     let recordings = arguments.subjects.iter().filter(|path| path.is_dir()).count();
-    let filtered = !filter.describe().is_empty();
+    let filters = filter.describe();
     if recordings > 0 && recordings == arguments.subjects.len() && arguments.keys.given() {
         let why = "session keys apply to captures only, but all inputs are recordings: remove the keys";
         return Err(Usage(why.to_owned()).into());
@@ -75,13 +75,13 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let options = source_options(arguments.output.is_utc(), &arguments.filter, &arguments.keys);
     let reader = SideReader { filter: &filter, options: &options, keys: &keys, quiet: arguments.output.quiet };
     if let Some(points) = points {
-        let (sides, warnings) = points::sides(points, |file| reader.point(file), (&filter.describe(), status_name))?;
+        let (sides, warnings) = points::sides(points, |file| reader.point(file), (&filters, &options, status_name))?;
         let contestants = sides.into_iter().map(|side| side.contestant).collect();
         return finish(contestants, (Order::Apart, warnings), &arguments.conditions, output);
     }
     let read = |path: &PathBuf| {
         // Of a recording, statistics are of everything; filters look at its transactions.
-        if path.is_dir() && !filtered {
+        if path.is_dir() && filters.is_empty() {
             return read_recording(path, status_name);
         }
         reader.side(path)

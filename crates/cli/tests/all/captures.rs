@@ -108,7 +108,7 @@ fn a_file_that_is_cut_off_makes_the_verdict_partial_and_one_without_times_invali
     std::fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
     let (report, code) = analyze(&[&cut]);
     assert_eq!((code, report["validity"]["verdict"].as_str()), (0, Some("partial")));
-    assert!(reasons(&report).contains("1 capture file: cut off in the middle of a record."), "{}", reasons(&report));
+    assert!(reasons(&report).contains("1 capture file: cut off in the middle of a record, or"), "{}", reasons(&report));
 
     let timeless: Vec<Frame> = frames(1..101).into_iter().map(|frame| Frame { time_ns: 0, ..frame }).collect();
     let (report, code) = analyze(&[&write(scratch.path(), "timeless.pcap", &timeless)]);

@@ -58,6 +58,11 @@ fn captures_are_points_of_curves_as_load_levels_of_runs_are() {
             assert_eq!((&stage["groups"], &stage["span"]), (&alone["groups"], &alone["span"]), "{name}@{clients}");
         }
     }
+    let utc = output_of(&[&compare[..], &["--utc", "--json", "-", "-q"]].concat());
+    let utc: Value = serde_json::from_slice(&utc.stdout).unwrap();
+    for side in utc["sides"].as_array().unwrap() {
+        assert_eq!(side["source"]["options"], serde_json::json!(["--utc"]), "{}", side["name"]);
+    }
     let compact = output_of(&[&compare[..], &["--compact"]].concat());
     let compact = String::from_utf8_lossy(&compact.stdout).into_owned();
     assert!(compact.contains("4 clients") && compact.contains("Mbit/s"), "{compact}");

@@ -69,6 +69,8 @@ fn another_load_or_load_generator_is_refused_before_anything_is_measured() {
         said
     };
     let load = ["--think", "5ms", "--depth", "1"];
+    let said = refused(&recordings, &["--record", "monday", "--overwrite"]);
+    assert!(said.contains("the recording would replace the input"), "{said}");
     let recorded = [&load[..], &["--record", "today"]].concat();
     let said = refused(&recordings, &load);
     assert!(said.contains("-- run: add --record DIR"), "{said}");

@@ -31,19 +31,17 @@ pub(super) enum Outcome {
     Unknown(Vec<String>),
 }
 
-/// Parses an objective: a condition on a number itself, on the side that more load makes harder to keep.
+/// Parses an objective: a condition on a number itself. Of times and errors it is an upper limit.
 ///
 /// # Errors
-/// It is no condition, or one on a change against a baseline, or one that more load would only make easier to keep.
+/// It is no condition, or one on a change against a baseline, or a lower limit of a time or of errors.
 pub fn parse(text: &str) -> Result<Condition, String> {
     let condition = Condition::parse_without_baseline(text)?;
     let is_rate = matches!(condition.metric.unit(), Unit::OperationsPerSecond | Unit::BytesPerSecond);
-    match (is_rate, condition.more) {
-        (true, true) | (false, false) => Ok(condition),
-        (true, false) => Err(format!("{text}: an objective for throughput is a lower limit; use > instead of <")),
-        (false, true) => {
-            Err(format!("{text}: an objective for a time or for errors is an upper limit; use < instead of >"))
-        }
+    // Throughput grows with the load, and falls under too much of it: both limits have a meaning.
+    match condition.more && !is_rate {
+        false => Ok(condition),
+        true => Err(format!("{text}: an objective for a time or for errors is an upper limit; use < instead of >")),
     }
 }
 
@@ -280,17 +278,16 @@ mod tests {
     }
 
     #[test]
-    fn an_objective_is_on_the_side_that_load_makes_harder_to_keep() {
+    fn a_time_or_errors_need_an_upper_limit() {
         for (text, use_other) in [
             ("p95 > 50ms", "use < instead of >"),
             ("read.mean > 1s", "use < instead of >"),
             ("errors > 1%", "use < instead of >"),
-            ("throughput < 100/s", "use > instead of <"),
-            ("bytes < 80MB/s", "use > instead of <"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.starts_with(text) && error.contains(use_other), "{error}");
         }
+        assert!(parse("throughput < 100/s").is_ok() && parse("bytes > 80MB/s").is_ok());
         assert!(parse("p95 < 50").unwrap_err().contains("expected ns, us, ms or s\n"));
     }
 

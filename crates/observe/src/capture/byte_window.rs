@@ -200,6 +200,27 @@ impl ByteWindow {
         if self.need(bytes)? { Ok(()) } else { Err(Stop::Truncated) }
     }
 
+    /// Steps over zeros; whether there are only zeros up to the end. Of a live capture with nothing more yet, that is unknown: false.
+    pub(super) fn ends_in_zeros(&mut self) -> Result<bool, Stop> {
+        self.skipping_from = Some(self.place());
+        let outcome = loop {
+            let here = self.available();
+            if here.iter().any(|byte| *byte != 0) {
+                break Ok(false);
+            }
+            let zeros = here.len();
+            self.consume(zeros);
+            match self.need(1) {
+                Ok(true) => {}
+                Ok(false) => break Ok(true),
+                Err(Stop::Idle) => break Ok(false),
+                Err(stop) => break Err(stop),
+            }
+        };
+        self.skipping_from = None;
+        outcome
+    }
+
     /// Steps over bytes of a record that need not be in the window.
     pub(super) fn skip(&mut self, mut bytes: u64) -> Result<(), Stop> {
         self.skipping_from = Some(self.place());

@@ -158,10 +158,14 @@ impl Pcap {
             let what = format!("a record header says {captured} captured bytes; the limit is {MAX_PACKET_BYTES}");
             return Err(Stop::Bad { offset: window.offset(), what });
         }
-        // Space that was reserved and never written, as at the end of a full disk. No program captures a packet of 0 bytes.
+        // Space that was reserved and never written, as at the end of a full disk. No program captures a packet of 0 bytes. If nothing
+        // follows, the file ends early; a ring may have files without a packet.
         if header.iter().take(RECORD_HEADER).all(|byte| *byte == 0) {
-            let what = "a record header is all zeros".to_owned();
-            return Err(Stop::Bad { offset: window.offset(), what });
+            let offset = window.offset();
+            if window.ends_in_zeros()? {
+                return Err(Stop::Truncated);
+            }
+            return Err(Stop::Bad { offset, what: "a record header is all zeros".to_owned() });
         }
         let time_ns = Some(self.time(self.order.u32(header, 0), self.order.u32(header, 4)));
         let len = captured as usize;

@@ -27,8 +27,8 @@ impl<S: Sink> Observer<S> {
         let asynchronous = unseen.requests_after_gap + unseen.requests_after_cut;
         account.unseen.missing.add(&Missing { operations: asynchronous, low: 0, high: asynchronous, unknown: 0 });
         account.unseen.missing.add(&between_connections(&account.ends, account.bursts.finish(), self.span));
-        add_incomplete(&self.fragments, &mut output.anomalies, &mut account.unseen);
         let until_ns = self.span.1.max(self.until_ns.unwrap_or(i64::MIN));
+        add_incomplete(&self.fragments, (self.span.0, until_ns), &mut output.anomalies, &mut account.unseen);
         let unfinished = std::mem::take(&mut output.unfinished).finish(until_ns, &output.last_responses);
         let last_responses = output.last_responses.all();
         let (slots, slots_left_out) = std::mem::take(&mut output.slots).finish();
@@ -82,8 +82,8 @@ impl<S: Sink> Observer<S> {
 }
 
 /// Counts the datagrams without all fragments. Those with messages of RPC over UDP count as missing.
-fn add_incomplete(fragments: &Fragments, anomalies: &mut Anomalies, unseen: &mut Unseen) {
-    let messages = fragments.incomplete_messages();
+fn add_incomplete(fragments: &Fragments, span_ns: (i64, i64), anomalies: &mut Anomalies, unseen: &mut Unseen) {
+    let messages = fragments.incomplete_messages(span_ns);
     anomalies.add_many(Anomaly::FragmentsIncomplete, fragments.incomplete());
     anomalies.add_many(Anomaly::MessageFragmentsIncomplete, messages);
     unseen.missing.add(&in_incomplete_datagrams(messages, unseen.paired));

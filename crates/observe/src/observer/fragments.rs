@@ -15,6 +15,7 @@ impl<S: Sink> Observer<S> {
         if let Some(tracer) = &mut self.shared.tracer {
             tracer.fragment(stamp.frame, key, fragment.offset);
         }
+        self.fragments.began(self.span.0);
         let Some(mut whole) = self.fragments.add(fragment, stamp, 1) else {
             return self.fragment_counted(fragment);
         };

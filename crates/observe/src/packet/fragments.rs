@@ -2,6 +2,7 @@
 //!
 //! Spec: RFC 791 3.2; RFC 8200 4.5.
 
+mod edges;
 mod lost_messages;
 
 use std::collections::{HashMap, VecDeque};
@@ -12,6 +13,7 @@ use super::datagram::{Datagram, Fragment};
 use super::path::Address;
 use super::stamp::Stamp;
 use super::transport::UDP;
+use edges::Edges;
 use lost_messages::{LostMessages, is_rpc};
 
 /// Datagrams under way at once; beyond it the oldest is given up.
@@ -34,6 +36,10 @@ struct Open {
     total: Option<usize>,
     packets: u32,
     first: Option<Stamp>,
+    /// The latest piece.
+    last: Option<Stamp>,
+    /// The snap length cut a piece.
+    is_cut: bool,
     /// A datagram with this id was whole just before.
     again: bool,
     /// Whether it holds RPC over UDP, if its first fragment shows that.
@@ -74,10 +80,18 @@ pub struct Fragments {
     /// Datagrams that were whole lately.
     done: VecDeque<Key>,
     given_up: u64,
+    /// When the capture began, ns since the Unix epoch.
+    begin_ns: Option<i64>,
+    edges: Edges,
     lost_messages: LostMessages,
 }
 
 impl Fragments {
+    /// The capture began at this time, ns since the Unix epoch.
+    pub fn began(&mut self, begin_ns: i64) {
+        self.begin_ns = Some(begin_ns);
+    }
+
     /// Takes a piece; gives the datagram when it is whole. `first` is the first packet that carried the piece, `packets` how many did: more than one where it was in a datagram that was put together itself.
     pub fn add(&mut self, fragment: &Fragment<'_>, first: Stamp, packets: u32) -> Option<Whole> {
         let piece = &fragment.piece;
@@ -93,12 +107,14 @@ impl Fragments {
         let done = &self.done;
         let open = self.open.entry(key).or_insert_with(|| Open { again: done.contains(&key), ..Open::default() });
         open.first.get_or_insert(first);
+        open.last = open.last.filter(|last| last.time_ns > first.time_ns).or(Some(first));
         open.packets = open.packets.saturating_add(packets);
         if start == 0 {
             open.is_rpc = open.is_rpc.or_else(|| is_rpc(piece));
         }
         // Bytes cut by the snap length cannot be reassembled: the datagram stays incomplete.
         if len != piece.wire_len as usize {
+            open.is_cut = true;
             return None;
         }
         if !fragment.more {
@@ -140,10 +156,14 @@ impl Fragments {
     }
 
     /// How many of the incomplete datagrams hold a message of RPC over UDP, as their first fragment or the traffic of their hosts shows.
-    pub fn incomplete_messages(&self) -> u64 {
-        let mut lost = self.lost_messages.clone();
-        for (key, open) in self.open.iter().filter(|(_, open)| !open.again) {
-            add_lost(&mut lost, key, open);
+    /// Without those in which the capture began or ended, at `begin_ns` and `end_ns`, ns since the Unix epoch.
+    pub fn incomplete_messages(&self, (begin_ns, end_ns): (i64, i64)) -> u64 {
+        let (mut lost, mut edges) = (self.lost_messages.clone(), self.edges.clone());
+        // In their order, because the result depends on it at the bounds.
+        for (key, open) in self.order.iter().filter_map(|key| Some((key, self.open.get(key)?))) {
+            if !open.again {
+                add_lost((&mut lost, &mut edges), key, open, (Some(begin_ns), Some(end_ns)));
+            }
         }
         lost.finish()
     }
@@ -153,15 +173,22 @@ impl Fragments {
             let Some(oldest) = self.order.pop_front() else { return };
             if let Some(open) = self.open.remove(&oldest).filter(|open| !open.again) {
                 self.given_up += 1;
-                add_lost(&mut self.lost_messages, &oldest, &open);
+                // The end of the capture is not known yet.
+                add_lost((&mut self.lost_messages, &mut self.edges), &oldest, &open, (self.begin_ns, None));
             }
         }
     }
 }
 
-/// Counts a datagram that stays incomplete, if it may hold a message.
-fn add_lost(lost: &mut LostMessages, &(source, destination, _, protocol): &Key, open: &Open) {
-    if protocol == UDP {
+/// Counts a datagram that stays incomplete, if it may hold a message and the capture neither began nor ended inside it. `span_ns` is when
+/// the capture began and ended, as far as it is known.
+fn add_lost(
+    (lost, edges): (&mut LostMessages, &mut Edges),
+    &(source, destination, _, protocol): &Key,
+    open: &Open,
+    span_ns: (Option<i64>, Option<i64>),
+) {
+    if protocol == UDP && open.is_rpc != Some(false) && !edges.explain((source, destination), open, span_ns) {
         lost.add(source, destination, open.is_rpc);
     }
 }
@@ -191,6 +218,9 @@ mod tests {
         let piece = Datagram { source: 1, destination: 2, protocol: 17, payload, wire_len: payload.len() as u32 };
         Fragment { piece, id: 7, offset, more }
     }
+
+    /// A capture that began long before the pieces of a test, and ended long after them.
+    const AMID: (i64, i64) = (-10_000_000_000, 10_000_000_000);
 
     fn stamp(time_ns: i64, frame: u64) -> Stamp {
         Stamp { time_ns, frame }
@@ -248,13 +278,61 @@ mod tests {
         add(2, 0, &first(53), UDP);
         add(3, 0, &first(2_049), 6);
         add(4, 8, &[0; 8], UDP);
-        assert_eq!((fragments.incomplete(), fragments.incomplete_messages()), (4, 1));
+        assert_eq!((fragments.incomplete(), fragments.incomplete_messages(AMID)), (4, 1));
         fragments.note_rpc(2, 1);
-        assert_eq!(fragments.incomplete_messages(), 2, "without its first fragment, the hosts tell");
+        assert_eq!(fragments.incomplete_messages(AMID), 2, "without its first fragment, the hosts tell");
         for id in 1_000..1_000 + OPEN_MAX as u32 {
             fragments.add(&Fragment { id, ..piece(0, &first(53), true) }, stamp(20, 2), 1);
         }
-        assert_eq!((fragments.incomplete(), fragments.incomplete_messages()), (4 + OPEN_MAX as u64, 2));
+        assert_eq!((fragments.incomplete(), fragments.incomplete_messages(AMID)), (4 + OPEN_MAX as u64, 2));
+    }
+
+    /// The messages that are missing if a capture of 10 s has these pieces, one each of a datagram: id, offset, length, "more", time in s.
+    fn missing_of(pieces: &[(u32, u32, usize, bool, i64)]) -> u64 {
+        let mut fragments = Fragments::default();
+        fragments.note_rpc(1, 2);
+        for &(id, offset, len, more, at_s) in pieces {
+            let payload = [&[8, 1, 8, 1][..], &vec![0; len]].concat();
+            fragments.add(&Fragment { id, ..piece(offset, &payload, more) }, stamp(at_s * 1_000_000_000, 1), 1);
+        }
+        fragments.incomplete_messages((0, 10_000_000_000))
+    }
+
+    #[test]
+    fn a_datagram_at_an_end_of_the_capture_lacks_nothing() {
+        assert_eq!(missing_of(&[(7, 0, 12, true, 10)]), 0, "its end came after the capture");
+        assert_eq!(missing_of(&[(7, 0, 12, true, 5)]), 1);
+        assert_eq!(missing_of(&[(7, 16, 12, false, 0)]), 0, "its beginning came before the capture");
+        assert_eq!(missing_of(&[(7, 16, 12, false, 5)]), 1);
+        assert_eq!(missing_of(&[(7, 16, 12, false, 10)]), 1, "its beginning should have come");
+        assert_eq!(missing_of(&[(7, 0, 12, true, 0)]), 1, "its end should have come");
+        assert_eq!(missing_of(&[(7, 0, 12, true, 10), (7, 32, 12, true, 10)]), 1, "there is a gap");
+        assert_eq!(missing_of(&[(7, 0, 12, true, 10), (8, 0, 12, true, 10)]), 1, "only one can be under way");
+    }
+
+    #[test]
+    fn cut_datagrams_count_at_the_ends_of_the_capture() {
+        let mut fragments = Fragments::default();
+        let payload = first(2_049);
+        let mut cut = piece(0, &payload, true);
+        cut.piece.wire_len += 8;
+        assert!(fragments.add(&cut, stamp(10, 1), 1).is_none());
+        assert_eq!(fragments.incomplete_messages((10, 10)), 1);
+    }
+
+    #[test]
+    fn of_datagrams_given_up_one_at_the_beginning_lacks_nothing() {
+        let given_up = |began: i64| {
+            let mut fragments = Fragments::default();
+            fragments.note_rpc(1, 2);
+            fragments.began(began);
+            fragments.add(&piece(16, &[0; 8], false), stamp(10, 1), 1);
+            for id in 1_000..1_000 + OPEN_MAX as u32 {
+                fragments.add(&Fragment { id, ..piece(0, &first(53), true) }, stamp(20, 2), 1);
+            }
+            fragments.incomplete_messages((began, 10_000_000_000))
+        };
+        assert_eq!((given_up(0), given_up(-2_000_000_000)), (0, 1));
     }
 
     #[test]

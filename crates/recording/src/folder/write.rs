@@ -20,7 +20,7 @@ pub struct RecordingWriter {
     /// Whether this writer created the folder.
     is_own_folder: bool,
     /// Held while it is written.
-    _lock: fs::File,
+    lock: fs::File,
 }
 
 /// Data of a stage when it is finished.
@@ -49,6 +49,21 @@ fn lock(folder: &Path) -> Result<fs::File, FolderError> {
     }
 }
 
+/// Whether the path still leads to the folder that was locked.
+#[cfg(unix)]
+fn leads_to(folder: &Path, lock: &fs::File) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |found: fs::Metadata| (found.dev(), found.ino());
+    let (there, locked) = (fs::metadata(folder).map(identity), lock.metadata().map(identity));
+    there.ok().zip(locked.ok()).is_some_and(|(there, locked)| there == locked)
+}
+
+/// The system does not replace a folder that is open.
+#[cfg(not(unix))]
+fn leads_to(_: &Path, _: &fs::File) -> bool {
+    true
+}
+
 impl RecordingWriter {
     /// Begins a recording in a folder, which is created if necessary. `overwrite` removes an existing recording.
     ///
@@ -71,14 +86,18 @@ impl RecordingWriter {
             return Err(FolderError::NotEmpty { folder: folder.to_owned() });
         }
         manifest.write(folder)?;
-        Ok(Self { folder: folder.to_owned(), manifest, is_own_folder, _lock: lock })
+        Ok(Self { folder: folder.to_owned(), manifest, is_own_folder, lock })
     }
 
-    /// Removes the recording: it has no results. The folder goes too if this writer created it.
+    /// Removes the recording: it has no results. The folder goes too if this writer created it. If another folder has taken its place,
+    /// nothing is removed.
     ///
     /// # Errors
     /// When a file cannot be removed.
     pub fn discard(self) -> Result<(), FolderError> {
+        if !leads_to(&self.folder, &self.lock) {
+            return Ok(());
+        }
         clear(&self.folder)?;
         if self.is_own_folder {
             fs::remove_dir(&self.folder).map_err(|source| FolderError::file(&self.folder, source))?;
@@ -99,7 +118,7 @@ impl RecordingWriter {
         manifest.write(folder)?;
         let kept: Vec<PathBuf> = manifest.stages.iter().map(|stage| folder.join(&stage.folder)).collect();
         remove_stages(folder, |path| !kept.contains(path))?;
-        Ok(Self { folder: folder.to_owned(), manifest, is_own_folder: false, _lock: lock })
+        Ok(Self { folder: folder.to_owned(), manifest, is_own_folder: false, lock })
     }
 
     /// Updates the description of the measurement; it is written with the next stage, or by [`RecordingWriter::publish`].

@@ -113,6 +113,18 @@ fn a_recording_that_is_discarded_leaves_nothing_behind() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_recording_that_took_the_place_of_a_discarded_one_stays() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path().join("watch");
+    let first = RecordingWriter::create(&folder, manifest(), false).unwrap();
+    fs::rename(&folder, scratch.path().join("moved")).unwrap();
+    let _second = RecordingWriter::create(&folder, manifest(), false).unwrap();
+    first.discard().unwrap();
+    assert!(folder.join("manifest.json").exists());
+}
+
 #[test]
 fn a_file_that_is_cut_off_or_lengthened_is_damaged_and_named() {
     let folder = tempfile::tempdir().unwrap();

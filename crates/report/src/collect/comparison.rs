@@ -44,10 +44,7 @@ impl Report {
     pub fn compare_as(contestants: Vec<Contestant>, order: Order, warnings: Vec<String>, ignore: Ignore) -> Report {
         let mut levels: Vec<ComparedLevel> =
             common(&contestants).iter().map(|level| compared(&contestants, level, (order, ignore))).collect();
-        let mut tested = mark(&mut levels);
-        if mix::judge(&mut levels) {
-            tested = mark(&mut levels);
-        }
+        let tested = judge_mixes(&mut levels);
         let (method, ranking) = (method(&levels, tested), ranking::ranking(&contestants, order));
         // A server is not ahead because more was asked of it.
         let ranking = ranking.filter(|_| levels.iter().flat_map(|level| &level.other_loads).all(Option::is_none));
@@ -277,6 +274,15 @@ fn mark(levels: &mut [ComparedLevel]) -> u64 {
         difference.holm_significant = remains && difference.verdict != ComparedVerdict::NotShown;
     }
     all.len() as u64
+}
+
+/// The same, and takes away what a different mix of operations may explain. It ends, because each round takes away at least one verdict.
+fn judge_mixes(levels: &mut [ComparedLevel]) -> u64 {
+    let mut tested = mark(levels);
+    while mix::judge(levels) {
+        tested = mark(levels);
+    }
+    tested
 }
 
 fn method(levels: &[ComparedLevel], tested: u64) -> Method {

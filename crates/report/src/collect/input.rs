@@ -27,8 +27,8 @@ pub(super) fn reasons(coverage: &Coverage, any: bool) -> Vec<Reason> {
     say(
         Anomaly::CaptureFileTruncated,
         "capture file",
-        "cut off in the middle of a record",
-        "The numbers lack all packets after the cut.",
+        "cut off in the middle of a record, or reserved space at the end was never written",
+        "The numbers lack all packets after this place.",
     );
     say(
         Anomaly::CaptureRecordBad,

@@ -31,20 +31,26 @@ pub(super) fn judge(statistics: &Statistics, coverage: &Coverage, findings: &Fin
     // First, because the estimate of the missing part is one of what was read.
     let mut input = input::reasons(coverage, any);
     if input.iter().all(|reason| reason.verdict != Verdict::Invalid) {
-        input.extend(all_zero(findings));
+        input.extend(all_zero(findings, coverage));
     }
     Validity::of(input.into_iter().chain(links::unknown(coverage)).chain(clock_set(coverage)).chain(missing))
 }
 
 /// No response comes in the instant of its request, so a clock that shows this for all of them measures nothing.
-fn all_zero(findings: &Findings) -> Option<Reason> {
+fn all_zero(findings: &Findings, coverage: &Coverage) -> Option<Reason> {
     let times = || findings.operations.iter().filter_map(|row| row.response_time);
-    (times().next().is_some() && times().all(|times| times.max_s <= 0.0)).then(|| {
+    let is_zero = times().next().is_some() && times().all(|times| times.max_s <= 0.0);
+    (is_zero && !has_negative_times(coverage)).then(|| {
         Reason::invalid(
             "Times cannot be measured: each response has the same timestamp as its request, because the clock of the capture is too coarse. \
              Capture again with a program that records finer timestamps.",
         )
     })
+}
+
+/// Then the smallest times are wrong because two clocks differ, and say nothing of how coarse a clock is.
+fn has_negative_times(coverage: &Coverage) -> bool {
+    coverage.anomalies.count(Anomaly::NegativeTime) > 0
 }
 
 /// Times from before to behind a step of the clock are wrong, and nothing tells which.
@@ -99,7 +105,7 @@ fn instead(coverage: &Coverage) -> String {
 pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> {
     let mut warnings = input::warnings(coverage);
     warnings.extend(statuses_unseen(findings));
-    warnings.extend(coarse_clock(findings));
+    warnings.extend(coarse_clock(findings, coverage));
     warnings.extend(repeated(&findings.packets));
     warnings.extend(whole_and_part(findings));
     let resent = &coverage.resent;
@@ -185,9 +191,12 @@ fn statuses_unseen(findings: &Findings) -> Option<String> {
     })
 }
 
-fn coarse_clock(findings: &Findings) -> Option<String> {
+fn coarse_clock(findings: &Findings, coverage: &Coverage) -> Option<String> {
     let (step, at_most) = (findings.clock.granularity_s?, findings.clock.at_most);
     // An upper bound proves no coarseness, but a median of 0 does.
+    if at_most && has_negative_times(coverage) {
+        return None;
+    }
     let is_coarse = |t: Times| if at_most { t.p50_s <= 0.0 } else { step > t.p50_s * COARSE };
     let coarse: Vec<&str> = findings
         .operations
@@ -198,11 +207,17 @@ fn coarse_clock(findings: &Findings) -> Option<String> {
     let (first, rest) = (coarse.iter().take(NAMED).copied().collect::<Vec<_>>(), coarse.len().saturating_sub(NAMED));
     (!first.is_empty()).then(|| {
         let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+        let (operations, step) = (first.join(", "), time(step));
+        if at_most {
+            let (times, them) = if coarse.len() > 1 { ("times", "them") } else { ("time", "it") };
+            let are = if coarse.len() > 1 { "are" } else { "is" };
+            return format!(
+                "The median response {times} of {operations}{more} {are} 0: the clock of the capture is too coarse for {them} (resolution \
+                 {step} or finer)."
+            );
+        }
         format!(
-            "The capture's clock has a resolution of {step}{finer}, coarser than a tenth of the median response time of {operations}{more}.",
-            step = time(step),
-            finer = if at_most { " or finer" } else { "" },
-            operations = first.join(", ")
+            "The capture's clock has a resolution of {step}, coarser than a tenth of the median response time of {operations}{more}."
         )
     })
 }

@@ -93,7 +93,7 @@ pub struct ComparedLevel {
     #[serde(default)]
     pub other_loads: Vec<Option<String>>,
     /// How the mix of operations of each side after the baseline differs from the baseline's, in words: then the times of all operations
-    /// together have no verdict. Null if no verdict was taken away.
+    /// together have no verdict, except those that single operations support. Null if the mixes are alike or both loads are known.
     #[serde(default)]
     pub mixes: Vec<Option<String>>,
     /// All together, groups, operations, procedures.
@@ -123,10 +123,31 @@ impl ComparedLevel {
         self.other_loads.get(place.checked_sub(1)?)?.as_deref()
     }
 
-    /// How the mix of operations of the side at `place` (from 1) differs from the baseline's, if that took verdicts away.
+    /// How the mix of operations of the side at `place` (from 1) differs from the baseline's.
     #[must_use]
     pub fn other_mix(&self, place: usize) -> Option<&str> {
         self.mixes.get(place.checked_sub(1)?)?.as_deref()
+    }
+
+    /// The times of all operations together of the side at `place` (from 1) that have no verdict because of the mix, in words, and how the
+    /// mix differs; `None` if there are none.
+    pub(crate) fn times_without_verdict(&self, place: usize) -> Option<(String, &str)> {
+        let (mix, at) = (self.other_mix(place)?, place.checked_sub(1)?);
+        let all = self.rows.iter().find(|row| row.scope == "all")?;
+        let is_moved = |name: &str| [0, place].iter().any(|&side| self.is_moved(side, name));
+        let times =
+            all.metrics.iter().filter(|metric| metric.unit == ComparedUnit::Seconds && !is_moved(&metric.metric));
+        let verdicts =
+            times.filter_map(|metric| Some((metric.metric.as_str(), metric.differences.get(at)?.as_ref()?.verdict)));
+        let (none, some): (Vec<_>, Vec<_>) = verdicts.partition(|(_, verdict)| *verdict == ComparedVerdict::CannotTell);
+        let names: Vec<&str> = none.into_iter().map(|(name, _)| name).collect();
+        let (last, others) = names.split_last()?;
+        let words = match others {
+            _ if some.is_empty() => "the times".to_owned(),
+            [] => (*last).to_owned(),
+            others => format!("{} and {last}", others.join(", ")),
+        };
+        Some((words, mix))
     }
 
     /// The moved metrics that the side at `place` has, in words; `None` if there are none.

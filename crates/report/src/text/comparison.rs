@@ -190,8 +190,8 @@ fn pair(
     if metrics.filter_map(|metric| metric.differences.get(place)?.as_ref()).any(Difference::is_neutral) {
         page.paragraph(Role::Quiet, "", NEUTRAL)?;
     }
-    if let Some(mix) = level.other_mix(place + 1) {
-        let why = format!("Cannot tell the times of all operations: the mix of operations differs ({mix}).");
+    if let Some((times, mix)) = level.times_without_verdict(place + 1) {
+        let why = format!("Cannot tell {times} of all operations: the mix of operations differs ({mix}).");
         return page.paragraph(Role::Bad, "", &why);
     }
     page.paragraph(Role::Quiet, "", &detectable(&level.rows, place))

@@ -254,7 +254,15 @@ fn times_of_zero_show_that_the_clock_is_too_coarse() {
     all.push(transaction(find_first(), 9, Some(1_000)));
     let some = collected(&all, &coverage, &Names::default());
     assert_eq!(some.validity.verdict, Verdict::Valid);
-    assert!(some.warnings.join(" ").contains("a resolution of 1.00 s or finer, coarser than"), "{:?}", some.warnings);
+    let said = some.warnings.join(" ");
+    let coarse = "FIND_FIRST2 are 0: the clock of the capture is too coarse for them (resolution 1.00 s or finer).";
+    assert!(said.contains(coarse) && said.contains("The median response times of "), "{said}");
+    coverage.anomalies.add(Anomaly::NegativeTime);
+    let negative = |all: &[Transaction]| collected(all, &coverage, &Names::default());
+    let some = negative(&all).warnings.join(" ");
+    assert!(!some.contains("too coarse") && some.contains("a timestamp before that of the request"), "{some}");
+    let zero = negative(&all[..8]).validity;
+    assert!(!zero.reasons.iter().any(|why| why.contains("too coarse")), "two clocks differ: {zero:?}");
 }
 
 #[test]

@@ -52,10 +52,18 @@ impl FileRecording {
             let [mine, theirs] = [mine, theirs].map(|manifest| &manifest.transactions.which);
             return Some(format!("it was made with --record-transactions {mine}, not {theirs}"));
         }
-        let shown = |one: &Source| if one.filters.is_empty() { "no filters".to_owned() } else { one.filter_words() };
-        let [mine, theirs] = [self, first].map(|one| shown(&one.source));
+        let [mine, theirs] = [self, first].map(|one| filters_of(&one.source));
         (mine != theirs).then(|| format!("it was made with {mine}, not with {theirs}"))
     }
+}
+
+/// The filters, and the files of host names: they decide which clients and servers a name in a filter means.
+fn filters_of(source: &Source) -> String {
+    if source.filters.is_empty() {
+        return "no filters".to_owned();
+    }
+    let hosts = source.options.iter().filter(|option| option.starts_with("--hosts ")).cloned();
+    std::iter::once(source.filter_words()).chain(hosts).collect::<Vec<_>>().join(" ")
 }
 
 /// The recordings that can be merged, and the reasons for the others.
@@ -73,4 +81,22 @@ pub(super) fn opened(folders: &[PathBuf]) -> (Vec<FileRecording>, Vec<Reason>) {
         }
     }
     (opened, reasons)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_host_names_belong_to_filters() {
+        let of = |filters: &[&str]| {
+            filters_of(&Source {
+                filters: filters.iter().map(|filter| (*filter).to_owned()).collect(),
+                options: vec![Source::SESSION_KEY.to_owned(), "--hosts lab".to_owned()],
+                ..Source::default()
+            })
+        };
+        assert_eq!(of(&["--client alice"]), "--client alice --hosts lab");
+        assert_eq!(of(&[]), "no filters", "names of hosts alone change no number");
+    }
 }

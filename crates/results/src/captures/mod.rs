@@ -85,6 +85,7 @@ impl Whole {
             all.merge(&statistics);
             seen.add(&coverage);
             source.inputs.extend(last.source.inputs.iter().cloned());
+            add_options(source, &last.source);
         }
         let (statistics, coverage, source) = sum.ok_or_else(|| anyhow::anyhow!("there is no recording"))?;
         Ok(Self { statistics, coverage, names, source, host_names })
@@ -132,6 +133,34 @@ impl Whole {
     }
 }
 
+/// Adds the options of another source that the first one lacks: its inputs cannot be read without them.
+fn add_options(source: &mut Source, other: &Source) {
+    for option in &other.options {
+        if !source.options.contains(option) {
+            source.options.push(option.clone());
+        }
+    }
+}
+
 fn host_names_of(part: &FileRecording) -> anyhow::Result<BTreeMap<IpAddr, String>> {
     host_names(&part.stage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_merged_is_read_with_the_options_of_all() {
+        let source = |input: &str, options: &[&str]| Source {
+            inputs: vec![input.to_owned()],
+            options: options.iter().map(|option| (*option).to_owned()).collect(),
+            ..Source::default()
+        };
+        let mut merged = source("a.pcap", &[Source::UTC]);
+        assert!(merged.is_readable_again());
+        add_options(&mut merged, &source("b.pcap", &[Source::UTC, Source::SESSION_KEY]));
+        assert_eq!(merged.options, [Source::UTC, Source::SESSION_KEY]);
+        assert!(!merged.is_readable_again(), "no report has the key");
+    }
 }

@@ -101,14 +101,19 @@ fn at(level: &ComparedLevel, wanted: &Condition, place: usize, both: [&Findings;
     let Some((low, high)) = interval(metric, wanted.threshold, place) else {
         return Judged { longer_helps: true, ..unknown(why_no_interval(metric, place)) };
     };
+    let is_change = !matches!(wanted.threshold, Threshold::Value(_));
+    // Whatever its verdict: the size of the difference includes the effect of the mix.
+    let is_mixed = is_change && row.scope == "all" && metric.unit == ComparedUnit::Seconds;
+    if let Some(mix) = level.other_mix(place + 1).filter(|_| is_mixed) {
+        let numbers = shown(low, high, wanted);
+        return unknown(format!(
+            "the mix of operations differs ({mix}), which may cause or hide a difference ({numbers})"
+        ));
+    }
     let found = metric.differences.get(place).and_then(Option::as_ref);
     let is_open = level.invalid.is_empty() && found.is_some_and(|found| found.verdict == ComparedVerdict::CannotTell);
-    if is_open && !matches!(wanted.threshold, Threshold::Value(_)) {
-        let mix = level.other_mix(place + 1).filter(|_| row.scope == "all" && metric.unit == ComparedUnit::Seconds);
-        let why = match mix {
-            Some(mix) => format!("the mix of operations differs ({mix}), which may explain the whole difference"),
-            None => "operations missing from the captures may explain the whole difference".to_owned(),
-        };
+    if is_open && is_change {
+        let why = "operations missing from the captures may explain the whole difference";
         return unknown(format!("{why} ({})", shown(low, high, wanted)));
     }
     let why = format!("the 95 % interval is {}", shown(low, high, wanted));
@@ -293,14 +298,27 @@ mod tests {
 
     #[test]
     fn another_mix_decides_nothing_about_the_times_of_all_operations() {
-        let mut found = cannot_tell(comparison(Some((0.06, 0.14)), true));
-        let level = &mut found.comparison.as_mut().unwrap().levels[0];
-        level.mixes = vec![Some("READ 50 % → 10 %".to_owned())];
-        (level.rows[0].scope, level.rows[0].name) = ("all".to_owned(), "All".to_owned());
-        let (judgement, word) = outcome(&found, "p99 > +5%");
-        assert_eq!(word, "undecided");
-        assert!(judgement.undecided[0].contains("the mix of operations differs (READ 50 % → 10 %)"), "{judgement:?}");
-        assert_eq!(outcome(&found, "p99 > 10ms").1, "failed", "the number itself has no baseline");
+        let mixed = |mut found: Report| {
+            let level = &mut found.comparison.as_mut().unwrap().levels[0];
+            level.mixes = vec![Some("READ 50 % → 10 %".to_owned())];
+            (level.rows[0].scope, level.rows[0].name) = ("all".to_owned(), "All".to_owned());
+            found
+        };
+        let worse = mixed(comparison(Some((0.06, 0.14)), true));
+        for found in [mixed(cannot_tell(comparison(Some((0.06, 0.14)), true))), worse.clone()] {
+            // With the mix of the baseline, the first two might not fail, and the third might.
+            for condition in ["p99 > +5%", "p99 > +400us", "p99 > +15%"] {
+                let (judgement, word) = outcome(&found, condition);
+                assert_eq!(word, "undecided", "{condition}");
+                let why = "the mix of operations differs (READ 50 % → 10 %), which may cause or hide a difference";
+                assert!(judgement.undecided[0].contains(why), "{judgement:?}");
+            }
+            assert_eq!(outcome(&found, "p99 > 10ms").1, "failed", "the number itself has no baseline");
+        }
+        let mut single = worse;
+        let row = &mut single.comparison.as_mut().unwrap().levels[0].rows[0];
+        (row.scope, row.name) = ("procedure".to_owned(), "READ".to_owned());
+        assert_eq!(outcome(&single, "read.p99 > +5%").1, "failed", "the mix is no part of one procedure");
     }
 
     #[test]

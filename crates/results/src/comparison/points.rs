@@ -123,15 +123,15 @@ pub fn files(points: &[Point]) -> impl Iterator<Item = &Path> {
     points.iter().map(|point| point.file.as_path())
 }
 
-/// Reads the points with `read`, through these filters; a side for each curve, in the order in which their names came first. And what to
-/// know about them.
+/// Reads the points with `read`, through these filters and with these options, both as flags; a side for each curve, in the order in which
+/// their names came first. And what to know about them.
 ///
 /// # Errors
 /// A capture cannot be read.
 pub fn sides(
     points: Vec<Point>,
     read: impl Fn(&Path) -> anyhow::Result<CurvePoint>,
-    (filters, status_name): (&[String], StatusName),
+    (filters, options, status_name): (&[String], &[String], StatusName),
 ) -> anyhow::Result<(Vec<ComparedSide>, Vec<String>)> {
     let mut names: Vec<String> = Vec::new();
     let mut curves: BTreeMap<String, Vec<Point>> = BTreeMap::new();
@@ -147,7 +147,7 @@ pub fn sides(
         points.sort_by_key(|point| point.load);
         let read = points.iter().map(|point| read(&point.file)).collect::<anyhow::Result<Vec<_>>>()?;
         warnings.extend(unlike_lengths(&name, &read));
-        sides.push(side(&name, points, read, (filters, status_name)));
+        sides.push(side(&name, points, read, (filters, options, status_name)));
     }
     Ok((sides, warnings))
 }
@@ -172,13 +172,13 @@ fn side(
     name: &str,
     points: Vec<Point>,
     read: Vec<CurvePoint>,
-    (filters, status_name): (&[String], StatusName),
+    (filters, options, status_name): (&[String], &[String], StatusName),
 ) -> ComparedSide {
     let source = Source {
         tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
         inputs: points.iter().map(|point| point.file.display().to_string()).collect(),
         filters: filters.to_vec(),
-        options: Vec::new(),
+        options: options.to_vec(),
         vantage: read.first().map_or("wire", |read| read.vantage).to_owned(),
         about: Default::default(),
     };

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Parser as _;
+use plimsoll_console::output_file::Files;
 use plimsoll_experiment::gate::{check_earlier, was_interrupted};
 
 use crate::drive::run;
@@ -57,6 +58,7 @@ impl Candidate {
             let why = "-- run: add --record DIR, because gate judges the candidate's recording";
             return Err(Usage(why.to_owned()).into());
         };
+        Files::reading(baseline.iter().map(PathBuf::as_path)).fills("-- run --record", Some(&folder))?;
         check_earlier(baseline, &arguments.spec()?)?;
         // INVALID numbers are the gate's to judge.
         run::run_unprinted(*arguments, quiet)?;

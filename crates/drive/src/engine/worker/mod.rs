@@ -96,6 +96,8 @@ pub(super) struct Worker<'a, S, N> {
     now: i64,
     /// It was read after the last wait, because that brought bytes.
     received: bool,
+    /// How often bytes were received.
+    heard: u64,
     next_tick: i64,
     /// The watch is checked before this time in any case.
     doze: i64,
@@ -179,6 +181,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             busy_poll: BusyPoll::new(job.busy_poll),
             now: 0,
             received: false,
+            heard: 0,
             next_tick: 0,
             doze: 0,
             ticked: i64::MAX,

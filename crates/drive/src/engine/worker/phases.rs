@@ -20,7 +20,7 @@ use crate::simulated_client::slot::{Slot, State};
 
 /// Connecting ends this long before a common start, ns: workers need a moment to see that all are ready.
 const GATHERING_NS: i64 = 50_000_000;
-/// After the end was asked for: how long the logoffs may make no progress before the connections are closed without them, ns.
+/// After the end was asked for: how long the servers may send nothing before the connections are closed without logoffs, ns.
 const HANGS_NS: i64 = 2_000_000_000;
 /// Seed of pauses: a separate one, so that they do not depend on the scenarios' random numbers.
 const PAUSES: u64 = 0x7061_7573_6573_2121;
@@ -275,11 +275,11 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             }
         }
         self.queue = (0..self.sessions).collect();
-        let (mut left, mut since) = ((self.busy, self.queue.len()), self.now);
+        let (mut heard, mut since) = (self.heard, self.now);
         while (self.busy > 0 || !self.queue.is_empty()) && self.now < until && !self.gone() {
             self.step(until)?;
-            if (self.busy, self.queue.len()) != left || !self.job.watch.stopped() {
-                (left, since) = ((self.busy, self.queue.len()), self.now);
+            if self.heard != heard || !self.job.watch.stopped() {
+                (heard, since) = (self.heard, self.now);
             } else if self.now.saturating_sub(since) > HANGS_NS {
                 break;
             }

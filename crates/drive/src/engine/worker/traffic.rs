@@ -183,6 +183,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         if received.bytes == 0 {
             return Err(ErrorKind::UnexpectedEof.into());
         }
+        self.heard += 1;
         self.now = self.net.now();
         self.look();
         let now = self.now;

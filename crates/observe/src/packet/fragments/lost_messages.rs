@@ -27,6 +27,8 @@ pub(super) struct LostMessages {
     certain: u64,
     /// Datagrams whose first fragment is missing or too short, by their hosts.
     between: HashMap<Hosts, u64>,
+    /// Such datagrams of further hosts, for which `between` had no room.
+    left_out: u64,
     /// Hosts with RPC over UDP.
     with_rpc: HashSet<Hosts>,
 }
@@ -48,14 +50,17 @@ impl LostMessages {
             None if self.between.len() < HOSTS_MAX || self.between.contains_key(&hosts) => {
                 *self.between.entry(hosts).or_default() += 1;
             }
-            None => {}
+            None => self.left_out += 1,
         }
     }
 
-    /// How many datagrams hold a message.
+    /// How many datagrams may hold a message. Where not all hosts could be remembered, any of them may exchange RPC.
     pub(super) fn finish(&self) -> u64 {
-        let between = self.between.iter().filter(|(hosts, _)| self.with_rpc.contains(*hosts)).map(|(_, count)| count);
-        self.certain + between.sum::<u64>()
+        let is_full = self.with_rpc.len() >= HOSTS_MAX;
+        let may_be_rpc = |hosts: &Hosts| is_full || self.with_rpc.contains(hosts);
+        let between = self.between.iter().filter(|(hosts, _)| may_be_rpc(hosts)).map(|(_, count)| count);
+        let left_out = if self.with_rpc.is_empty() { 0 } else { self.left_out };
+        self.certain + between.sum::<u64>() + left_out
     }
 }
 
@@ -95,5 +100,20 @@ mod tests {
         assert_eq!(shown([53, 700], &[0x55; 24]), Some(false));
         assert_eq!(shown([53, 700], &[0x55; 16]), None, "cut");
         assert_eq!(shown([53, 700], &[0; 24]), None, "a copy of `anonymize`");
+    }
+
+    #[test]
+    fn beyond_the_bound_any_hosts_may_exchange_rpc() {
+        let mut lost = LostMessages::default();
+        for host in 0..=HOSTS_MAX as Address {
+            lost.add(host, Address::MAX, None);
+        }
+        assert_eq!((lost.left_out, lost.finish()), (1, 0), "no RPC goes over UDP");
+        lost.note_rpc(7, Address::MAX);
+        assert_eq!(lost.finish(), 2, "those of the pair, and the one left out");
+        for host in 0..=HOSTS_MAX as Address {
+            lost.note_rpc(host, 1 << 100);
+        }
+        assert_eq!(lost.finish(), HOSTS_MAX as u64 + 1);
     }
 }

@@ -114,13 +114,13 @@ fn loads(level: &ComparedLevel, place: usize) -> Option<Statement> {
 
 /// Why the times of all operations together have no verdict, where the requests of the sides are not alike.
 fn mix(level: &ComparedLevel, place: usize, levels: usize) -> Option<Statement> {
-    let mix = level.other_mix(place)?;
+    let (times, mix) = level.times_without_verdict(place)?;
     let mut single = level.rows.iter().filter(|row| row.scope == "procedure");
     let is_shown = |row: &ComparedRow| row.metrics.iter().any(|metric| shown(row, &metric.metric, place).is_some());
     let none = if single.any(is_shown) { "" } else { " No single operation was shown to differ." };
     let text = format!(
-        "The mix of operations differs between {other} and {baseline}{at} ({mix}), so the times of all operations together are not \
-         compared.{none}",
+        "The mix of operations differs between {other} and {baseline}{at} ({mix}), so there is no verdict on {times} of all operations \
+         together.{none}",
         other = letter(place),
         baseline = letter(0),
         at = if levels > 1 { format!(" at {}", level.level) } else { String::new() },

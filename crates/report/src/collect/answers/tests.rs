@@ -377,6 +377,33 @@ fn level(verdict: ComparedVerdict) -> ComparedLevel {
 }
 
 #[test]
+fn a_mix_is_told_only_if_a_time_has_no_verdict_because_of_it() {
+    let sides: Vec<Findings> = (0..2).map(|at| Findings { letter: letter(at), ..Findings::default() }).collect();
+    let text = |level: ComparedLevel| {
+        let level = ComparedLevel { mixes: vec![Some("READ 50 % → 10 %".to_owned())], ..level };
+        let found = comparison::diagnose(&sides, &[level], None);
+        found.statements.into_iter().map(|one| one.text).collect::<Vec<_>>()
+    };
+    let mix = "The mix of operations differs between B and A (READ 50 % → 10 %), so there is no verdict on";
+    assert_eq!(
+        text(level(ComparedVerdict::CannotTell)),
+        [format!("{mix} the times of all operations together. No single operation was shown to differ.")]
+    );
+    let mut worse = level(ComparedVerdict::Worse);
+    let kept = text(worse.clone());
+    assert!(kept.len() == 2 && kept.iter().all(|text| !text.contains("mix of operations")), "{kept:?}");
+    worse.rows[0].metrics.push(ComparedMetric {
+        metric: "p99".into(),
+        unit: ComparedUnit::Seconds,
+        more_is_better: false,
+        estimates: Vec::new(),
+        differences: vec![Some(difference(0.1, ComparedVerdict::CannotTell))],
+    });
+    let some = text(worse);
+    assert_eq!((some[0].as_str(), &some[1]), (kept[0].as_str(), &format!("{mix} p99 of all operations together.")));
+}
+
+#[test]
 fn a_comparison_says_what_differs_or_that_nothing_was_shown() {
     let sides: Vec<Findings> = (0..2).map(|at| Findings { letter: letter(at), ..Findings::default() }).collect();
     let text = |level: ComparedLevel| {

@@ -1,35 +1,33 @@
 //! The mix of operations of two captures. With more of the operations that take long, all operations together take longer, and that is no
 //! difference of servers.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod reweighted;
+
+use std::collections::BTreeSet;
 
 use plimsoll_model::Procedure;
-use plimsoll_stats::Moments;
-use plimsoll_stats::comparison::{Metric, Scope};
+use plimsoll_stats::comparison::{Metric, Scope, fewest_of_percentile, repeats};
 
+use self::reweighted::{Mix, changes_times, share};
 use super::contestant::{Ignore, LevelRuns};
 use crate::findings::comparison::{ComparedLevel, ComparedMetric, ComparedRow, ComparedUnit, ComparedVerdict};
 
-/// Two mixes differ if a procedure's shares of the requests differ by more than this …
+/// Two mixes differ if a procedure's shares of the requests differ by more than this, or if the shares alone change times.
 const OTHER_SHARE: f64 = 0.05;
-/// … or if the shares alone change the mean response time by more than this fraction.
-const OTHER_MEAN: f64 = 0.05;
 /// Maximum number of procedures that a sentence names.
 const NAMED: usize = 2;
 
-/// Requests and response times of each procedure.
-type Mix = BTreeMap<Procedure, (u64, Moments)>;
-
 /// How the mix of each side after the baseline differs from the baseline's, in words; `None` if it does not, or if both loads are known.
 pub(super) fn others(level: &[&LevelRuns], ignore: Ignore) -> Vec<Option<String>> {
-    let Some((baseline, others)) = level.split_first() else { return Vec::new() };
+    let Some((&baseline, others)) = level.split_first() else { return Vec::new() };
     let is_known = |one: &LevelRuns| ignore.load || one.point.is_some();
     let ours = mix(baseline);
-    let words = |other: &&LevelRuns| {
+    let words = |&other: &&LevelRuns| {
         if is_known(baseline) && is_known(other) {
             return None;
         }
-        other_mix(&ours, &mix(other))
+        let theirs = mix(other);
+        other_mix(&ours, &theirs, &percentiles([(baseline, &ours), (other, &theirs)]))
     };
     others.iter().map(words).collect()
 }
@@ -38,32 +36,28 @@ fn mix(of: &LevelRuns) -> Mix {
     let mut mix = Mix::new();
     for run in &of.runs {
         for (procedure, row) in run.intervals.sum().rows().filter(|(procedure, _)| Scope::All.holds(*procedure)) {
-            let (count, response) = mix.entry(procedure).or_default();
-            *count += row.count;
-            response.merge(&row.response);
+            mix.entry(procedure).or_default().merge(row);
         }
     }
     mix
 }
 
-fn share(of: &Mix, procedure: Procedure) -> f64 {
-    let all: u64 = of.values().map(|(count, _)| count).sum();
-    of.get(&procedure).map_or(0.0, |(count, _)| *count as f64 / all.max(1) as f64)
+/// The percentiles (0..=100) that may have a verdict: others have no interval, and say nothing of the mix by chance.
+fn percentiles(sides: [(&LevelRuns, &Mix); 2]) -> Vec<f64> {
+    let is_known = |(level, mix): (&LevelRuns, &Mix), percentile: f64| {
+        let times: u64 = mix.values().map(|row| row.histogram.count()).sum();
+        level.runs.len() >= repeats::FEWEST || times >= fewest_of_percentile(percentile)
+    };
+    let all = Metric::ALL.into_iter().filter_map(Metric::percentile);
+    all.filter(|&percentile| sides.iter().all(|&side| is_known(side, percentile))).collect()
 }
 
 /// The procedures whose shares differ most, in words; `None` if the mixes are alike.
-fn other_mix(ours: &Mix, theirs: &Mix) -> Option<String> {
+fn other_mix(ours: &Mix, theirs: &Mix, percentiles: &[f64]) -> Option<String> {
     let procedures: BTreeSet<Procedure> = ours.keys().chain(theirs.keys()).copied().collect();
     let change = |procedure: Procedure| (share(theirs, procedure) - share(ours, procedure)).abs();
-    // The same times in both: what remains is the effect of the shares.
-    let mean_ns = |procedure: Procedure| {
-        let mean = |of: &Mix| of.get(&procedure).and_then(|(_, response)| response.mean_ns());
-        mean(ours).or_else(|| mean(theirs)).unwrap_or(0.0)
-    };
-    let all_ns = |of: &Mix| procedures.iter().map(|&one| share(of, one) * mean_ns(one)).sum::<f64>();
-    let (before, after) = (all_ns(ours), all_ns(theirs));
     let is_alike = procedures.iter().all(|&one| change(one) <= OTHER_SHARE);
-    if is_alike && (after - before).abs() <= OTHER_MEAN * before {
+    if is_alike && !changes_times(ours, theirs, percentiles) {
         return None;
     }
     let mut most: Vec<Procedure> = procedures.iter().copied().collect();
@@ -83,29 +77,23 @@ fn percent(share: f64) -> String {
     if of_100 > 0.0 && of_100 < 10.0 { format!("{of_100:.1} %") } else { format!("{of_100:.0} %") }
 }
 
-/// Takes the verdicts of the times of all operations together away where the mix differs and no procedure supports them. Other entries of
-/// `mixes` become `None`. Returns whether a verdict was taken away.
+/// Takes the verdicts of the times of all operations together away where the mix differs and no procedure supports them. Returns whether
+/// a verdict was taken away: with fewer tests, more differences of procedures may be significant.
 pub(super) fn judge(levels: &mut [ComparedLevel]) -> bool {
     let mut changed = false;
     for ComparedLevel { rows, mixes, .. } in levels {
-        for (place, mix) in mixes.iter_mut().enumerate().filter(|(_, mix)| mix.is_some()) {
+        for (place, _) in mixes.iter().enumerate().filter(|(_, mix)| mix.is_some()) {
             let of_procedures = of_procedures(rows, place);
             let all = rows.iter_mut().filter(|row| row.scope == "all").flat_map(|row| &mut row.metrics);
-            let mut times: Vec<&mut ComparedMetric> =
-                all.filter(|metric| metric.unit == ComparedUnit::Seconds).collect();
-            let is_open = |metric: &ComparedMetric| {
-                verdict(metric, place).is_some_and(|found| !is_supported(&metric.metric, found, &of_procedures))
-            };
-            if !times.iter().any(|metric| is_open(metric)) {
-                *mix = None;
-                continue;
-            }
-            // The mix may also hide a difference.
-            let withdrawn = times.iter_mut().filter(|metric| verdict(metric, place).is_none() || is_open(metric));
-            for found in withdrawn.filter_map(|metric| metric.differences.get_mut(place)?.as_mut()) {
+            for metric in all.filter(|metric| metric.unit == ComparedUnit::Seconds) {
+                // Nothing supports that no difference was shown: the mix may hide one.
+                let is_kept =
+                    verdict(metric, place).is_some_and(|found| is_supported(&metric.metric, found, &of_procedures));
+                let difference = metric.differences.get_mut(place).and_then(Option::as_mut);
+                let Some(found) = difference.filter(|_| !is_kept) else { continue };
+                changed |= found.verdict != ComparedVerdict::CannotTell;
                 (found.verdict, found.detectable, found.holm_significant) = (ComparedVerdict::CannotTell, None, false);
             }
-            changed = true;
         }
     }
     changed
@@ -132,4 +120,63 @@ fn of_procedures(rows: &[ComparedRow], place: usize) -> Vec<(String, ComparedVer
         Some((metric.metric.clone(), found.verdict))
     });
     significant.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::judge_mixes;
+    use super::*;
+    use crate::findings::comparison::Difference;
+
+    fn row(scope: &str, metrics: &[(&str, ComparedVerdict, f64)]) -> ComparedRow {
+        let metric = |&(name, verdict, p_value): &(&str, ComparedVerdict, f64)| {
+            let (relative, relative_low, relative_high) = (Some(0.1), Some(0.09), Some(0.11));
+            let (value, low, high, holm_significant, detectable) = (0.1, 0.09, 0.11, false, Some(0.01));
+            let found = Difference {
+                value,
+                low,
+                high,
+                relative,
+                relative_low,
+                relative_high,
+                verdict,
+                p_value,
+                holm_significant,
+                detectable,
+            };
+            ComparedMetric {
+                metric: name.to_owned(),
+                unit: ComparedUnit::Seconds,
+                more_is_better: false,
+                estimates: Vec::new(),
+                differences: vec![Some(found)],
+            }
+        };
+        let (scope, name, protocol) = (scope.to_owned(), scope.to_owned(), String::new());
+        ComparedRow { scope, name, protocol, metrics: metrics.iter().map(metric).collect() }
+    }
+
+    /// After three values of no difference are withdrawn, a better procedure is significant, and contradicts the worse mean.
+    #[test]
+    fn a_verdict_is_kept_only_if_it_is_still_supported_by_the_tests_that_remain() {
+        use ComparedVerdict::{Better, CannotTell, NotShown, Worse};
+        let judged = |contrary: f64| {
+            let none = ["p50", "p90", "p95"].map(|name| (name, NotShown, 0.9));
+            let all: Vec<_> = [("mean", Worse, 1e-6)].into_iter().chain(none).collect();
+            let single = [[("mean", Worse, 1e-6)], [("mean", Better, contrary)]];
+            let mut rows = vec![row("all", &all)];
+            rows.extend(single.iter().map(|metrics| row("procedure", metrics)));
+            let mixes = vec![Some("READ 50 % → 10 %".to_owned())];
+            let mut levels = [ComparedLevel { mixes, rows, ..ComparedLevel::default() }];
+            let tested = judge_mixes(&mut levels);
+            let metrics = levels.iter().flat_map(|level| &level.rows).flat_map(|row| &row.metrics);
+            let verdicts: Vec<_> =
+                metrics.flat_map(|metric| &metric.differences).flatten().map(|one| one.verdict).collect();
+            (tested, verdicts)
+        };
+        let withdrawn: Vec<ComparedVerdict> = [CannotTell; 4].into_iter().chain([Worse, Better]).collect();
+        assert_eq!(judged(0.02), (2, withdrawn));
+        let kept = [Worse, CannotTell, CannotTell, CannotTell, Worse, Better].to_vec();
+        assert_eq!(judged(0.2), (3, kept), "chance explains the contrary");
+    }
 }
