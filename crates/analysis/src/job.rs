@@ -15,6 +15,7 @@ use plimsoll_observe::output_thread::OutputThread;
 use plimsoll_observe::{Observed, Observer, status_name};
 use plimsoll_recording::Batched;
 use plimsoll_report::findings::{About, DrillDown, Findings, Source};
+use plimsoll_report::safe::for_shell;
 use plimsoll_results::Tables;
 use plimsoll_results::record::{Capture, Measurement, RecordTo, SyncRecorder};
 use plimsoll_stats::cube::Cube;
@@ -50,7 +51,11 @@ impl Wanted {
         let by = (!by.is_empty()).then(|| format!("--by {}", by.join(",")));
         let io = self.io.then(|| "with --record or --json".to_owned());
         let slowest = format!("--slowest {}", self.slowest);
-        [Some(slowest), by, io].into_iter().flatten().chain(self.filter.describe()).collect::<Vec<_>>().join(" ")
+        let filters = self.filter.describe();
+        // Names of hosts decide what a filter means.
+        let hosts = self.filter.hosts.as_ref().filter(|_| !filters.is_empty());
+        let hosts = hosts.map(|file| format!("--hosts {}", for_shell(&file.display().to_string())));
+        [Some(slowest), by, io, hosts].into_iter().flatten().chain(filters).collect::<Vec<_>>().join(" ")
     }
 }
 

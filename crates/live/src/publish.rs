@@ -84,7 +84,7 @@ impl Listening {
     }
 }
 
-/// The host and port for a URL. No other machine can open 0.0.0.0 or [::], so the name of this machine stands in their place.
+/// The host and port for a URL. No other machine can open `0.0.0.0` or `[::]`, so the name of this machine stands in their place.
 fn reachable(address: SocketAddr) -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     with_host(address, host.trim())

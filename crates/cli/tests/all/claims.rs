@@ -195,7 +195,7 @@ fn fragmented(name: &str, snaplen: usize, kept: impl Fn(usize) -> bool) -> Repor
         traffic.udp(client, server, &rpc::getattr(xid, &[7; 16]), None);
         traffic.udp(server, client, &rpc::reply(xid, &rpc::words(&[0; 22])), None);
     }
-    for xid in 101..131 {
+    for xid in 41..71 {
         traffic.udp(client, server, &rpc::read(xid, &[7; 16], 4_000), None);
         let before = traffic.frames.len();
         traffic.udp(server, client, &rpc::read_reply(xid, &[3; 4_000]), Some(1_480));

@@ -18,6 +18,8 @@ use super::plain::{Mapped, Plain};
 use super::stop::Live;
 use parked::Parked;
 
+/// Bytes of zeros that are taken for reserved space, at most.
+const ZEROS_MAX: u64 = 64 << 30;
 /// Bytes per read. 128 KiB to 1 MiB were equally fast on an idle machine; a small buffer leaves more of the second-level cache to the
 /// later stages.
 const READ_BYTES: usize = 128 << 10;
@@ -200,15 +202,17 @@ impl ByteWindow {
         if self.need(bytes)? { Ok(()) } else { Err(Stop::Truncated) }
     }
 
-    /// Steps over zeros; whether there are only zeros up to the end. Of a live capture with nothing more yet, that is unknown: false.
+    /// Steps over zeros, but not without end; whether there are only zeros up to the end. Of a live capture with nothing more yet, that is unknown: false.
     pub(super) fn ends_in_zeros(&mut self) -> Result<bool, Stop> {
         self.skipping_from = Some(self.place());
+        let mut left = ZEROS_MAX;
         let outcome = loop {
             let here = self.available();
-            if here.iter().any(|byte| *byte != 0) {
+            if left == 0 || here.iter().any(|byte| *byte != 0) {
                 break Ok(false);
             }
             let zeros = here.len();
+            left = left.saturating_sub(zeros as u64);
             self.consume(zeros);
             match self.need(1) {
                 Ok(true) => {}

@@ -40,17 +40,16 @@ pub(super) fn judge(statistics: &Statistics, coverage: &Coverage, findings: &Fin
 fn all_zero(findings: &Findings, coverage: &Coverage) -> Option<Reason> {
     let times = || findings.operations.iter().filter_map(|row| row.response_time);
     let is_zero = times().next().is_some() && times().all(|times| times.max_s <= 0.0);
-    (is_zero && !has_negative_times(coverage)).then(|| {
-        Reason::invalid(
+    let is_negative = coverage.anomalies.count(Anomaly::NegativeTime) > 0;
+    is_zero.then(|| {
+        Reason::invalid(if is_negative {
+            "Times cannot be measured: each response has the same timestamp as its request, or an earlier one. The clock is too coarse, or \
+             requests and responses have different clocks. Capture both directions with the same clock and finer timestamps."
+        } else {
             "Times cannot be measured: each response has the same timestamp as its request, because the clock of the capture is too coarse. \
-             Capture again with a program that records finer timestamps.",
-        )
+             Capture again with a program that records finer timestamps."
+        })
     })
-}
-
-/// Then the smallest times are wrong because two clocks differ, and say nothing of how coarse a clock is.
-fn has_negative_times(coverage: &Coverage) -> bool {
-    coverage.anomalies.count(Anomaly::NegativeTime) > 0
 }
 
 /// Times from before to behind a step of the clock are wrong, and nothing tells which.
@@ -194,7 +193,7 @@ fn statuses_unseen(findings: &Findings) -> Option<String> {
 fn coarse_clock(findings: &Findings, coverage: &Coverage) -> Option<String> {
     let (step, at_most) = (findings.clock.granularity_s?, findings.clock.at_most);
     // An upper bound proves no coarseness, but a median of 0 does.
-    if at_most && has_negative_times(coverage) {
+    if at_most && input::has_two_clocks(coverage.late_requests.count, coverage.unseen.paired) {
         return None;
     }
     let is_coarse = |t: Times| if at_most { t.p50_s <= 0.0 } else { step > t.p50_s * COARSE };

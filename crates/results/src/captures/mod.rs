@@ -85,9 +85,9 @@ impl Whole {
             all.merge(&statistics);
             seen.add(&coverage);
             source.inputs.extend(last.source.inputs.iter().cloned());
-            add_options(source, &last.source);
         }
-        let (statistics, coverage, source) = sum.ok_or_else(|| anyhow::anyhow!("there is no recording"))?;
+        let (statistics, coverage, mut source) = sum.ok_or_else(|| anyhow::anyhow!("there is no recording"))?;
+        chains.iter().flat_map(Chain::recordings).for_each(|part| add_options(&mut source, &part.source));
         Ok(Self { statistics, coverage, names, source, host_names })
     }
 

@@ -8,7 +8,7 @@ use super::super::path::Address;
 use super::Open;
 
 /// How near the beginning or the end of the capture such a datagram is, ns.
-const NEAR_NS: i64 = 1_000_000_000;
+const NEAR_NS: i64 = 100_000_000;
 /// Maximum number of datagrams at each end of the capture.
 const DATAGRAMS_MAX: usize = 4_096;
 

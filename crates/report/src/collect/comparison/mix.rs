@@ -14,6 +14,8 @@ use crate::findings::comparison::{ComparedLevel, ComparedMetric, ComparedRow, Co
 
 /// Two mixes differ if a procedure's shares of the requests differ by more than this, or if the shares alone change times.
 const OTHER_SHARE: f64 = 0.05;
+/// Shares that differ by fewer standard errors may differ by chance.
+const CHANCE: f64 = 3.0;
 /// Maximum number of procedures that a sentence names.
 const NAMED: usize = 2;
 
@@ -57,6 +59,9 @@ fn other_mix(ours: &Mix, theirs: &Mix, percentiles: &[f64]) -> Option<String> {
     let procedures: BTreeSet<Procedure> = ours.keys().chain(theirs.keys()).copied().collect();
     let change = |procedure: Procedure| (share(theirs, procedure) - share(ours, procedure)).abs();
     let is_alike = procedures.iter().all(|&one| change(one) <= OTHER_SHARE);
+    // The interval of a percentile includes what chance does to the shares.
+    let is_chance = procedures.iter().all(|&one| change(one) <= CHANCE * standard_error(ours, theirs, one));
+    let percentiles = if is_chance { &[] } else { percentiles };
     if is_alike && !changes_times(ours, theirs, percentiles) {
         return None;
     }
@@ -65,16 +70,30 @@ fn other_mix(ours: &Mix, theirs: &Mix, percentiles: &[f64]) -> Option<String> {
     let protocols: BTreeSet<&str> = procedures.iter().map(|one| one.row().protocol.label()).collect();
     let words = |&one: &Procedure| {
         let protocol = if protocols.len() > 1 { format!("{} ", one.row().protocol.label()) } else { String::new() };
-        let [was, is] = [ours, theirs].map(|of| percent(share(of, one)));
+        let [was, is] = percents([ours, theirs].map(|of| share(of, one) * 100.0));
         format!("{protocol}{} {was} → {is}", one.name())
     };
     Some(most.iter().take(NAMED).map(words).collect::<Vec<_>>().join(", "))
 }
 
-/// `10 %`; small shares with a digit more.
-fn percent(share: f64) -> String {
-    let of_100 = share * 100.0;
-    if of_100 > 0.0 && of_100 < 10.0 { format!("{of_100:.1} %") } else { format!("{of_100:.0} %") }
+/// Standard error of the difference of a procedure's shares, if both sides have the same mix.
+fn standard_error(ours: &Mix, theirs: &Mix, procedure: Procedure) -> f64 {
+    let requests = |of: &Mix| of.values().map(|row| row.count).sum::<u64>().max(1) as f64;
+    let (a, b) = (requests(ours), requests(theirs));
+    let together = (share(ours, procedure) * a + share(theirs, procedure) * b) / (a + b);
+    (together * (1.0 - together) * (1.0 / a + 1.0 / b)).sqrt()
+}
+
+/// `50 %` and `10 %`: small shares with a digit more, and both with as many digits as it takes to tell them apart.
+fn percents(shares: [f64; 2]) -> [String; 2] {
+    let written = |digits: usize| {
+        shares.map(|share| {
+            let digits = digits.max(usize::from(share > 0.0 && share < 10.0));
+            format!("{share:.digits$} %")
+        })
+    };
+    let told_apart = (0..=3).map(written).find(|[was, is]| was != is);
+    told_apart.unwrap_or_else(|| written(0))
 }
 
 /// Takes the verdicts of the times of all operations together away where the mix differs and no procedure supports them. Returns whether
