@@ -3,9 +3,9 @@
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Buffers that were large so often, without [`LITTLE`] in between, stay large.
+/// A buffer stays large after this many large contents, without [`LITTLE`] small ones in between.
 const MUCH: u8 = 4;
-/// After so many small contents in a row, the connection may be idle from now on.
+/// After this many small contents in a row, the buffer gives its memory back: the connection may be idle from now on.
 const LITTLE: u8 = 2;
 /// Bytes that all buffers of the process together keep beyond what idle ones keep: a connection that waits after large contents looks like a
 /// busy one.

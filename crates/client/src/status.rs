@@ -83,7 +83,7 @@ impl Failure {
         }
     }
 
-    /// The share, export or file system is read-only, whoever asks.
+    /// The share, export or file system is read-only for every user.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         matches!(

@@ -37,7 +37,7 @@ const MANY: Concurrency = Concurrency { clients: 8, lanes: 4, attempts: 10, afte
 
 /// Enough for the remaining files; a lost server is not awaited.
 const SOME: Concurrency = Concurrency { clients: 4, lanes: 4, attempts: 3, after_timeout: true, timeout_ns: u64::MAX };
-/// The same after somebody stopped the run: a server that hangs is not awaited.
+/// The same after the user stopped the run: Plimsoll does not wait for a server that hangs.
 const SOON: Concurrency = Concurrency { after_timeout: false, timeout_ns: 2_000_000_000, ..SOME };
 
 /// Which process creates the files of a run.

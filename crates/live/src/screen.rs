@@ -52,7 +52,7 @@ impl Screen {
     }
 }
 
-/// The lines without the address of the page: its token would let whoever reads the file open the page.
+/// The lines without the address of the page: anybody with its token can open the page.
 fn without_secrets(lines: &[String]) -> Vec<String> {
     lines.iter().filter(|line| !line.starts_with(PAGE)).cloned().collect()
 }

@@ -35,7 +35,7 @@
 //!
 //! | what | files |
 //! | --- | --- |
-//! | the state of a client | `client.rs` names its parts; each has a file of its own |
+//! | the state of a client | `client.rs` lists its parts; each part has its own file |
 //! | an operation | its call and the parser of its result in `wire`; its compound: `shapes.rs`, request: `requests.rs`, effect: `settle.rs` |
 //! | OPEN, locks, data, sessions | request and effect together: `open.rs`, `lock.rs`, `transfer.rs`, `set_up.rs` |
 //! | recovery | whether one is needed or runs: `recovering.rs`; stages: `recovery.rs`; their requests and responses: `reclaim.rs`; lost connections: `suspend.rs`, outstanding requests: `resend.rs` |

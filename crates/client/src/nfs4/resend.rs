@@ -1,8 +1,8 @@
 //! Sends requests of a lost connection again, or ends their operations.
 //!
-//! A request without an answer may have been done. In the same session it is sent again with the slot and the number that it had, and
-//! the server answers what it answered before (RFC 8881 2.10.6.2). In another session nobody can tell: it is asked anew, and a refusal
-//! that only its own first sending explains counts as success. In 4.0, which has no sessions, it is sent again with the same xid.
+//! A request without an answer may have been done. In the same session it is sent again with its slot and sequence ID, and the
+//! server repeats its answer (RFC 8881 2.10.6.2). In another session the server cannot know the request: it is sent as a new one, and a
+//! refusal that only its own first sending explains counts as success. In 4.0, which has no sessions, it is sent again with the same xid.
 
 use plimsoll_model::FileIdentity;
 use plimsoll_wire::nfs::v4::sequence::Sequence;

@@ -206,7 +206,7 @@ impl LevelResult {
         self.recorded.about.facts.server = Some(server);
     }
 
-    /// Its facts besides its transactions.
+    /// What is known of the level, without its transactions.
     pub fn facts(&self) -> &LevelFacts {
         &self.recorded.about.facts
     }

@@ -88,7 +88,7 @@ impl Runner<'_> {
         Ok(levels)
     }
 
-    /// How long a server that does not answer is awaited at the end: not long once somebody has stopped the run.
+    /// How long to wait at the end for a server that does not answer: a short time if the user has stopped the run.
     fn patience(&self) -> Option<Duration> {
         match () {
             () if self.monitor.abandoned() => Some(Duration::from_millis(500)),

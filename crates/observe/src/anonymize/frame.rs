@@ -248,8 +248,8 @@ impl Packet<'_> {
         }
     }
 
-    /// Whether the recognised data of this packet is not the data of its own transport header, which has `len` captured bytes from the header
-    /// on: further headers of a tunnel come before it, or it is one of several IP fragments of TCP.
+    /// Whether the recognised data of this packet does not follow its transport header directly: further headers of a tunnel come before
+    /// it, or the packet is one of several IP fragments of TCP. `len`: captured bytes from the transport header on.
     fn is_tunnel(&self, protocol: u8, fragment: Option<usize>, len: usize) -> bool {
         let place = self.survey.place(self.frame.number).filter(|place| self.survey.is_understood(*place));
         match place {
