@@ -6,7 +6,9 @@ use std::time::Duration;
 use anyhow::Context as _;
 use plimsoll_model::{Procedure, Sink};
 use plimsoll_observe::Observed;
-use plimsoll_observe::filter::{Address, Criteria, Filtered, Moment, Pattern, Status, Term, Terms};
+use plimsoll_observe::filter::{
+    Address, Filtered, Filters, Moment, NameFilter, Pattern, Status, Term, Terms, TimeRange,
+};
 use plimsoll_observe::names::HostsFile;
 use plimsoll_report::When;
 use plimsoll_report::safe::for_shell;
@@ -112,18 +114,18 @@ impl Filter {
     /// A sink that lets the wanted transactions through to `sink`.
     pub fn before<S>(&self, sink: S) -> Filtered<S> {
         let moment = |when: Option<When>| when.map(|when| -> Moment { Box::new(move |start| when.resolve(start)) });
-        let criteria = || Criteria {
-            times: (moment(self.from), moment(self.to)),
-            clients: self.client.clone(),
-            servers: self.server.clone(),
-            shares: self.share.clone(),
-            paths: self.path.clone(),
-            users: self.user.clone(),
+        let filters = || Filters {
+            range: TimeRange::new((moment(self.from), moment(self.to))),
+            clients: Terms::of(&self.client),
+            servers: Terms::of(&self.server),
+            shares: NameFilter::of(&self.share),
+            paths: NameFilter::of(&self.path),
+            users: NameFilter::of(&self.user),
             procedures: procedures(&self.operation),
-            statuses: self.status.clone(),
+            statuses: Terms::of(&self.status),
             slower_than_ns: self.slower_than.map(|limit| i64::try_from(limit.as_nanos()).unwrap_or(i64::MAX)),
         };
-        Filtered::new((!self.describe().is_empty()).then(criteria), sink)
+        Filtered::new((!self.describe().is_empty()).then(filters), sink)
     }
 }
 

@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn connections_have_a_port_each_until_there_is_none_left() {
         if !rustix::process::geteuid().is_root() {
-            println!("SKIPPED: needs root, to use ports below 1024");
+            plimsoll_testkit::skip("needs root, to use ports below 1024");
             return;
         }
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -3,6 +3,10 @@
 use std::fmt;
 
 use plimsoll_model::{Protocol, errno_name};
+use plimsoll_wire::nfs::status::{
+    NFS3ERR_ACCES, NFS3ERR_BADHANDLE, NFS3ERR_DQUOT, NFS3ERR_EXIST, NFS3ERR_ISDIR, NFS3ERR_NOENT, NFS3ERR_NOSPC,
+    NFS3ERR_NOTDIR, NFS3ERR_NOTEMPTY, NFS3ERR_NOTSUPP, NFS3ERR_PERM, NFS3ERR_ROFS,
+};
 use plimsoll_wire::smb2::status::{
     STATUS_ACCESS_DENIED, STATUS_DIRECTORY_NOT_EMPTY, STATUS_DISK_FULL, STATUS_FILE_IS_A_DIRECTORY,
     STATUS_INVALID_INFO_CLASS, STATUS_MEDIA_WRITE_PROTECTED, STATUS_NO_SUCH_FILE, STATUS_NOT_A_DIRECTORY,
@@ -13,18 +17,10 @@ use plimsoll_wire::{nfs, smb2};
 
 use crate::operation::{Cause, Failure};
 
-/// NFS3ERR_NOENT and NFS3ERR_EXIST (RFC 1813 2.6), which are Linux's errno, too.
-const NOENT: u32 = 2;
-const EXIST: u32 = 17;
-/// NFS3ERR_ISDIR, which is Linux's errno, too, and NFS3ERR_NOTEMPTY, which is not.
-const ISDIR: u32 = 21;
-/// NFS3ERR_NOTDIR, which is Linux's errno, too.
-const NOTDIR: u32 = 20;
-/// NFS3ERR_NOTSUPP, and Linux' equivalents.
-const NOTSUPP: u32 = 10_004;
+/// Linux's errno where it differs from NFS. Errors that stand for both below have the same number in both.
 const ENOSYS: u32 = 38;
 const EOPNOTSUPP: u32 = 95;
-const NOTEMPTY: u32 = 66;
+const EDQUOT: u32 = 122;
 
 /// The standard's name of a status of the supported protocols; `None` without one.
 #[must_use]
@@ -59,18 +55,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// NFS3ERR_PERM, NFS3ERR_ACCES and NFS3ERR_ROFS, which are Linux's errno, too.
-const DENIED: [u32; 3] = [1, 13, 30];
-/// NFS3ERR_NOSPC, which is Linux's errno, too; NFS3ERR_DQUOT, which is not; Linux's EDQUOT.
-const NOSPC: u32 = 28;
-const DQUOT: u32 = 69;
-const EDQUOT: u32 = 122;
-
-/// NFS3ERR_ROFS, which is Linux's errno, too.
-const ROFS: u32 = 30;
-
-/// NFS3ERR_BADHANDLE (RFC 1813 2.6).
-const NFS3ERR_BADHANDLE: u32 = 10_001;
+const DENIED: [u32; 3] = [NFS3ERR_PERM, NFS3ERR_ACCES, NFS3ERR_ROFS];
 
 impl Failure {
     /// Whether the user lacks the right, or the share is read-only.
@@ -88,7 +73,7 @@ impl Failure {
     pub fn is_read_only(&self) -> bool {
         matches!(
             self.named(),
-            Some((Protocol::Smb2, STATUS_MEDIA_WRITE_PROTECTED) | (Protocol::Nfs3 | Protocol::File, ROFS))
+            Some((Protocol::Smb2, STATUS_MEDIA_WRITE_PROTECTED) | (Protocol::Nfs3 | Protocol::File, NFS3ERR_ROFS))
         )
     }
 
@@ -99,8 +84,8 @@ impl Failure {
             self.named(),
             Some(
                 (Protocol::Smb2, STATUS_DISK_FULL | STATUS_QUOTA_EXCEEDED)
-                    | (Protocol::Nfs3, NOSPC | DQUOT)
-                    | (Protocol::File, NOSPC | EDQUOT)
+                    | (Protocol::Nfs3, NFS3ERR_NOSPC | NFS3ERR_DQUOT)
+                    | (Protocol::File, NFS3ERR_NOSPC | EDQUOT)
             )
         )
     }
@@ -117,7 +102,7 @@ impl Failure {
     pub fn is_there(&self) -> bool {
         matches!(
             self.named(),
-            Some((Protocol::Smb2, STATUS_OBJECT_NAME_COLLISION) | (Protocol::Nfs3 | Protocol::File, EXIST))
+            Some((Protocol::Smb2, STATUS_OBJECT_NAME_COLLISION) | (Protocol::Nfs3 | Protocol::File, NFS3ERR_EXIST))
         )
     }
 
@@ -141,7 +126,7 @@ impl Failure {
             self.named(),
             Some(
                 (Protocol::Smb2, STATUS_OBJECT_NAME_NOT_FOUND | STATUS_OBJECT_PATH_NOT_FOUND | STATUS_NO_SUCH_FILE)
-                    | (Protocol::Nfs3 | Protocol::File, NOENT)
+                    | (Protocol::Nfs3 | Protocol::File, NFS3ERR_NOENT)
             )
         )
     }
@@ -153,8 +138,8 @@ impl Failure {
             self.named(),
             Some(
                 (Protocol::Smb2, STATUS_FILE_IS_A_DIRECTORY | STATUS_DIRECTORY_NOT_EMPTY)
-                    | (Protocol::Nfs3, ISDIR | NOTEMPTY)
-                    | (Protocol::File, ISDIR)
+                    | (Protocol::Nfs3, NFS3ERR_ISDIR | NFS3ERR_NOTEMPTY)
+                    | (Protocol::File, NFS3ERR_ISDIR)
             )
         )
     }
@@ -164,7 +149,7 @@ impl Failure {
     pub fn is_no_directory(&self) -> bool {
         matches!(
             self.named(),
-            Some((Protocol::Smb2, STATUS_NOT_A_DIRECTORY) | (Protocol::Nfs3 | Protocol::File, NOTDIR))
+            Some((Protocol::Smb2, STATUS_NOT_A_DIRECTORY) | (Protocol::Nfs3 | Protocol::File, NFS3ERR_NOTDIR))
         )
     }
 
@@ -175,7 +160,7 @@ impl Failure {
             self.named(),
             Some(
                 (Protocol::Smb2, STATUS_NOT_SUPPORTED | STATUS_NOT_IMPLEMENTED | STATUS_INVALID_INFO_CLASS)
-                    | (Protocol::Nfs3, NOTSUPP)
+                    | (Protocol::Nfs3, NFS3ERR_NOTSUPP)
                     | (Protocol::File, ENOSYS | EOPNOTSUPP)
             )
         )

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use plimsoll_client::nfs4::{Nfs4Client, Nfs4Options};
 use plimsoll_client::operation::{Access, Caching, Disposition, Done, Operation, Reply};
 use plimsoll_client::{Client, Composed, FileKey};
-use plimsoll_drive::engine::{ConnectionInfo, Plan, Setup, Watch, run_on};
+use plimsoll_drive::engine::{ConnectionInfo, Plan, ServerAccess, Setup, Watch, run_on};
 use plimsoll_drive::network::memory::{Accept, Delivery, Memory, Reply as Answer};
 use plimsoll_model::{Names, Sink, Symbol, Transaction};
 use plimsoll_testkit::heap::Heap;
@@ -73,7 +73,7 @@ struct Users {
     names: Names,
 }
 
-impl Setup for Users {
+impl ServerAccess for Users {
     fn address(&self) -> Option<SocketAddr> {
         Some(([10, 0, 0, 1], 2049).into())
     }
@@ -82,6 +82,12 @@ impl Setup for Users {
         let name = format!("{}.0", info.client_index);
         let identity = info.identity(Symbol::NONE, Symbol::NONE);
         Box::new(Composed::new(Nfs4Client::new(Arc::clone(&self.options), identity, Some(&name))))
+    }
+}
+
+impl Setup for Users {
+    fn server(&self) -> &dyn ServerAccess {
+        self
     }
 
     fn scenario(&self, _: u32, _: u32, _: u64) -> Box<dyn Scenario> {

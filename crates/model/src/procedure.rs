@@ -102,6 +102,18 @@ impl Procedure {
         self.is_smb2_binding() || self == Self::nfs4_binding()
     }
 
+    /// Whether servers send it and clients respond: callbacks of NFS 4; NLM's GRANTED, GRANTED_MSG, and TEST_RES to UNLOCK_RES, which are
+    /// calls with the results of earlier calls.
+    #[inline]
+    pub fn is_callback(self) -> bool {
+        let row = self.row();
+        match row.protocol {
+            Protocol::Nfs4Callback => true,
+            Protocol::Nlm => matches!(row.code, 5 | 10..=14),
+            _ => false,
+        }
+    }
+
     /// Every procedure, in the table's order: a command is followed by its subcommands.
     pub fn all() -> impl Iterator<Item = Procedure> {
         (0..table::ROWS.len() as u16).map(Procedure)

@@ -12,9 +12,9 @@ use crate::{Asked, Endpoint, Frames, Outcome, Procedure, Symbol, Timeline, Vanta
 pub struct Transaction {
     /// What went over the wire.
     pub procedure: Procedure,
-    /// The side that asked.
+    /// The side that asked; for a callback ([`Procedure::is_callback`]) the side that answered.
     pub client: Endpoint,
-    /// The side that answered.
+    /// The other side.
     pub server: Endpoint,
     /// Number of the connection within this capture or run, from 0.
     pub connection: u32,

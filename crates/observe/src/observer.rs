@@ -7,6 +7,7 @@ mod finish;
 mod fragments;
 mod hand_over;
 mod order;
+mod other_programs;
 mod segments;
 mod waiting;
 
@@ -26,6 +27,7 @@ use crate::stream::Connections;
 use crate::ties::{Datagram, Ties};
 use crate::time_gate::TimeGate;
 use crate::tracer::Tracer;
+use other_programs::OtherPrograms;
 
 /// Maximum number of unknown link types that are listed; a capture has an interface or two of them.
 const UNKNOWN_LINKS_MAX: usize = 16;
@@ -43,6 +45,7 @@ pub struct Observer<S> {
     ties: Ties,
     shared: Shared<S>,
     name_lookups: NameLookups,
+    other_programs: OtherPrograms,
     connections_used: u64,
     /// Link types that are not known, with their packets.
     unknown_links: Vec<(u32, u64)>,
@@ -81,6 +84,7 @@ impl<S: Sink> Observer<S> {
             ties: Ties::default(),
             shared: Shared::new(Output::new(sink)),
             name_lookups: NameLookups::default(),
+            other_programs: OtherPrograms::default(),
             connections_used: 0,
             unknown_links: Vec::new(),
             span: (i64::MAX, i64::MIN),

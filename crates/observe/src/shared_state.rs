@@ -6,6 +6,7 @@ use crate::account::Account;
 use crate::names::Handles;
 use crate::pairing::Output;
 use crate::pairing::smb2::Smb2Shared;
+use crate::stream::HoldBudget;
 use crate::tracer::Tracer;
 
 /// State shared by all connections.
@@ -16,6 +17,8 @@ pub(crate) struct Shared<S> {
     pub(crate) handles: Handles,
     pub(crate) smb2: Smb2Shared,
     pub(crate) account: Account,
+    /// Memory for segments that wait behind holes.
+    pub(crate) hold_budget: HoldBudget,
     /// Learns where packets and messages stand, for a second pass over the capture.
     #[serde(skip)]
     pub(crate) tracer: Option<Box<dyn Tracer + Send>>,
@@ -28,13 +31,14 @@ impl<S> Shared<S> {
             handles: Handles::default(),
             smb2: Smb2Shared::default(),
             account: Account::default(),
+            hold_budget: HoldBudget::default(),
             tracer: None,
         }
     }
 
     /// The same with another sink.
     pub(crate) fn with_sink<T>(self, sink: T) -> Shared<T> {
-        let Self { output, handles, smb2, account, tracer } = self;
-        Shared { output: output.with_sink(sink), handles, smb2, account, tracer }
+        let Self { output, handles, smb2, account, hold_budget, tracer } = self;
+        Shared { output: output.with_sink(sink), handles, smb2, account, hold_budget, tracer }
     }
 }

@@ -37,7 +37,7 @@ impl Waiting {
     #[inline]
     pub(crate) fn counts(t: &Transaction) -> bool {
         let alone = t.compound_position.is_none_or(|position| position == 0);
-        alone || t.procedure.row().protocol == Protocol::Nfs4
+        alone || matches!(t.procedure.row().protocol, Protocol::Nfs4 | Protocol::Nfs4Callback)
     }
 
     /// Adds another part of the same data.
@@ -90,6 +90,7 @@ mod tests {
         assert_eq!(waited(Protocol::Smb2, Some(0)), alone);
         assert_eq!(waited(Protocol::Smb2, Some(1)), Waiting::default());
         assert_eq!(waited(Protocol::Nfs4, Some(3)), alone);
+        assert_eq!(waited(Protocol::Nfs4Callback, Some(1)), alone);
         assert_eq!(Waiting::default().service_share(), None);
     }
 }

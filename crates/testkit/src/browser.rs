@@ -20,13 +20,12 @@ const REMEMBER_CHARTS: &str = "
     } });";
 
 /// The browser's name, where one is installed.
-#[allow(clippy::print_stdout, reason = "a skipped test says so")]
 pub fn name() -> Option<&'static str> {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let works = |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success());
     let found = names.into_iter().find(works);
     if found.is_none() {
-        println!("SKIPPED: needs chromium to try the HTML report in");
+        crate::skip("needs chromium to try the HTML report in");
     }
     found
 }

@@ -14,6 +14,7 @@
 //! - [`namespace`] makes network namespaces, and [`wire`] is a bad network between two of them, whose log is the truth about each packet.
 //! - [`replay`] sends a capture through an interface again and again, at a steady rate.
 //! - [`Random`] draws numbers, and [`transaction()`] makes a transaction, the same ones on every machine.
+//! - [`skip()`] says why a test does not go on, and [`shared_capture`] finds a published capture or skips.
 //! - [`servers`] starts real servers on loopback, and made-up ones that answer when and what a test says.
 //!
 //! Checksums are left 0: nothing under test looks at them, and offload leaves captures so too.
@@ -28,6 +29,7 @@ pub mod namespace;
 mod random;
 pub mod replay;
 pub mod servers;
+mod skip;
 pub mod system_calls;
 mod tcp;
 pub mod terminal;
@@ -39,6 +41,7 @@ pub mod wire;
 pub use frame::{Frame, Link, pcap, pcap_big_endian_micros};
 pub use messages::{nbss, nfs4, rpc, smb1, smb2};
 pub use random::Random;
+pub use skip::{shared_capture, shared_captures, skip, workspace};
 pub use tcp::{Segment, Side, Tcp};
 pub use traffic::Traffic;
 pub use transaction::transaction;

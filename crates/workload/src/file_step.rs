@@ -2,6 +2,7 @@
 //! here: its word, what it needs, what is sent, and what it leaves behind.
 
 use plimsoll_client::operation::{Control, Failure, FileKey, InfoClass, Operation, Reply};
+use plimsoll_wire::nfs::status::NFS4ERR_NXIO;
 use plimsoll_wire::smb2::status::{
     STATUS_FS_DRIVER_REQUIRED, STATUS_INVALID_DEVICE_REQUEST, STATUS_INVALID_PARAMETER, STATUS_NOT_FOUND,
     STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED, STATUS_OBJECT_NAME_NOT_FOUND,
@@ -64,9 +65,6 @@ pub(super) struct RangeText {
     /// Length of the range; at least 1B.
     length: Size,
 }
-
-/// NFS4ERR_NXIO: the offset of a search is behind the end of the file, or no data follows.
-const NXIO: u32 = 6;
 
 /// Property of the file system to query.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
@@ -217,7 +215,8 @@ impl FileStep {
         let Some(status) = failure.status else { return false };
         match self {
             FileStep::Ioctl(_) => LACKING.contains(&status),
-            FileStep::SeekData(_) | FileStep::SeekHole(_) => status == NXIO,
+            // The offset is behind the end of the file, or no data follows.
+            FileStep::SeekData(_) | FileStep::SeekHole(_) => status == NFS4ERR_NXIO,
             _ => false,
         }
     }

@@ -13,12 +13,13 @@ use toml::Spanned;
 
 use self::ScriptStep::Operation as Op;
 use self::script_step::{Texts, script_step};
-use self::state::{State, Thing};
+use self::state::State;
 use super::distribution::{Pick, Sizes};
 use super::quantity::Scale;
 use super::text::{IterationText, StepText, StepWithOptions, Subject};
 
 pub(super) use self::script_step::{Amount, ScriptStep, Transfer, word};
+pub(super) use self::state::OwnObject;
 
 /// The most steps of an iteration, loops unrolled.
 const MOST_STEPS: usize = 10_000;
@@ -67,7 +68,7 @@ impl IterationKind {
         if steps.is_empty() {
             return Err((text.span(), "the iteration has no steps".to_owned()));
         }
-        if iteration.on == Subject::Own && state.thing != Thing::Nothing {
+        if iteration.on == Subject::Own && state.object != OwnObject::Nothing {
             let problem =
                 "the iteration does not delete its own file or directory: end it with \"remove\" or \"rmdir\"";
             return Err((text.span(), problem.to_owned()));

@@ -10,6 +10,7 @@ mod local_names;
 mod map;
 mod purity;
 mod sizes;
+mod skips;
 pub(crate) mod source;
 mod spec;
 mod walls;
@@ -47,6 +48,7 @@ fn problems(packages: &[Package], sources: &[Source], files: &[String]) -> Vec<S
     problems.extend(cycles::problems(sources));
     problems.extend(purity::breaches(sources));
     problems.extend(sizes::problems(sources));
+    problems.extend(skips::problems(sources));
     problems.extend(spec::missing(sources));
     problems.extend(examples::problems(sources));
     problems.extend(local_names::problems(sources));

@@ -38,11 +38,7 @@ pub(crate) fn own_captures() -> Vec<PathBuf> {
 
 /// Published captures; none, with a printed reason, if they are missing.
 pub(crate) fn shared_captures() -> Vec<PathBuf> {
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
-    if !shared.exists() {
-        println!("SKIPPED: needs ../shared/captures");
-        return Vec::new();
-    }
+    let Some(shared) = plimsoll_testkit::shared_captures() else { return Vec::new() };
     let captures = captures_in(&[shared]);
     assert!(captures.len() >= 30, "{captures:?}");
     captures
@@ -249,7 +245,7 @@ fn searched(captures: &[PathBuf], name: &str) -> usize {
 #[test]
 fn copies_have_right_checksums() {
     if Command::new("tshark").arg("-v").output().is_err() {
-        return println!("SKIPPED: needs tshark");
+        return crate::skip("needs tshark");
     }
     let scratch = Scratch::new("anonymize-checksums");
     let mut originals: Vec<PathBuf> = own_captures().into_iter().chain(shared_captures()).collect();

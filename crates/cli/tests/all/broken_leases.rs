@@ -116,7 +116,7 @@ fn compare(side: &Value, text: &str, page: &str, expected: Option<&Breaks>) {
     }
     assert!(text.contains("Lease and oplock breaks") && text.contains("127.0.0.1 on \\\\"), "{text}");
     assert!(page.contains("Lease breaks") && page.contains("file lease RWH to "), "{text}");
-    let Some(expected) = expected else { return println!("SKIPPED: needs tshark") };
+    let Some(expected) = expected else { return crate::skip("needs tshark") };
     assert_eq!(sum(rows, "notified"), expected.notified, "{found}");
     assert_eq!(sum(rows, "acknowledged"), expected.acknowledged, "{found}");
     let longest = rows.iter().filter_map(|row| row["acknowledged_max_s"].as_f64()).fold(0.0, f64::max);
@@ -151,7 +151,7 @@ fn the_breaks_of_directory_leases_are_those_that_tshark_finds() {
     let page = fs::read_to_string(scratch.path().join("page.html")).unwrap();
     let rows = side["lease_breaks"]["rows"].as_array().unwrap();
     if !rows.iter().any(|row| row["of"] == "directory") {
-        return println!("SKIPPED: needs samba-4.22 (Debian: bookworm-backports), which grants leases of directories");
+        return crate::skip("needs samba-4.22 (Debian: bookworm-backports), which grants leases of directories");
     }
     compare(&side, &text, &page, expected.as_ref());
     let directories: Vec<Value> = rows.iter().filter(|row| row["of"] == "directory").cloned().collect();

@@ -103,7 +103,7 @@ fn four_channels_carry_the_same() {
     let (driven, observed) = (channels(folder, "run.parquet"), channels(folder, "tap.pcapng"));
     assert_eq!(driven, observed);
     let Some(fields) = tshark(folder, samba.address().port()) else {
-        return println!("SKIPPED: needs tshark");
+        return crate::skip("needs tshark");
     };
     let mut seen: BTreeMap<String, u64> = BTreeMap::new();
     let mut bindings: BTreeMap<String, u32> = BTreeMap::new();

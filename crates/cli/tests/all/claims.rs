@@ -5,7 +5,7 @@ use std::process::Command;
 
 use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
-use plimsoll_testkit::{Link, Side, Tcp, Traffic, rpc};
+use plimsoll_testkit::{Link, Side, Tcp, Traffic, rpc, shared_capture};
 use serde_json::Value;
 
 /// Text, page and JSON of an analysis.
@@ -18,12 +18,7 @@ struct Report {
 impl Report {
     /// `None` where the capture is not there.
     fn of(name: &str) -> Option<Report> {
-        let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures").join(name);
-        if !capture.is_file() {
-            println!("SKIPPED: needs ../shared/captures/{name}");
-            return None;
-        }
-        Some(Report::of_file(&capture, name))
+        Some(Report::of_file(&shared_capture(name)?, name))
     }
 
     fn of_file(capture: &Path, name: &str) -> Report {
@@ -128,11 +123,8 @@ fn calls_on_pipes_are_no_file_data() {
 /// The capture begins with its connections and all of their requests; 221 TRANSACTION2 and 8 NT_TRANSACT lose their subcommands.
 #[test]
 fn subcommands_that_were_cut_off_are_unknown() {
-    let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures/smb1-vlan-files.pcap");
-    let Ok(whole) = std::fs::read(capture) else {
-        println!("SKIPPED: needs ../shared/captures/smb1-vlan-files.pcap");
-        return;
-    };
+    let Some(capture) = shared_capture("smb1-vlan-files.pcap") else { return };
+    let whole = std::fs::read(capture).unwrap();
     let scratch = Scratch::new("claims-cut");
     let path = scratch.path().join("cut.pcap");
     std::fs::write(&path, cut(&whole, 96)).unwrap();
@@ -146,11 +138,7 @@ fn subcommands_that_were_cut_off_are_unknown() {
 
 /// The report of a capture modified by `change`.
 fn changed(name: &str, change: impl Fn(&[u8]) -> Vec<u8>) -> Option<Report> {
-    let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures").join(name);
-    let Ok(whole) = std::fs::read(capture) else {
-        println!("SKIPPED: needs ../shared/captures/{name}");
-        return None;
-    };
+    let whole = std::fs::read(shared_capture(name)?).unwrap();
     let scratch = Scratch::new(&format!("claims-changed-{name}"));
     let path = scratch.path().join("changed.pcap");
     std::fs::write(&path, change(&whole)).unwrap();

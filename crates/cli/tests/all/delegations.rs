@@ -171,7 +171,7 @@ fn delegations_of_the_embedded_server_are_used_and_recalled() {
     assert!(page.contains("NFS 4 delegations"));
     match tshark(scratch.path(), server.address().port()) {
         Some(seen) => assert_eq!(seen, [granted, recalled, returned], "tshark counts the same"),
-        None => println!("SKIPPED: needs tshark"),
+        None => crate::skip("needs tshark"),
     }
 }
 

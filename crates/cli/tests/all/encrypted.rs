@@ -145,11 +145,7 @@ fn hidden_keys_change_no_mean() {
         ("smb3-aes128ccm-with-known-key.pcapng", "3d00009400480000:28f2847263c83dc00621f742dd3f2e7b"),
         ("smb311-aes128ccm-with-known-key.pcapng", "690000ac1c280000:b25a135fc3dc14269f20d7cbc8716b6b"),
     ] {
-        let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures").join(name);
-        if !capture.exists() {
-            println!("SKIPPED: needs ../shared/captures/{name}");
-            continue;
-        }
+        let Some(capture) = plimsoll_testkit::shared_capture(name) else { continue };
         let file = capture.to_str().unwrap();
         plimsoll(&["analyze", file, "--quiet", "--transactions", without.to_str().unwrap()]);
         let flags = ["--smb-session-key", key, "--transactions", with_key.to_str().unwrap()];

@@ -120,7 +120,7 @@ fn python(script: &str, file: &Path) -> Option<String> {
     let mut imports = Command::new(&interpreter);
     let has_it = Running::start(imports.args(["-c", "import prometheus_client.openmetrics.parser"]));
     if !has_it.is_ok_and(|running| running.end().status.success()) {
-        println!("SKIPPED: needs Python with prometheus_client");
+        crate::skip("needs Python with prometheus_client");
         return None;
     }
     let output = output(python.args(["-c", script]).arg(file));

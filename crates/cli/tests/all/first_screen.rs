@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use plimsoll_testkit::command;
+use plimsoll_testkit::{command, shared_capture};
 
 /// Central Europe, for machines without a database of time zones.
 const ZONE: &str = "CET-1CEST,M3.5.0,M10.5.0/3";
@@ -95,13 +95,8 @@ fn one_section_is_printed_alone_and_a_wrong_name_lists_all() {
 /// Published captures: the first screen answers an administrator's questions.
 #[test]
 fn first_screens_of_real_captures() {
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
     for name in ["nfs3-write.pcap", "nfs3-two-sessions.pcap", "smb2-mixed.pcap", "smb3-encrypted-midstream.pcap"] {
-        let capture = shared.join(name);
-        if !capture.is_file() {
-            println!("SKIPPED: needs ../shared/captures/{name}");
-            continue;
-        }
+        let Some(capture) = shared_capture(name) else { continue };
         let output = analyze(&capture, "UTC", &[]);
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(text.lines().count() <= 40, "{text}");

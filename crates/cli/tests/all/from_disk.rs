@@ -52,7 +52,7 @@ fn a_set_beyond_the_servers_memory_is_read_from_disk() {
     // It ends before its limit does.
     let Some(samba) = crate::samba(&[]) else { return };
     if !is_on_disk(&samba.folder(Share::Data).unwrap()) {
-        return println!("SKIPPED: needs a folder for temporary files on a disk");
+        return crate::skip("needs a folder for temporary files on a disk");
     }
     let _alone = crate::alone();
     limit.hold(samba.process_id().unwrap());

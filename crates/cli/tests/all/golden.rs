@@ -5,11 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use plimsoll_testkit::command;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use plimsoll_testkit::{command, workspace};
 
 /// The output of `analyze` for a golden capture: times are in UTC whatever the machine's zone.
 fn report(folder: &Path, flags: &[&str]) -> String {
@@ -38,7 +34,7 @@ fn hold(file: &Path, expected: &str) {
 #[test]
 fn golden_captures_give_their_reports() {
     let mut folders: Vec<PathBuf> =
-        std::fs::read_dir(root().join("captures")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        std::fs::read_dir(workspace().join("captures")).unwrap().map(|entry| entry.unwrap().path()).collect();
     // Captures with a planted cause have a table instead (planted.rs).
     folders.retain(|folder| folder.join("capture.pcap.zst").exists());
     folders.sort();
@@ -54,26 +50,26 @@ fn golden_captures_give_their_reports() {
 /// docs/netbench.md shows the report of the shipped NetBench capture, whole and as it comes out today.
 #[test]
 fn the_documented_report_is_the_real_one() {
-    let file = root().join("docs/netbench.md");
+    let file = workspace().join("docs/netbench.md");
     let page = std::fs::read_to_string(&file).unwrap();
     let (before, rest) = page.split_once("```text\n").unwrap();
     let (_, after) = rest.split_once("```\n").unwrap();
     hold(
         &file,
-        &format!("{before}```text\n{}```\n{after}", report(&root().join("captures/netbench-samba"), &["--full"])),
+        &format!("{before}```text\n{}```\n{after}", report(&workspace().join("captures/netbench-samba"), &["--full"])),
     );
 }
 
 /// docs/first-screen.md shows the first screens of the golden captures in order.
 #[test]
 fn the_documented_screens_are_the_real_ones() {
-    let file = root().join("docs/first-screen.md");
+    let file = workspace().join("docs/first-screen.md");
     let page = std::fs::read_to_string(&file).unwrap();
     let mut parts = page.split("```text\n");
     let mut expected = parts.next().unwrap().to_owned();
     for (part, name) in parts.zip(["netbench-samba", "nfs-ganesha", "nfs-writes", "smb2-samba"]) {
         let (_, after) = part.split_once("```\n").unwrap();
-        let screen = report(&root().join("captures").join(name), &[]);
+        let screen = report(&workspace().join("captures").join(name), &[]);
         expected.push_str(&format!("```text\n{screen}```\n{after}"));
     }
     hold(&file, &expected);
@@ -82,9 +78,9 @@ fn the_documented_screens_are_the_real_ones() {
 /// README.md shows the diagnosis of the same report.
 #[test]
 fn the_readme_shows_the_real_diagnosis() {
-    let page = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let page = std::fs::read_to_string(workspace().join("README.md")).unwrap();
     let (_, rest) = page.split_once("```text\n").unwrap();
     let (shown, _) = rest.split_once("```\n").unwrap();
-    let report = std::fs::read_to_string(root().join("captures/netbench-samba/screen.txt")).unwrap();
+    let report = std::fs::read_to_string(workspace().join("captures/netbench-samba/screen.txt")).unwrap();
     assert!(shown.starts_with("Diagnosis:") && report.contains(shown), "README.md shows another report:\n{shown}");
 }

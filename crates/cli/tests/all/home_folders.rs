@@ -58,13 +58,7 @@ const OF_2008: &Table = &[
 /// Runs a workload with a few users who start often, and holds what went over the wire in the measured phase, as `analyze`
 /// counts it in a tap, to its table: within a point.
 fn measured(workload: &str, table: &Table) -> Option<Value> {
-    let samba = match Samba::start(&[]) {
-        Ok(samba) => samba,
-        Err(reason) => {
-            println!("SKIPPED: {reason}");
-            return None;
-        }
-    };
+    let samba = crate::samba(&[])?;
     let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
     let scratch = Scratch::new("home-folders");
     let tap = scratch.path().join("tap.pcapng");

@@ -1,5 +1,5 @@
 //! The command, as users run it: all tests that start `plimsoll`, in one program.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and says why it skips")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and prints figures")]
 
 mod accounts;
 mod anonymize;
@@ -95,6 +95,7 @@ use std::process::{Command, Output};
 
 use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Samba, available};
+use plimsoll_testkit::skip;
 
 /// One test at a time drives a separate server under a time limit: two cores are too few for two servers and two clients.
 static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
@@ -157,11 +158,6 @@ fn requests(folder: &Path, input: &str) -> BTreeMap<String, u64> {
 fn instant(ns: &serde_json::Value) -> String {
     let at = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_nanos(ns.as_u64().unwrap());
     humantime::format_rfc3339_nanos(at).to_string()
-}
-
-/// Why the test does not go on.
-fn skip(reason: impl std::fmt::Display) {
-    println!("SKIPPED: {reason}");
 }
 
 /// A Samba with these settings; without one, why the test skips.

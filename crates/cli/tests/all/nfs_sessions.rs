@@ -102,7 +102,7 @@ fn slots_of(target: &str, port: u16) {
         }
         match by_tshark(folder, port) {
             Some(seen) => assert_eq!(sessions(&side), seen, "tshark sees the same"),
-            None => println!("SKIPPED: needs tshark"),
+            None => crate::skip("needs tshark"),
         }
         let (said, page) = (side["said"].as_str().unwrap(), fs::read_to_string(folder.join("seen.html")).unwrap());
         assert!(said.contains("NFS 4.1 sessions") && said.contains("127.0.0.1 at 127.0.0.1, 0x"), "{said}");

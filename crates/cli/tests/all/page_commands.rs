@@ -1,21 +1,17 @@
 //! The command that a page shows beside its filters gives the numbers that the page shows. Needs Chromium.
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use plimsoll_testkit::browser::Browser;
 use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
+use plimsoll_testkit::workspace;
 use serde_json::{Value, json};
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
 
 /// Runs a command line as a shell would.
 fn shell(line: &str) -> Vec<u8> {
     let line = line.replacen("plimsoll", env!("CARGO_BIN_EXE_plimsoll"), 1);
-    let output = output(Command::new("sh").args(["-c", &line]).current_dir(repository()));
+    let output = output(Command::new("sh").args(["-c", &line]).current_dir(workspace()));
     assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
     output.stdout
 }

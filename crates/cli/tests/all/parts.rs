@@ -214,7 +214,7 @@ fn a_part_that_is_stopped_or_has_a_full_disk_is_named() {
     let _alone = crate::alone();
     let mut scratch = Scratch::new("parts-full");
     let Some(disk) = scratch.small_file_system("disk", 2 << 20) else {
-        println!("SKIPPED: needs the right to mount a tmpfs");
+        crate::skip("needs the right to mount a tmpfs");
         return;
     };
     let folder = scratch.path();

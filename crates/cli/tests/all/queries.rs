@@ -1,10 +1,11 @@
 //! The queries of docs/queries.md give the same answers in DuckDB and DataFusion, and the numbers of the reports.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
+use plimsoll_testkit::workspace;
 use serde_json::Value;
 
 use crate::recorded_sql::{can_import, python};
@@ -21,10 +22,6 @@ pub(crate) const QUERIES: [&str; 6] = [
 /// A week in seconds.
 const WEEK_S: &str = "604800";
 
-pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
 fn record(capture: &Path, recording: &Path) -> Value {
     let mut plimsoll = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     plimsoll.arg("analyze").arg(capture).args(["-q", "--json", "-", "--record-transactions", "all", "--record"]);
@@ -35,7 +32,7 @@ fn record(capture: &Path, recording: &Path) -> Value {
 
 /// Two weeks of recordings: NetBench in both, NFS in the first. The report of the first week's NetBench capture.
 fn recordings(folder: &Path) -> Value {
-    let captures = root().join("captures");
+    let captures = workspace().join("captures");
     let [netbench, nfs] = ["netbench-samba", "nfs-ganesha"].map(|name| captures.join(name).join("capture.pcap.zst"));
     let later = folder.join("later.pcap");
     let mut shift = Command::new("editcap");
@@ -46,7 +43,7 @@ fn recordings(folder: &Path) -> Value {
 }
 
 fn ask(engine: &str, query: &str, folder: &Path) -> Vec<Vec<String>> {
-    let queries = root().join("queries");
+    let queries = workspace().join("queries");
     let mut command = python();
     command.arg(queries.join("ask.py")).arg(engine).arg(queries.join(format!("{query}.sql"))).arg(folder.join("R"));
     let output = output(&mut command);
@@ -93,7 +90,7 @@ fn a_data_set_in_parts_has_every_row() {
     }
     let scratch = Scratch::new("query-parts");
     recordings(scratch.path());
-    let page = std::fs::read_to_string(root().join("docs/queries.md")).unwrap();
+    let page = std::fs::read_to_string(workspace().join("docs/queries.md")).unwrap();
     let (_, copy) = page.split_once("```sql\n").unwrap();
     let (copy, _) = copy.split_once("```\n").unwrap();
     let script = "

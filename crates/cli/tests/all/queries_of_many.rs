@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 
 use plimsoll_testkit::command::{Running, output_within};
 use plimsoll_testkit::servers::Scratch;
+use plimsoll_testkit::workspace;
 
-use crate::queries::{QUERIES, root};
+use crate::queries::QUERIES;
 use crate::recorded_sql::{can_import, python};
 use crate::replicated::{Capture, DAY_S};
 
@@ -61,7 +62,7 @@ fn recordings(scratch: &Path) -> u64 {
     let (all, days) = if is_exact() { (TRANSACTIONS, DAYS) } else { (0.0, 2) };
     let mut expected = 0;
     for (name, cut, share) in CAPTURES {
-        let capture = root().join("captures").join(name).join("capture.pcap.zst");
+        let capture = workspace().join("captures").join(name).join("capture.pcap.zst");
         let capture = Capture::read(&capture, cut, scratch);
         let once = scratch.join("once").join(name);
         record(&once.join("R"), |mut input| capture.write_day(FIRST_DAY_S, 1, &mut input));
@@ -79,7 +80,7 @@ fn recordings(scratch: &Path) -> u64 {
 
 /// The answer of an engine, with what it took.
 fn ask(engine: &str, query: &str, folder: &Path) -> (String, String) {
-    let (queries, begun) = (root().join("queries"), Instant::now());
+    let (queries, begun) = (workspace().join("queries"), Instant::now());
     let mut command = python();
     command
         .args(["-c", ASK])

@@ -2,11 +2,12 @@
 //!
 //! `PLIMSOLL_BLESS=1 cargo test -p plimsoll --test all questions` rewrites the outputs: read the changes.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
+use plimsoll_testkit::workspace;
 use serde_json::Value;
 
 use crate::recorded_sql::{can_import, python};
@@ -21,10 +22,6 @@ struct Question {
     flags: Vec<String>,
     output: String,
     sql: String,
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
 /// What stands in the first fence of this kind after `from`.
@@ -49,8 +46,11 @@ fn words(line: &str) -> Vec<String> {
 /// The capture that the page is about, and all of its requests as a table.
 fn folder() -> Scratch {
     let scratch = Scratch::new("questions");
-    std::fs::copy(root().join("captures/netbench-samba/capture.pcap.zst"), scratch.path().join("capture.pcap.zst"))
-        .unwrap();
+    std::fs::copy(
+        workspace().join("captures/netbench-samba/capture.pcap.zst"),
+        scratch.path().join("capture.pcap.zst"),
+    )
+    .unwrap();
     analyze(scratch.path(), &["-q", "--transactions", "ops.parquet"]);
     scratch
 }
@@ -76,7 +76,7 @@ fn table(report: &str) -> String {
 
 #[test]
 fn the_documented_commands_print_the_documented_answers() {
-    let (scratch, file) = (folder(), root().join("docs/slow-share.md"));
+    let (scratch, file) = (folder(), workspace().join("docs/slow-share.md"));
     let page = std::fs::read_to_string(&file).unwrap();
     let (mut written, all) = (page.clone(), questions(&page));
     assert_eq!(all.len(), QUESTIONS);
@@ -98,7 +98,7 @@ fn the_answers_are_those_of_sql() {
     if !can_import("duckdb") {
         return;
     }
-    let (scratch, page) = (folder(), std::fs::read_to_string(root().join("docs/slow-share.md")).unwrap());
+    let (scratch, page) = (folder(), std::fs::read_to_string(workspace().join("docs/slow-share.md")).unwrap());
     let view = fence(&page, "sql");
     let script = "
 import duckdb, json, sys

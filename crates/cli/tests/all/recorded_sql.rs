@@ -2,11 +2,12 @@
 //!
 //! `PLIMSOLL_BLESS=1 cargo test -p plimsoll --test all recorded_sql` writes the answers anew: read what changed.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use plimsoll_testkit::command::{Running, output};
 use plimsoll_testkit::servers::Scratch;
+use plimsoll_testkit::{skip, workspace};
 
 /// `cargo xtask test` names an interpreter that has the modules, where it could make one.
 pub(crate) fn python() -> Command {
@@ -18,20 +19,16 @@ pub(crate) fn can_import(modules: &str) -> bool {
     let running = Running::start(python().args(["-c", &format!("import {modules}")]));
     let can = running.is_ok_and(|running| running.end().status.success());
     if !can {
-        println!("SKIPPED: needs Python with {modules}");
+        skip(format_args!("needs Python with {modules}"));
     }
     can
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
 /// The recording `R` that the questions are asked of.
 fn recording(name: &str) -> Scratch {
     let scratch = Scratch::new(name);
     let mut plimsoll = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    plimsoll.arg("analyze").arg(root().join("captures/smb2-samba/capture.pcap.zst"));
+    plimsoll.arg("analyze").arg(workspace().join("captures/smb2-samba/capture.pcap.zst"));
     let recorded = plimsoll.args(["-q", "--record", "R", "--record-transactions", "all"]).current_dir(scratch.path());
     assert!(matches!(output(recorded).status.code(), Some(0 | 4)));
     scratch
@@ -48,7 +45,7 @@ fn the_documented_questions_have_the_documented_answers() {
     if !can_import("duckdb") {
         return;
     }
-    let (scratch, file) = (recording("recorded-sql"), root().join("docs/recordings.md"));
+    let (scratch, file) = (recording("recorded-sql"), workspace().join("docs/recordings.md"));
     let page = std::fs::read_to_string(&file).unwrap();
     let script = "
 import duckdb, sys

@@ -2,12 +2,13 @@
 //! `PLIMSOLL_EXACT=1` all commands run, on Samba and Ganesha if they are installed; otherwise those that read captures of this
 //! repository.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Instant;
 
 use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Export, Ganesha, MemoryLimit, Samba, Scratch, Share};
+use plimsoll_testkit::workspace;
 use serde::Deserialize;
 
 /// Rows that a reading of the documents found.
@@ -44,12 +45,8 @@ fn usual_codes() -> Vec<i32> {
     vec![0, 4]
 }
 
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
 fn rows() -> Vec<Row> {
-    let text = std::fs::read_to_string(repository().join("docs/sources.toml")).unwrap();
+    let text = std::fs::read_to_string(workspace().join("docs/sources.toml")).unwrap();
     toml::from_str::<List>(&text).unwrap().row
 }
 
@@ -80,7 +77,7 @@ impl Servers {
         row.needs.iter().find_map(|need| match need.as_str() {
             "samba" => self.samba.is_none().then_some("smbd, and root to start it"),
             "ganesha" => self.ganesha.is_none().then_some("ganesha.nfsd, and root to start it"),
-            "shared" => (!repository().join("../shared/captures").is_dir()).then_some("../shared/captures"),
+            "shared" => (!workspace().join("../shared/captures").is_dir()).then_some("../shared/captures"),
             "limit" => self.limit.is_none().then_some("control groups for memory, and root"),
             "perf" => (!is_there("perf")).then_some("perf (Debian: linux-perf)"),
             "zstd" => (!is_there("zstd")).then_some("zstd"),
@@ -99,8 +96,8 @@ impl Servers {
         let path = std::env::join_paths(std::iter::once(program).chain(std::env::split_paths(&path))).unwrap();
         let mut sh = Command::new("sh");
         sh.args(["-c", command]).current_dir(folder).env("PATH", path).env("SHORT", SHORT);
-        sh.env("CAPTURES", repository().join("captures")).env("SHARED", repository().join("../shared/captures"));
-        sh.env("TOOLS", repository().join("../shared/tools")).env("LOCAL", format!("file://{}", local.display()));
+        sh.env("CAPTURES", workspace().join("captures")).env("SHARED", workspace().join("../shared/captures"));
+        sh.env("TOOLS", workspace().join("../shared/tools")).env("LOCAL", format!("file://{}", local.display()));
         sh.env("PLIMSOLL_PASSWORD", Samba::PASSWORD).env("SMB", "embedded:smb").env("NFS", "embedded:nfs");
         if let Some(samba) = &self.samba {
             sh.env("SMB", format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name()));

@@ -171,10 +171,10 @@ fn a_capture_of_the_network_is_said_to_be_encrypted() {
     let mut command = Command::new("tcpdump");
     command.args(["-i", "lo", "-U", "--immediate-mode", "-B", "16384", "-Z", "root", "-w", "net.pcap"]);
     command.args(["tcp", "port", &port.to_string()]).current_dir(folder.path());
-    let Ok(mut tcpdump) = Running::start(&mut command) else { return println!("SKIPPED: needs tcpdump") };
+    let Ok(mut tcpdump) = Running::start(&mut command) else { return crate::skip("needs tcpdump") };
     let ended = tcpdump.wait_until(|running| running.said()[1].contains("listening on"));
     if ended.is_some() {
-        return println!("SKIPPED: needs permission to capture on lo: {}", tcpdump.said()[1]);
+        return crate::skip(format_args!("needs permission to capture on lo: {}", tcpdump.said()[1]));
     }
     let target = format!("nfs://127.0.0.1:{port}/plimsoll?mountport={mount}&xprtsec=tls");
     let (code, said) = drive(folder.path(), &target, &["--tls-ca", "ca.pem", "--duration", "200ms"]);

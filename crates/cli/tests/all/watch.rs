@@ -19,7 +19,7 @@ use crate::plimsoll;
 pub(crate) fn may_capture() -> bool {
     let may = geteuid().is_root();
     if !may {
-        println!("SKIPPED: needs root, to capture an interface");
+        crate::skip("needs root, to capture an interface");
     }
     may
 }

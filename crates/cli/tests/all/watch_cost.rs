@@ -116,7 +116,7 @@ fn the_cost_to_the_watched_is_measured_in_turns() {
             let (password, workload) = (Samba::PASSWORD, "netbench");
             measure(&place, &Watched { name: "Samba, NetBench", port, target, password, workload });
         }
-        Err(reason) => println!("SKIPPED: {reason}"),
+        Err(reason) => crate::skip(reason),
     }
     // In a process of its own, as a server is.
     let mut serve = Command::new(measured_program());

@@ -53,13 +53,7 @@ fn events(place: &Namespace, page: &str) -> Receiver<(usize, Instant)> {
 
 /// A watch of the loopback interface in tmux, its page, and a connection to a server's port there.
 fn watch(place: &Namespace) -> Option<(Tmux, String, [TcpStream; 2])> {
-    let tmux = match place.within(|| Tmux::start(SIZE)) {
-        Ok(tmux) => tmux,
-        Err(reason) => {
-            println!("SKIPPED: {reason}");
-            return None;
-        }
-    };
+    let tmux = available(place.within(|| Tmux::start(SIZE)))?;
     let listener = place.within(|| TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap();
     let (program, port) = (crate::measured_program(), address.port());

@@ -70,7 +70,7 @@ struct Watched {
 impl Watched {
     /// `None` where this user may not capture.
     fn start(arguments: &[&str]) -> Option<Self> {
-        let network = Namespace::new().inspect_err(|reason| println!("SKIPPED: {reason}")).ok()?;
+        let network = available(Namespace::new())?;
         start_portmapper(&network);
         let scratch = Scratch::new("watch-learned");
         let mut serve = plimsoll();

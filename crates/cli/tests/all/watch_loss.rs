@@ -120,7 +120,7 @@ fn packets(tcpdump: &str) -> Option<u64> {
 fn drops_of_a_pause_are_shown_exactly_and_the_missing_share_is_estimated() {
     let Some(place) = available(Namespace::new()) else { return };
     if Command::new("tcpdump").arg("--version").output().is_err() {
-        return println!("SKIPPED: needs tcpdump");
+        return crate::skip("needs tcpdump");
     }
     let _alone = crate::alone();
     let pauses = if std::env::var_os("PLIMSOLL_EXACT").is_some() { 30 } else { 2 };

@@ -145,7 +145,7 @@ impl Prometheus {
         command.arg(format!("--web.listen-address={address}"));
         command.arg("--enable-feature=exemplar-storage");
         let Ok(mut running) = Running::start(&mut command) else {
-            println!("SKIPPED: needs prometheus (Debian: prometheus)");
+            crate::skip("needs prometheus (Debian: prometheus)");
             return None;
         };
         let ended =

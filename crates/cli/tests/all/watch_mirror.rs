@@ -81,10 +81,10 @@ fn a_mirror_port_has_the_counts_of_the_interface() {
     let _alone = crate::alone();
     let [server, client] = match network() {
         Ok(network) => network,
-        Err(reason) => return println!("SKIPPED: {reason}"),
+        Err(reason) => return crate::skip(reason),
     };
     if let Err(reason) = mirror(&server) {
-        return println!("SKIPPED: {reason}");
+        return crate::skip(reason);
     }
     let scratch = Scratch::new("watch-mirror");
     let mut serve = plimsoll();

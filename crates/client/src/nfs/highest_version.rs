@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use plimsoll_wire::nfs::status::NFS4ERR_MINOR_VERS_MISMATCH;
 use plimsoll_wire::nfs::v4::{Compound, CompoundReply, PutRoot};
 use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError, Program, Verdict};
 
@@ -20,8 +21,6 @@ use crate::tls::{Tls, VersionNotOffered};
 const PROGRAM: u32 = Program::Nfs.number();
 const NULL: u32 = 0;
 const COMPOUND: u32 = 1;
-/// NFS4ERR_MINOR_VERS_MISMATCH: it takes precedence over all other errors (RFC 8881 16.2.3).
-const NO_SUCH_MINOR_VERSION: u32 = 10_021;
 
 /// Which server is asked, and how.
 #[derive(Clone, Copy, Debug)]
@@ -172,7 +171,8 @@ impl VersionQuestion<'_> {
         });
         if let Ok(Verdict::Success(results)) = &answer {
             return match CompoundReply::new(results).status {
-                Some(NO_SUCH_MINOR_VERSION) => Ok(Offer::OtherMinor),
+                // It takes precedence over all other errors (RFC 8881 16.2.3).
+                Some(NFS4ERR_MINOR_VERS_MISMATCH) => Ok(Offer::OtherMinor),
                 Some(_) => Ok(Offer::Yes),
                 None => Err(self.unclear("the response has no status".to_owned())),
             };

@@ -1,6 +1,7 @@
 //! From an answer to how far its job is.
 
 use plimsoll_model::Outcome;
+use plimsoll_wire::nfs::status::{NFS3ERR_BADHANDLE, NFS3ERR_NOTSUPP, NFS3ERR_STALE};
 use plimsoll_wire::nfs::v3::{
     Answer, Attributes, FileHandle, FileType, access, commit, create, fsinfo, fsstat, getattr, lookup, null, read,
     readlink, write,
@@ -18,10 +19,8 @@ use crate::nfs::Facts;
 use crate::operation::{Cause, Disposition, Failure, Reply};
 use crate::rpc::Arrival;
 
-/// NFS3ERR_STALE and NFS3ERR_BADHANDLE: a handle means nothing any more.
-const MEANINGLESS: [u32; 2] = [70, 10_001];
-/// NFS3ERR_NOTSUPP.
-pub(super) const NOT_SUPPORTED: u32 = 10_004;
+/// A handle means nothing any more.
+const MEANINGLESS: [u32; 2] = [NFS3ERR_STALE, NFS3ERR_BADHANDLE];
 
 impl NfsClient {
     /// Handles the answer of a call: passes its facts to the job, and makes the transaction.
@@ -145,7 +144,7 @@ impl NfsClient {
             8..=10 => self.made(job, create::parse(results)?),
             16 | 17 => {
                 let status = job.listed(call, results, events)?;
-                self.without_plus |= call.what.procedure == 17 && status == NOT_SUPPORTED;
+                self.without_plus |= call.what.procedure == 17 && status == NFS3ERR_NOTSUPP;
                 status
             }
             18 => settle(fsstat::parse(results)?, |space| {

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError};
 
 use plimsoll_model::{FileIdentity, Guarantees, Outcome, Symbol};
-use plimsoll_wire::nfs::v3::{self, FileHandle, read::BEFORE_DATA};
+use plimsoll_wire::nfs::v3::read::{BEFORE_DATA, Read};
+use plimsoll_wire::nfs::v3::{self, Call as _, FileHandle};
 use plimsoll_wire::rpc::Verdict;
 use plimsoll_wire::xdr::Malformed;
 
@@ -17,9 +18,6 @@ use crate::nfs::{Handles, JobId, LastIdentity, SpareWalks};
 use crate::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
 use crate::outbox::Outbox;
 use crate::rpc::{Arrival, Connection, Context, Opened};
-
-/// The procedure number of READ.
-const READ: u32 = 6;
 
 /// A connection to an export.
 #[derive(Debug)]
@@ -66,7 +64,7 @@ pub(super) struct RequestContext {
 impl Context for RequestContext {
     /// Drop the data that a READ returns.
     fn results_kept(&self) -> Option<usize> {
-        (self.procedure == READ && !self.keep).then_some(BEFORE_DATA)
+        (self.procedure == Read::PROCEDURE && !self.keep).then_some(BEFORE_DATA)
     }
 
     fn queued(&self) -> i64 {

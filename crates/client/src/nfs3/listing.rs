@@ -2,10 +2,12 @@
 //!
 //! Spec: RFC 1813 3.3.16, RFC 1813 3.3.17
 
-use plimsoll_wire::nfs::v3::{Answer, readdir, readdirplus};
+use plimsoll_wire::nfs::status::{NFS3ERR_NOENT, NFS3ERR_NOTSUPP};
+use plimsoll_wire::nfs::v3::readdir::ReadDir;
+use plimsoll_wire::nfs::v3::readdirplus::ReadDirPlus;
+use plimsoll_wire::nfs::v3::{Answer, Call as _, readdir, readdirplus};
 use plimsoll_wire::xdr::Malformed;
 
-use super::answers::NOT_SUPPORTED;
 use super::client::RequestContext;
 use super::job::{Goal, Job};
 use crate::calls::Call;
@@ -13,13 +15,11 @@ use crate::client::Events;
 use crate::listing::MOST_NAMES;
 use crate::operation::Reply;
 
-/// The numbers of READDIR and READDIRPLUS.
-const NAMES: u32 = 16;
-const PLUS: u32 = 17;
-/// NFS3ERR_NOENT. READDIR identifies the directory by handle, so it exists or is stale: no server may answer with this (RFC 1813 3.3.16).
-/// NFS-Ganesha does if an entry vanished between reading its name and its attributes; the next attempt succeeds.
-const NOENT: u32 = 2;
-/// Maximum number of retries of a listing after this error.
+const NAMES: u32 = ReadDir::PROCEDURE;
+const PLUS: u32 = ReadDirPlus::PROCEDURE;
+/// Maximum number of retries of a listing after NFS3ERR_NOENT. READDIR identifies the directory by handle, so it exists or is stale: no
+/// server may answer with this (RFC 1813 3.3.16). NFS-Ganesha does if an entry vanished between reading its name and its attributes; the
+/// next attempt succeeds.
 const MOST_REPEATS: u32 = 8;
 
 impl Job {
@@ -27,8 +27,8 @@ impl Job {
     pub(super) fn lists_again(&mut self, procedure: u32, status: Option<u32>) -> bool {
         let Goal::List { cookie, repeated, .. } = &mut self.goal else { return false };
         match (procedure, status) {
-            (PLUS, Some(NOT_SUPPORTED)) => *cookie == 0,
-            (NAMES | PLUS, Some(NOENT)) if *repeated < MOST_REPEATS => {
+            (PLUS, Some(NFS3ERR_NOTSUPP)) => *cookie == 0,
+            (NAMES | PLUS, Some(NFS3ERR_NOENT)) if *repeated < MOST_REPEATS => {
                 *repeated += 1;
                 true
             }
@@ -60,7 +60,7 @@ impl Job {
         let page = match answer {
             Answer::Done(page) => page,
             Answer::Refused(status) => {
-                *plus &= status != NOT_SUPPORTED;
+                *plus &= status != NFS3ERR_NOTSUPP;
                 return Ok(status);
             }
         };

@@ -10,6 +10,7 @@ use std::time::Duration;
 use plimsoll_wire::nfs::mount::{self as wire, MountCall};
 use plimsoll_wire::nfs::mount_status_name;
 use plimsoll_wire::nfs::portmap::{GetPort, TCP, parse_port};
+use plimsoll_wire::nfs::status::{MNT3ERR_ACCES, MNT3ERR_NOENT, MNT3ERR_NOTDIR, MNT3ERR_PERM};
 use plimsoll_wire::nfs::status_name;
 use plimsoll_wire::nfs::v3::lookup::{self, Lookup};
 use plimsoll_wire::nfs::v3::{Answer, Call, FileHandle, Place};
@@ -30,11 +31,10 @@ const LONGEST_UNMOUNT: Duration = Duration::from_secs(5);
 const NULL: u32 = 0;
 /// AUTH_NONE and AUTH_SYS: what calls have without Kerberos. (RFC 5531 8.1)
 const FLAVORS: [u32; 2] = [0, 1];
-/// MNT3ERR_NOENT, MNT3ERR_ACCES, MNT3ERR_NOTDIR: the path may lie below an export.
-const PERHAPS_BELOW: [u32; 3] = [2, 13, 20];
+/// The path may lie below an export.
+const PERHAPS_BELOW: [u32; 3] = [MNT3ERR_NOENT, MNT3ERR_ACCES, MNT3ERR_NOTDIR];
 
-/// MNT3ERR_PERM, MNT3ERR_ACCES.
-const DENIED: [u32; 2] = [1, 13];
+const DENIED: [u32; 2] = [MNT3ERR_PERM, MNT3ERR_ACCES];
 /// What to try where a server denies.
 const FROM_BELOW: &str = "; or the server may accept only source ports below 1024 (default on Linux): add ?resvport to the target (after \
     other options: &resvport) and run as root";

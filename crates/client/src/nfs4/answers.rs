@@ -1,6 +1,13 @@
 //! Handles responses: the results of a compound, and their effect on job and session.
 
 use plimsoll_model::{FileIdentity, Outcome};
+use plimsoll_wire::nfs::status::{
+    NFS4ERR_ACCESS, NFS4ERR_BAD_HIGH_SLOT, NFS4ERR_BADHANDLE, NFS4ERR_BADSESSION, NFS4ERR_BADSLOT,
+    NFS4ERR_COMPLETE_ALREADY, NFS4ERR_CONN_NOT_BOUND_TO_SESSION, NFS4ERR_DEADSESSION, NFS4ERR_DENIED, NFS4ERR_EXPIRED,
+    NFS4ERR_FHEXPIRED, NFS4ERR_MINOR_VERS_MISMATCH, NFS4ERR_NOENT, NFS4ERR_NOTDIR, NFS4ERR_OLD_STATEID, NFS4ERR_PERM,
+    NFS4ERR_RETRY_UNCACHED_REP, NFS4ERR_SEQ_FALSE_RETRY, NFS4ERR_SEQ_MISORDERED, NFS4ERR_STALE, NFS4ERR_STALE_CLIENTID,
+    NFS4ERR_WRONGSEC,
+};
 use plimsoll_wire::nfs::v4::open::{Delegation, Opened};
 use plimsoll_wire::nfs::v4::sequence::SequenceReply;
 use plimsoll_wire::nfs::v4::{Done, Reply as Results4};
@@ -14,30 +21,33 @@ use super::parted::Parted;
 use super::recovery::Stage;
 use super::request_context::RequestContext;
 use super::results::Results;
-use super::sessionless::{EXPIRED, OLD_STATEID, STATE_LOST};
+use super::sessionless::STATE_LOST;
 use super::shapes;
 use crate::calls::{Call, Ending};
 use crate::client::Events;
 use crate::operation::{Cause, Failure};
 use crate::rpc::Arrival;
 
-/// NFS4ERR_DENIED: another owner holds a conflicting lock.
-const DENIED: u32 = 10_010;
-/// NFS4ERR_STALE, NFS4ERR_BADHANDLE, NFS4ERR_FHEXPIRED: the handle is no longer valid.
-const MEANINGLESS: [u32; 3] = [70, 10_001, 10_014];
-/// NFS4ERR_COMPLETE_ALREADY: another session of the client ID has sent RECLAIM_COMPLETE.
-const COMPLETE_ALREADY: u32 = 10_054;
-/// NFS4ERR_MINOR_VERS_MISMATCH.
-const NO_SUCH_MINOR_VERSION: u32 = 10_021;
-/// Statuses, mostly of SEQUENCE, after which the session cannot be used: EXPIRED, STALE_CLIENTID, BADSESSION, BADSLOT,
-/// CONN_NOT_BOUND_TO_SESSION, SEQ_MISORDERED, RETRY_UNCACHED_REP, SEQ_FALSE_RETRY, BAD_HIGH_SLOT, DEADSESSION.
-pub(super) const SESSION_LOST: [u32; 10] =
-    [10_011, 10_022, 10_052, 10_053, 10_055, 10_063, 10_068, 10_076, 10_077, 10_078];
-/// NFS4ERR_PERM, NOENT, ACCESS, NOTDIR, WRONGSEC: the export does not exist, or is not available to this user.
-const NO_EXPORT: [u32; 5] = [1, 2, 13, 20, 10_016];
+/// The handle is no longer valid.
+const MEANINGLESS: [u32; 3] = [NFS4ERR_STALE, NFS4ERR_BADHANDLE, NFS4ERR_FHEXPIRED];
+/// Statuses, mostly of SEQUENCE, after which the session cannot be used.
+pub(super) const SESSION_LOST: [u32; 10] = [
+    NFS4ERR_EXPIRED,
+    NFS4ERR_STALE_CLIENTID,
+    NFS4ERR_BADSESSION,
+    NFS4ERR_BADSLOT,
+    NFS4ERR_CONN_NOT_BOUND_TO_SESSION,
+    NFS4ERR_SEQ_MISORDERED,
+    NFS4ERR_RETRY_UNCACHED_REP,
+    NFS4ERR_SEQ_FALSE_RETRY,
+    NFS4ERR_BAD_HIGH_SLOT,
+    NFS4ERR_DEADSESSION,
+];
+/// The export does not exist, or is not available to this user.
+const NO_EXPORT: [u32; 5] = [NFS4ERR_PERM, NFS4ERR_NOENT, NFS4ERR_ACCESS, NFS4ERR_NOTDIR, NFS4ERR_WRONGSEC];
 
-/// NFS4ERR_RETRY_UNCACHED_REP, NFS4ERR_SEQ_FALSE_RETRY: the server has already used this sequence ID of the slot.
-const COUNTED_BEFORE: [u32; 2] = [10_068, 10_076];
+/// The server has already used this sequence ID of the slot.
+const COUNTED_BEFORE: [u32; 2] = [NFS4ERR_RETRY_UNCACHED_REP, NFS4ERR_SEQ_FALSE_RETRY];
 /// SEQ4_STATUS_RESTART_RECLAIM_NEEDED: the session survived a restart of the server, its state did not.
 const RECLAIM_NEEDED: u32 = 0x100;
 
@@ -45,16 +55,13 @@ const RECLAIM_NEEDED: u32 = 0x100;
 fn remedy(status: u32, has_session: bool, at_once: bool) -> Stage {
     match status {
         _ if !has_session => Stage::Identify,
-        // EXPIRED: the client ID is lost with the session.
-        EXPIRED if at_once => Stage::Identify,
-        // BADSESSION, DEADSESSION.
-        10_052 | 10_078 => Stage::Create,
-        // STALE_CLIENTID.
-        10_022 => Stage::Identify,
-        // CONN_NOT_BOUND_TO_SESSION.
-        10_055 => Stage::Bind,
+        // The client ID is lost with the session.
+        NFS4ERR_EXPIRED if at_once => Stage::Identify,
+        NFS4ERR_BADSESSION | NFS4ERR_DEADSESSION => Stage::Create,
+        NFS4ERR_STALE_CLIENTID => Stage::Identify,
+        NFS4ERR_CONN_NOT_BOUND_TO_SESSION => Stage::Bind,
         // Only the state is lost.
-        EXPIRED => Stage::Anew,
+        NFS4ERR_EXPIRED => Stage::Anew,
         // Client and server disagree about the sequence ID of a slot.
         _ => Stage::End,
     }
@@ -269,8 +276,8 @@ impl Nfs4Client {
             Some(_) => SESSION_LOST.contains(&status),
             None => sessionless && STATE_LOST.contains(&status),
         };
-        let later = LATER.contains(&status) || sessionless && status == OLD_STATEID;
-        let denied = status == DENIED && matches!(job.goal, Goal::Lock { waits: true, .. });
+        let later = LATER.contains(&status) || sessionless && status == NFS4ERR_OLD_STATEID;
+        let denied = status == NFS4ERR_DENIED && matches!(job.goal, Goal::Lock { waits: true, .. });
         if job.failure.is_none() && (later || denied) {
             return self.rest(call, job, failure, now);
         }
@@ -287,7 +294,8 @@ impl Nfs4Client {
         if closed || self.asks_anew(call, results, job, lost.then_some(status)) || self.was_done(job, &failure) {
             return;
         }
-        if status == COMPLETE_ALREADY && matches!(job.goal, Goal::Connect(Connecting::ReclaimComplete)) {
+        // Another session of the client ID has sent RECLAIM_COMPLETE.
+        if status == NFS4ERR_COMPLETE_ALREADY && matches!(job.goal, Goal::Connect(Connecting::ReclaimComplete)) {
             job.goal = Goal::Connect(Connecting::Root);
             return;
         }
@@ -299,7 +307,7 @@ impl Nfs4Client {
                 self.condition.doom(Cause::SessionLost);
                 Cause::SessionLost
             }
-            Goal::Connect(_) if status == NO_SUCH_MINOR_VERSION => Cause::NotOffered,
+            Goal::Connect(_) if status == NFS4ERR_MINOR_VERS_MISMATCH => Cause::NotOffered,
             Goal::Connect(Connecting::Root | Connecting::Limits) if NO_EXPORT.contains(&status) => Cause::ShareRefused,
             _ => failure.cause,
         };
@@ -326,7 +334,7 @@ impl Nfs4Client {
                 self.condition.doom(cause);
                 return false;
             }
-            if status == EXPIRED {
+            if status == NFS4ERR_EXPIRED {
                 self.client_id.expire();
             }
             let at_once = results.first() == Some(status);

@@ -2,6 +2,9 @@
 //!
 //! Spec: RFC 8881 20, RFC 5531 9
 
+use plimsoll_wire::nfs::status::{
+    NFS4ERR_BADSESSION, NFS4ERR_BADXDR, NFS4ERR_INVAL, NFS4ERR_NOTSUPP, NFS4ERR_OP_NOT_IN_SESSION,
+};
 use plimsoll_wire::nfs::v4::recall_any::RecallAny;
 use plimsoll_wire::nfs::v4::{CompoundCall, PROCEDURE_COMPOUND, PROCEDURE_NULL};
 use plimsoll_wire::rpc::Call;
@@ -15,12 +18,6 @@ const CB_RECALL: u32 = 4;
 const CB_RECALL_ANY: u32 = 8;
 const CB_RECALL_SLOT: u32 = 10;
 const CB_SEQUENCE: u32 = 11;
-
-const NFS4ERR_INVAL: u32 = 22;
-const NFS4ERR_NOTSUPP: u32 = 10_004;
-const NFS4ERR_BADXDR: u32 = 10_036;
-const NFS4ERR_BADSESSION: u32 = 10_052;
-const NFS4ERR_OP_NOT_IN_SESSION: u32 = 10_071;
 
 /// Accepted replies: success, and two kinds of refusal.
 const SUCCESS: u32 = 0;

@@ -10,20 +10,21 @@ mod returns;
 
 use std::collections::HashMap;
 
+use plimsoll_wire::nfs::status::{
+    NFS4ERR_ADMIN_REVOKED, NFS4ERR_BAD_STATEID, NFS4ERR_DELEG_REVOKED, NFS4ERR_EXPIRED, NFS4ERR_STALE_STATEID,
+};
 use plimsoll_wire::nfs::v4::{FileHandle, StateId};
 
 use super::delegation_counts::DelegationCounts;
 use super::file::Open;
 use crate::operation::FileKey;
 
-/// The server has revoked the delegation, and forgets it only on request: NFS4ERR_EXPIRED, NFS4ERR_ADMIN_REVOKED, NFS4ERR_DELEG_REVOKED.
-const REVOKED: [u32; 3] = [10_011, 10_047, 10_087];
-/// The server does not have the delegation: NFS4ERR_STALE_STATEID, NFS4ERR_BAD_STATEID.
-const FORGOTTEN: [u32; 2] = [10_023, BAD_STATEID];
+/// The server has revoked the delegation, and forgets it only on request.
+const REVOKED: [u32; 3] = [NFS4ERR_EXPIRED, NFS4ERR_ADMIN_REVOKED, NFS4ERR_DELEG_REVOKED];
+/// The server does not have the delegation.
+const FORGOTTEN: [u32; 2] = [NFS4ERR_STALE_STATEID, NFS4ERR_BAD_STATEID];
 /// Minimum time between two tests of delegations, ns.
 const TEST_INTERVAL: i64 = 1_000_000_000;
-/// NFS4ERR_BAD_STATEID.
-const BAD_STATEID: u32 = 10_025;
 
 /// The delegations of a client that asks for them.
 #[derive(Debug, Default)]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use plimsoll_model::Symbol;
+use plimsoll_wire::nfs::status::{NFS4ERR_DELAY, NFS4ERR_GRACE};
 use plimsoll_wire::nfs::v3::write::Stable;
 use plimsoll_wire::nfs::v4::{FileHandle, Mask, SetAttributes, StateId};
 
@@ -23,10 +24,8 @@ pub(super) type Transfer = nfs::Transfer<FileHandle>;
 /// The operations of a connection.
 pub(super) type Jobs = nfs::Jobs<Job>;
 
-/// NFS4ERR_GRACE: the server has restarted, and accepts only reclaims of earlier state.
-pub(super) const GRACE: u32 = 10_013;
-/// NFS4ERR_DELAY, NFS4ERR_GRACE: repeat the request later.
-pub(super) const LATER: [u32; 2] = [10_008, GRACE];
+/// Repeat the request later. GRACE: the server has restarted, and accepts only reclaims of earlier state.
+pub(super) const LATER: [u32; 2] = [NFS4ERR_DELAY, NFS4ERR_GRACE];
 
 /// Maximum number of outstanding requests of one READ or WRITE operation.
 const WINDOW: u32 = 64;

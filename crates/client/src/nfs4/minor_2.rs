@@ -3,7 +3,7 @@
 //! Spec: RFC 7862 15
 
 use plimsoll_wire::nfs::v3::write::Stable;
-use plimsoll_wire::nfs::v4::copy::{CloneRange, CopyRange};
+use plimsoll_wire::nfs::v4::copy::{CloneRange, CopyRange, Ranges};
 use plimsoll_wire::nfs::v4::putfh::PutHandle;
 use plimsoll_wire::nfs::v4::sparse::{Allocate, Deallocate, Seek};
 use plimsoll_wire::nfs::v4::{FileHandle, Save};
@@ -117,10 +117,10 @@ impl Calling<'_> {
         let (path, intended, [of_from, of_to]) = (job.path, job.intended, states);
         self.send_about(shape, path, intended, moved, |compound| {
             compound.add(&PutHandle(&from.1)).add(&Save).add(&PutHandle(&to.1));
-            let (from, to, from_offset, to_offset) = (of_from, of_to, offset, offset);
+            let ranges = Ranges { from: of_from, to: of_to, from_offset: offset, to_offset: offset, count };
             match clones {
-                true => compound.add(&CloneRange { from, to, from_offset, to_offset, count }),
-                false => compound.add(&CopyRange { from, to, from_offset, to_offset, count }),
+                true => compound.add(&CloneRange(ranges)),
+                false => compound.add(&CopyRange(ranges)),
             };
         })
     }

@@ -6,6 +6,11 @@
 //!
 //! Spec: RFC 7530 9.1.4, RFC 7530 9.1.7, RFC 8881 9.1.1
 
+use plimsoll_wire::nfs::status::{
+    NFS4ERR_BAD_SEQID, NFS4ERR_BAD_STATEID, NFS4ERR_BADXDR, NFS4ERR_MOVED, NFS4ERR_NOFILEHANDLE, NFS4ERR_RESOURCE,
+    NFS4ERR_STALE_CLIENTID, NFS4ERR_STALE_STATEID,
+};
+
 /// The owners of opens. Each open file has a separate one, so that two opens of one file are two (RFC 8881 9.1.1); an owner whose
 /// file was closed opens the next one.
 #[derive(Debug)]
@@ -51,11 +56,17 @@ impl Sequenced {
     }
 }
 
-/// NFS4ERR_BAD_SEQID.
-const BAD_SEQID: u32 = 10_026;
-/// Statuses after which a sequence ID is used again (RFC 7530 9.1.7): RESOURCE, MOVED, NOFILEHANDLE, STALE_CLIENTID, STALE_STATEID,
-/// BAD_STATEID, BAD_SEQID, BADXDR.
-const NOT_COUNTED: [u32; 8] = [10_018, 10_019, 10_020, 10_022, 10_023, 10_025, BAD_SEQID, 10_036];
+/// Statuses after which a sequence ID is used again (RFC 7530 9.1.7).
+const NOT_COUNTED: [u32; 8] = [
+    NFS4ERR_RESOURCE,
+    NFS4ERR_MOVED,
+    NFS4ERR_NOFILEHANDLE,
+    NFS4ERR_STALE_CLIENTID,
+    NFS4ERR_STALE_STATEID,
+    NFS4ERR_BAD_STATEID,
+    NFS4ERR_BAD_SEQID,
+    NFS4ERR_BADXDR,
+];
 
 impl Owners {
     /// The owners of connection number `nth`.
@@ -109,7 +120,7 @@ impl Owners {
     pub(super) fn answered(&mut self, sequenced: Sequenced, status: Option<u32>) {
         let sequences = self.of_mut(sequenced.owner());
         sequences.busy = false;
-        sequences.lost |= status == Some(BAD_SEQID);
+        sequences.lost |= status == Some(NFS4ERR_BAD_SEQID);
         if status.is_none_or(|status| NOT_COUNTED.contains(&status)) {
             return;
         }
@@ -148,6 +159,8 @@ impl Owners {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_wire::nfs::status::NFS4ERR_DENIED;
+
     use super::*;
 
     #[test]
@@ -158,7 +171,7 @@ mod tests {
         assert!(owners.is_busy(owner) && !owners.is_busy(owner + 1));
         owners.answered(Sequenced::Open(owner), Some(0));
         assert_eq!((owners.sequences(owner), owners.is_busy(owner)), ((1, 0), false));
-        owners.answered(Sequenced::FirstLock(owner), Some(10_010));
+        owners.answered(Sequenced::FirstLock(owner), Some(NFS4ERR_DENIED));
         assert_eq!(owners.sequences(owner), (2, 1), "a refusal counts");
         owners.answered(Sequenced::Lock(owner), Some(0));
         for status in NOT_COUNTED.map(Some).into_iter().chain([None]) {
@@ -173,7 +186,7 @@ mod tests {
         let (one, two, three) = (owners.take(), owners.take(), owners.take());
         owners.sent(one);
         owners.lose(one);
-        owners.answered(Sequenced::Open(two), Some(BAD_SEQID));
+        owners.answered(Sequenced::Open(two), Some(NFS4ERR_BAD_SEQID));
         owners.sent(three);
         owners.parted(three);
         assert!([one, two, three].iter().all(|owner| !owners.is_busy(*owner)));

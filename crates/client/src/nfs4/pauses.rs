@@ -5,9 +5,10 @@
 //! request twice, and the next request of this slot would get its response.
 
 use plimsoll_model::Outcome;
+use plimsoll_wire::nfs::status::NFS4ERR_GRACE;
 
 use super::client::Nfs4Client;
-use super::job::{GRACE, Job, LATER, Rest};
+use super::job::{Job, LATER, Rest};
 use super::parted::Parted;
 use super::request_context::RequestContext;
 use super::results::Results;
@@ -23,7 +24,7 @@ impl Nfs4Client {
     /// A job repeats its request after a pause.
     pub(super) fn rest(&mut self, call: &Call<RequestContext>, job: &mut Job, failure: Failure, now: i64) {
         job.ask_again(call.what.shape, call.what.data());
-        if failure.status == Some(GRACE) && self.condition.serves() {
+        if failure.status == Some(NFS4ERR_GRACE) && self.condition.serves() {
             self.outage.go_on(now, self.agreed.lease_ns());
         }
         self.waiting.rest(call.what.job, job.pause(failure, now), now);
@@ -57,7 +58,7 @@ impl Job {
     /// Notes a refusal, and the pause after it: twice as long as the one before, unless that one is not over.
     fn pause(&mut self, failure: Failure, now: i64) -> &mut Rest {
         // The end of a grace period ends an outage, so keep this pause short.
-        let longest = if failure.status == Some(GRACE) { PAUSE.0 } else { PAUSE.1 };
+        let longest = if failure.status == Some(NFS4ERR_GRACE) { PAUSE.0 } else { PAUSE.1 };
         let (since, pause, waits) = match &self.rest {
             Some(rest) if rest.waits => (rest.since, rest.pause, true),
             Some(rest) => (rest.since, (rest.pause * 2).min(longest), false),

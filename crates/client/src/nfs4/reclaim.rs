@@ -1,5 +1,8 @@
 //! The requests of a recovery, and the effect of their responses.
 
+use plimsoll_wire::nfs::status::{
+    NFS4ERR_NO_GRACE, NFS4ERR_NOTSUPP, NFS4ERR_OP_ILLEGAL, NFS4ERR_RECLAIM_BAD, NFS4ERR_RECLAIM_CONFLICT,
+};
 use plimsoll_wire::nfs::v4::close::ReturnDelegation;
 use plimsoll_wire::nfs::v4::getattr::GetAttributes;
 use plimsoll_wire::nfs::v4::lock::Lock;
@@ -17,13 +20,10 @@ use super::requests::Calling;
 use super::shapes;
 use crate::operation::{Cause, Disposition, FileKey};
 
-/// NFS4ERR_NOTSUPP, NFS4ERR_OP_ILLEGAL: the server lacks BIND_CONN_TO_SESSION, and the first request binds the connection (RFC 8881
-/// 2.10.3.1).
-const BINDS_ITSELF: [u32; 2] = [10_004, 10_044];
-/// NFS4ERR_NO_GRACE: the server has not restarted, or its grace period is over.
-const NO_GRACE: u32 = 10_033;
-/// NFS4ERR_RECLAIM_BAD, NFS4ERR_RECLAIM_CONFLICT: the server does not know this state, or has granted it to another client.
-const NOT_CLAIMED: [u32; 2] = [10_034, 10_035];
+/// The server lacks BIND_CONN_TO_SESSION, and the first request binds the connection (RFC 8881 2.10.3.1).
+const BINDS_ITSELF: [u32; 2] = [NFS4ERR_NOTSUPP, NFS4ERR_OP_ILLEGAL];
+/// The server does not know this state, or has granted it to another client.
+const NOT_CLAIMED: [u32; 2] = [NFS4ERR_RECLAIM_BAD, NFS4ERR_RECLAIM_CONFLICT];
 
 impl Calling<'_> {
     /// The next request of a recovery; false if none is left.
@@ -237,7 +237,8 @@ impl Nfs4Client {
                 self.recovering.counts.locks.lost += 1;
                 recovery.locked();
             }
-            Some(Claimed::Open(_)) if claims && status == NO_GRACE => recovery.nothing_claimed(),
+            // The server has not restarted, or its grace period is over.
+            Some(Claimed::Open(_)) if claims && status == NFS4ERR_NO_GRACE => recovery.nothing_claimed(),
             Some(Claimed::Open(_)) if claims && NOT_CLAIMED.contains(&status) => recovery.not_claimed(),
             _ => self.lose_claimed(recovery),
         }

@@ -9,6 +9,7 @@
 //! Spec: RFC 7530 9.1, RFC 7530 9.6, RFC 7530 16.33
 
 use plimsoll_model::Symbol;
+use plimsoll_wire::nfs::status::{NFS4ERR_EXPIRED, NFS4ERR_STALE_CLIENTID, NFS4ERR_STALE_STATEID};
 use plimsoll_wire::nfs::v4::client_id::{ConfirmOpen, Renew, SetClientId};
 use plimsoll_wire::nfs::v4::close::Close;
 use plimsoll_wire::nfs::v4::lock::Owner;
@@ -27,12 +28,8 @@ use super::set_up::CALLBACK;
 use super::shapes;
 use crate::calls::Call;
 
-/// Statuses after which the client needs another client ID: EXPIRED, STALE_CLIENTID, STALE_STATEID.
-pub(super) const STATE_LOST: [u32; 3] = [EXPIRED, 10_022, 10_023];
-/// NFS4ERR_EXPIRED: the lease has ended. The server may still know the client ID, but has dropped its state.
-pub(super) const EXPIRED: u32 = 10_011;
-/// NFS4ERR_OLD_STATEID: another request of the same owner has changed the state in the meantime.
-pub(super) const OLD_STATEID: u32 = 10_024;
+/// Statuses after which the client needs another client ID. EXPIRED: the server may still know the client ID, but has dropped its state.
+pub(super) const STATE_LOST: [u32; 3] = [NFS4ERR_EXPIRED, NFS4ERR_STALE_CLIENTID, NFS4ERR_STALE_STATEID];
 
 impl Calling<'_> {
     fn is_sessionless(&self) -> bool {

@@ -3,12 +3,13 @@
 //! Spec: MS-SMB2 3.2.5.3
 
 use plimsoll_wire::smb2::ioctl::fsctl;
+use plimsoll_wire::smb2::negotiate::Cipher;
 
 use super::auth::{Auth, AuthError};
 use super::connection::Session;
 use super::connection::keys::{Derivation, SessionKey, SessionKeys};
 use super::connection::preauth::Preauth;
-use super::connection::sealing::{Cipher, Opener, Sealer};
+use super::connection::sealing::{Opener, Sealer};
 use super::connection::signing::{Signer, SigningAlgorithm};
 use super::negotiated_security::NegotiatedSecurity;
 use super::options::Dialect;

@@ -7,11 +7,11 @@ use std::sync::PoisonError;
 use plimsoll_model::Outcome;
 use plimsoll_wire::smb2::empty_body::{Logoff, TreeDisconnect};
 use plimsoll_wire::smb2::ioctl::fsctl;
+use plimsoll_wire::smb2::negotiate::Cipher;
 use plimsoll_wire::smb2::{Reply, negotiate, session_setup, tree_connect};
 
 use super::answers::Found;
 use super::client::{SmbClient, State};
-use super::connection::sealing::Cipher;
 use super::connection::signing::{Signer, SigningAlgorithm};
 use super::connection::{CREDIT, Limits, MOST, Protection, RequestContext};
 use super::jobs::JobId;

@@ -1,7 +1,8 @@
 //! The results of NEGOTIATE that each logon of the connection needs.
 
+use plimsoll_wire::smb2::negotiate::Cipher;
+
 use super::connection::preauth::Preauth;
-use super::connection::sealing::Cipher;
 use super::connection::signing::SigningAlgorithm;
 
 /// The results of NEGOTIATE, before any logon.

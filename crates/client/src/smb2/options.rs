@@ -4,9 +4,9 @@ use std::ops::RangeInclusive;
 use std::sync::{Mutex, OnceLock};
 
 use plimsoll_model::Guarantees;
+use plimsoll_wire::smb2::negotiate::Cipher;
 
 use super::auth::{Account, Credentials};
-use super::connection::sealing::Cipher;
 use super::connection::signing::SigningAlgorithm;
 use super::directory_cache::DirectoryLeases;
 use super::durable::Reconnects;

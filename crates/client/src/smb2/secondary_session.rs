@@ -1,8 +1,6 @@
 //! A second tree connection or session for some time, in addition to the primary one. Its user has the connection alone, because open files
 //! belong to the session in which they were opened.
 //!
-//! Who does that has the connection to himself: what is open belongs to the share and the session that it was opened in.
-//!
 //! Spec: MS-SMB2 3.2.4.2.3, 3.2.5.3, 3.2.5.5
 
 use plimsoll_model::Outcome;
@@ -78,7 +76,7 @@ impl SmbClient {
         Ok(())
     }
 
-    /// The standing session is in use again.
+    /// The primary session is in use again.
     pub(super) fn end_secondary_session(&mut self) {
         if self.connection.pop_session() {
             self.logon = None;

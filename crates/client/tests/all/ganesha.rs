@@ -167,7 +167,7 @@ fn libnfs_reads_what_was_written_and_the_reverse() {
     assert_eq!(client.act(&write), Ok(Reply::Written { bytes: length }));
     assert_eq!(client.act(&Operation::Flush { file: key }), FINE);
     let Ok(theirs) = Command::new("nfs-cat").arg(ganesha.libnfs_url(Export::Data, "ours")).output() else {
-        return println!("SKIPPED: needs nfs-cat (Debian: libnfs-utils)");
+        return plimsoll_testkit::skip("needs nfs-cat (Debian: libnfs-utils)");
     };
     assert!(theirs.stdout.len() == length as usize && content.matches(9, 0, &theirs.stdout));
     let source = std::env::temp_dir().join(format!("plimsoll-theirs-{}", std::process::id()));

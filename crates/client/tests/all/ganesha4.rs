@@ -214,7 +214,7 @@ fn connects_again(ganesha: &Ganesha, name: &str, minor: u32) {
 fn operations_of_4_2() {
     let Some(ganesha) = ganesha() else { return };
     if !ganesha.version().contains("4.3") {
-        return println!("SKIPPED: needs Ganesha 4.3, this is {}", ganesha.version());
+        return plimsoll_testkit::skip(format_args!("needs Ganesha 4.3, this is {}", ganesha.version()));
     }
     let mut client = open(&ganesha, &options("/data", 2, 64), "4.2");
     let (content, length, page) = (Arc::new(Content::new(3)), 1 << 20, 64 << 10);

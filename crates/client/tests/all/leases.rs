@@ -13,6 +13,7 @@ use plimsoll_client::smb2::{Dialect, SmbClient, SmbOptions};
 use plimsoll_client::{FileKey, Operation, Reply};
 use plimsoll_model::{Endpoint, Symbol};
 use plimsoll_testkit::servers::{Samba, Share, available};
+use plimsoll_testkit::skip;
 
 /// Longer than any operation takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -118,7 +119,7 @@ fn a_listing_is_never_given_after_its_lease_is_broken() {
     create(&mut one, "dir/a");
     assert_eq!(names(&mut one, "dir"), ["a"]);
     if one.client.directory_leases().granted == 0 {
-        return println!("SKIPPED: needs samba-4.22 (Debian: bookworm-backports), which grants leases of directories");
+        return skip("needs samba-4.22 (Debian: bookworm-backports), which grants leases of directories");
     }
     let before = one.seen.transactions.len();
     assert_eq!(names(&mut one, "dir"), ["a"]);

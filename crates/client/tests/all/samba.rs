@@ -9,12 +9,12 @@ use plimsoll_client::calls::Identity;
 use plimsoll_client::content::Content;
 use plimsoll_client::operation::{Access, Caching, Cause, Disposition};
 use plimsoll_client::smb2::auth::{Credentials, Secret};
-use plimsoll_client::smb2::sealing::Cipher;
 use plimsoll_client::smb2::signing::SigningAlgorithm;
 use plimsoll_client::smb2::{Dialect, LogonIdentity, Negotiated, Requirement, SmbClient, SmbOptions};
 use plimsoll_client::{Failure, FileKey, Operation, Reply};
 use plimsoll_model::{Endpoint, Outcome, Symbol};
 use plimsoll_testkit::servers::{Samba, Scratch, Share, available};
+use plimsoll_wire::smb2::negotiate::Cipher;
 
 /// Longer than any operation takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -16,15 +16,12 @@ mod several;
 mod smb;
 mod version;
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
-use plimsoll_client::Client;
-use plimsoll_client::tls::Tls;
 use plimsoll_model::{Guarantees, Names};
 use plimsoll_workload::scenario::Scenario;
 
-use crate::engine::{ConnectionInfo, Setup};
+use crate::engine::{ServerAccess, Setup};
 
 pub use lease::{Lease, LeaseError};
 pub use nfs::NfsServer;
@@ -37,31 +34,7 @@ pub use smb::SmbServer;
 pub use version::find_version;
 
 /// A server that was found.
-pub trait Connector: Send + Sync {
-    /// Where it is; `None` where clients need no connection.
-    fn address(&self) -> Option<SocketAddr>;
-    /// Where the server of a client is, where there are several.
-    fn address_of(&self, _client_index: u32) -> Option<SocketAddr> {
-        self.address()
-    }
-    /// The names of the targets in messages, if there are several.
-    fn targets(&self) -> Vec<String> {
-        Vec::new()
-    }
-    /// The account of a client, where there are several.
-    fn account_of(&self, _client_index: u32) -> Option<String> {
-        None
-    }
-    /// Whether it wants to be called from source ports below 1024.
-    fn reserved_ports(&self) -> bool {
-        false
-    }
-    /// Servers whose connections use TLS.
-    fn tls(&self) -> Vec<(SocketAddr, Arc<Tls>)> {
-        Vec::new()
-    }
-    /// The protocol machine of a connection that was just made.
-    fn client(&self, info: &ConnectionInfo) -> Box<dyn Client>;
+pub trait Connector: ServerAccess + Send {
     /// The same server for preparing files; `None`: as for all clients.
     fn for_files(&self) -> Option<Arc<dyn Connector>> {
         None
@@ -98,32 +71,8 @@ impl std::fmt::Debug for Work<'_> {
 }
 
 impl Setup for Work<'_> {
-    fn address(&self) -> Option<SocketAddr> {
-        self.server.address()
-    }
-
-    fn address_of(&self, client_index: u32) -> Option<SocketAddr> {
-        self.server.address_of(client_index)
-    }
-
-    fn targets(&self) -> Vec<String> {
-        self.server.targets()
-    }
-
-    fn account_of(&self, client_index: u32) -> Option<String> {
-        self.server.account_of(client_index)
-    }
-
-    fn reserved_ports(&self) -> bool {
-        self.server.reserved_ports()
-    }
-
-    fn tls(&self) -> Vec<(SocketAddr, Arc<Tls>)> {
-        self.server.tls()
-    }
-
-    fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
-        self.server.client(info)
+    fn server(&self) -> &dyn ServerAccess {
+        self.server
     }
 
     fn scenario(&self, client_index: u32, slot: u32, seed: u64) -> Box<dyn Scenario> {

@@ -10,7 +10,7 @@ use plimsoll_model::{Guarantees, Symbol};
 use plimsoll_wire::rpc::{Caller, Protection};
 
 use super::Connector;
-use crate::engine::ConnectionInfo;
+use crate::engine::{ConnectionInfo, ServerAccess};
 
 /// The fact about a version that was found, in reports.
 pub(super) const HIGHEST: &str = "highest version the server speaks";
@@ -34,7 +34,7 @@ pub struct NfsServer {
     pub tls: Option<Arc<Tls>>,
 }
 
-impl Connector for NfsServer {
+impl ServerAccess for NfsServer {
     fn address(&self) -> Option<SocketAddr> {
         Some(self.address)
     }
@@ -51,7 +51,9 @@ impl Connector for NfsServer {
         let identity = info.identity(self.share, self.user);
         Box::new(Composed::new(NfsClient::new(Arc::clone(&self.options), identity)))
     }
+}
 
+impl Connector for NfsServer {
     fn facts(&self) -> Vec<String> {
         let mut facts = vec!["NFS 3".to_owned()];
         facts.extend(self.version_found.then(|| HIGHEST.to_owned()));

@@ -11,11 +11,12 @@ use plimsoll_client::operation::{Cause, Failure};
 use plimsoll_client::tls::Tls;
 use plimsoll_client::{Client, Composed, of_unreached};
 use plimsoll_model::{Guarantees, Symbol};
+use plimsoll_wire::nfs::status::{NFS4ERR_ACCESS, NFS4ERR_NOENT, NFS4ERR_PERM};
 
 use super::Connector;
 use super::control_client::{ControlClient, NO_CLIENT, Trouble};
 use super::nfs::{HIGHEST, authentication, cipher};
-use crate::engine::ConnectionInfo;
+use crate::engine::{ConnectionInfo, ServerAccess};
 
 /// An NFSv4 server whose export was seen.
 #[derive(Debug)]
@@ -91,8 +92,8 @@ impl Nfs4Server {
             Cause::NotOffered => SessionError::Version(address, minor),
             Cause::ShareRefused => {
                 let hint = match failure.status {
-                    Some(1 | 13) if !self.reserved_port => FROM_BELOW,
-                    Some(2) if self.version_found => OTHER_PATH,
+                    Some(NFS4ERR_PERM | NFS4ERR_ACCESS) if !self.reserved_port => FROM_BELOW,
+                    Some(NFS4ERR_NOENT) if self.version_found => OTHER_PATH,
                     _ => "",
                 };
                 SessionError::Export { address, export: format!("/{}", self.options.export), failure, hint }
@@ -124,7 +125,7 @@ impl Nfs4Server {
     }
 }
 
-impl Connector for Nfs4Server {
+impl ServerAccess for Nfs4Server {
     fn address(&self) -> Option<SocketAddr> {
         Some(self.address)
     }
@@ -149,7 +150,9 @@ impl Connector for Nfs4Server {
         let name = (info.client_index != NO_CLIENT).then_some(name.as_str());
         Box::new(Composed::new(Nfs4Client::new(Arc::clone(&self.options), identity, name)))
     }
+}
 
+impl Connector for Nfs4Server {
     fn facts(&self) -> Vec<String> {
         let mut facts = vec![format!("NFS 4.{}", self.options.minor_version)];
         facts.extend(self.version_found.then(|| HIGHEST.to_owned()));

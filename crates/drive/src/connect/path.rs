@@ -7,7 +7,7 @@ use plimsoll_client::{Client, Composed};
 use plimsoll_model::Symbol;
 
 use super::Connector;
-use crate::engine::ConnectionInfo;
+use crate::engine::{ConnectionInfo, ServerAccess};
 
 /// A directory of this machine: a file system that is mounted there.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct PathServer {
     pub user: Symbol,
 }
 
-impl Connector for PathServer {
+impl ServerAccess for PathServer {
     /// None: clients make blocking calls.
     fn address(&self) -> Option<SocketAddr> {
         None
@@ -29,7 +29,9 @@ impl Connector for PathServer {
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
         Box::new(Composed::new(PathClient::new(self.root.clone(), info.identity(self.share, self.user))))
     }
+}
 
+impl Connector for PathServer {
     fn facts(&self) -> Vec<String> {
         vec!["accessed through the operating system".to_owned()]
     }

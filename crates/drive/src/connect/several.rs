@@ -8,7 +8,7 @@ use plimsoll_client::tls::Tls;
 use plimsoll_model::Guarantees;
 
 use super::Connector;
-use crate::engine::ConnectionInfo;
+use crate::engine::{ConnectionInfo, ServerAccess};
 
 /// Several servers. Client 1 uses the first one, client 2 the second one, and so on in rotation.
 pub struct Several {
@@ -40,7 +40,7 @@ impl Several {
     }
 }
 
-impl Connector for Several {
+impl ServerAccess for Several {
     fn address(&self) -> Option<SocketAddr> {
         self.first.address()
     }
@@ -68,7 +68,9 @@ impl Connector for Several {
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
         self.of(info.client_index).client(info)
     }
+}
 
+impl Connector for Several {
     fn facts(&self) -> Vec<String> {
         let facts: Vec<_> = self.servers.iter().map(|(name, server)| (Some(name.clone()), server.facts())).collect();
         common_facts_first(&facts)

@@ -13,7 +13,7 @@ use plimsoll_workload::{Rng, seed_of};
 use rand::RngCore as _;
 
 use super::Connector;
-use crate::engine::ConnectionInfo;
+use crate::engine::{ConnectionInfo, ServerAccess};
 
 /// Maximum number of guests that a text names.
 const SHOWN_GUESTS: usize = 5;
@@ -88,7 +88,7 @@ impl SmbServer {
     }
 }
 
-impl Connector for SmbServer {
+impl ServerAccess for SmbServer {
     fn address(&self) -> Option<SocketAddr> {
         Some(self.address)
     }
@@ -106,7 +106,9 @@ impl Connector for SmbServer {
         let client = client.with_channels(info.channels).with_directory_leases(self.directory_leases);
         Box::new(Composed::new(client.with_account(account as u32)))
     }
+}
 
+impl Connector for SmbServer {
     fn for_files(&self) -> Option<Arc<dyn Connector>> {
         let Self { address, ref options, share, ref users, seed, .. } = *self;
         let (options, users) = (Arc::clone(options), users.clone());

@@ -39,8 +39,8 @@ pub use plan_part::PlanPart;
 pub use rendezvous::Rendezvous;
 pub use result::EngineResult;
 pub use session_requests::{SessionRequests, SessionTally};
-pub use setup::{ConnectionInfo, Setup};
-pub use tally::{Answered, ClientTally, ConnectionFailure, IterationTally, Unanswered};
+pub use setup::{ConnectionInfo, ServerAccess, Setup};
+pub use tally::{Answered, ClientTally, ConnectionFailure, ErrorOutside, IterationTally, Unanswered};
 pub use watch::{Phase, Progress, Watch};
 pub use worker::Checkpoint;
 pub use worker_result::Part;
@@ -93,9 +93,10 @@ pub fn so_far(plan: &Plan, parts: impl IntoIterator<Item = Part>) -> EngineResul
 }
 
 fn tcp(plan: &Plan, setup: &dyn Setup) -> impl Fn(u32) -> io::Result<Transport<Tcp>> + Sync + use<> {
-    let (blocking, reserved_ports) = (setup.address().is_none(), setup.reserved_ports());
+    let server = setup.server();
+    let (blocking, reserved_ports) = (server.address().is_none(), server.reserved_ports());
     let kernel_times = plan.kernel_times && !blocking;
-    let tls = setup.tls();
+    let tls = server.tls();
     move |_| Ok(Transport::new(Tcp::new(kernel_times)?.with_reserved_ports(reserved_ports), &tls))
 }
 
@@ -114,7 +115,7 @@ pub fn run_on<S: Sink + Send, N: Network>(
     plan.check()?;
     let connections = WorkerPartition::units(plan) * plan.connections;
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-    let wanted = match (plan.threads, setup.address()) {
+    let wanted = match (plan.threads, setup.server().address()) {
         (0, None) => connections,
         (0, Some(_)) => cores,
         (threads, _) => threads,

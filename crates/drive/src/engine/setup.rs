@@ -1,4 +1,4 @@
-//! Factory of clients and scenarios.
+//! Factories of clients and scenarios.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use plimsoll_client::calls::Identity;
 use plimsoll_client::tls::Tls;
 use plimsoll_workload::scenario::Scenario;
 
-/// Makes clients and scenarios for a run. Called from every worker thread.
-pub trait Setup: Sync {
-    /// The server; `None` where clients need no connection (they do all in [`Client::begin`], and block there).
+/// How clients reach a server, or several. Called from every worker thread.
+pub trait ServerAccess: Sync {
+    /// Where it is; `None` where clients need no connection (they do all in [`Client::begin`], and block there).
     fn address(&self) -> Option<SocketAddr>;
-    /// The server of a client, where there are several.
+    /// Where the server of a client is, where there are several.
     fn address_of(&self, _client_index: u32) -> Option<SocketAddr> {
         self.address()
     }
@@ -26,7 +26,7 @@ pub trait Setup: Sync {
     fn account_of(&self, _client_index: u32) -> Option<String> {
         None
     }
-    /// Whether connections come from source ports below 1024.
+    /// Whether it wants to be called from source ports below 1024.
     fn reserved_ports(&self) -> bool {
         false
     }
@@ -36,6 +36,12 @@ pub trait Setup: Sync {
     }
     /// The protocol machine of a connection that was just made: the first, and each one after a loss.
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client>;
+}
+
+/// The server and the scenarios of a run. Called from every worker thread.
+pub trait Setup: Sync {
+    /// How clients reach the server.
+    fn server(&self) -> &dyn ServerAccess;
     /// The scenario of one slot of a client. `seed` is unique to the slot.
     fn scenario(&self, client_index: u32, slot: u32, seed: u64) -> Box<dyn Scenario>;
     /// Resolves every symbol that clients and scenarios use.

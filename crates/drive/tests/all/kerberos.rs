@@ -12,7 +12,6 @@ use plimsoll_client::kerberos::Purpose;
 use plimsoll_client::operation::{Access, Caching, Cause, Disposition};
 use plimsoll_client::smb2::auth::kerberos::ServiceTicket;
 use plimsoll_client::smb2::auth::{Authentication, Credentials, Realm, Secret, TicketError};
-use plimsoll_client::smb2::sealing::Cipher;
 use plimsoll_client::smb2::signing::SigningAlgorithm;
 use plimsoll_client::smb2::{Dialect, Negotiated, Requirement, SmbClient, SmbOptions};
 use plimsoll_client::target::{Server, Target};
@@ -20,6 +19,7 @@ use plimsoll_client::{Operation, Reply};
 use plimsoll_drive::connect::{self, ConnectError, ConnectOptions};
 use plimsoll_model::{Endpoint, Names, Symbol};
 use plimsoll_testkit::servers::{Kdc, Samba, Share, available};
+use plimsoll_wire::smb2::negotiate::Cipher;
 
 /// Longer than any operation takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);

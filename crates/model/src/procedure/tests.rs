@@ -16,6 +16,15 @@ fn codes_and_names_are_unique() {
 }
 
 #[test]
+fn servers_send_callbacks() {
+    let names = Procedure::all().filter(|one| one.row().protocol == Protocol::Nlm && one.is_callback());
+    let names: Vec<String> = names.map(Procedure::name).collect();
+    assert_eq!(names, ["GRANTED", "GRANTED_MSG", "TEST_RES", "LOCK_RES", "CANCEL_RES", "UNLOCK_RES"]);
+    let is_callback = |protocol: Protocol| Procedure::of(protocol, 4).is_callback();
+    assert!(is_callback(Protocol::Nfs4Callback) && !is_callback(Protocol::Nfs4) && !is_callback(Protocol::Nfs3));
+}
+
+#[test]
 fn every_row_is_reached_by_its_numbers() {
     for procedure in Procedure::all() {
         let row = procedure.row();

@@ -4,20 +4,14 @@
 
 use std::io::{self, Write};
 
+use crate::capture::pcapng::blocks::ENHANCED_PACKET;
+use crate::capture::pcapng::writer;
 use crate::capture::{Format, LinkType, MAX_PACKET_BYTES};
 
 use super::stated::Stated;
 
 const PCAP_MICROSECONDS: u32 = 0xa1b2_c3d4;
 const PCAP_NANOSECONDS: u32 = 0xa1b2_3c4d;
-const SECTION_HEADER: u32 = 0x0a0d_0d0a;
-const BYTE_ORDER: u32 = 0x1a2b_3c4d;
-const INTERFACE_DESCRIPTION: u32 = 1;
-const ENHANCED_PACKET: u32 = 6;
-/// Options of a section (the program that wrote it) and of an interface (name, unit of its times).
-const APPLICATION: u16 = 4;
-const NAME: u16 = 2;
-const RESOLUTION: u16 = 9;
 /// Interfaces that a file describes, at most: one for each link type.
 const LINKS_MAX: usize = 16;
 
@@ -112,12 +106,14 @@ impl Output {
             Kind::Pcapng { digits } => {
                 let interface = self.interface(file, number, link, registered, digits)?;
                 let ticks = time_ns / 10_u64.pow(u32::from(9 - digits));
-                let mut body = Vec::with_capacity(20 + captured.len() + 3);
                 let head = [interface, (ticks >> 32) as u32, ticks as u32, captured.len() as u32, original_len];
-                words(&mut body, &head)?;
-                body.extend_from_slice(captured);
-                body.resize(body.len().next_multiple_of(4), 0);
-                block(file, ENHANCED_PACKET, &body)?;
+                file.write_all(&writer::block(ENHANCED_PACKET, |body| {
+                    // With the padding, and the length behind it.
+                    body.reserve(20 + captured.len() + 3 + 4);
+                    head.iter().for_each(|word| body.extend_from_slice(&word.to_le_bytes()));
+                    body.extend_from_slice(captured);
+                    body.resize(body.len().next_multiple_of(4), 0);
+                }))?;
             }
         }
         Ok(())
@@ -151,12 +147,7 @@ impl Output {
         digits: u8,
     ) -> Result<u32, OutputError> {
         if !self.begun {
-            let mut section = Vec::new();
-            words(&mut section, &[BYTE_ORDER, 1, u32::MAX, u32::MAX])?;
-            // Readers take the statements of other programs with less trust.
-            option(&mut section, APPLICATION, concat!("plimsoll ", env!("CARGO_PKG_VERSION")).as_bytes());
-            option(&mut section, 0, &[]);
-            block(file, SECTION_HEADER, &section)?;
+            file.write_all(&writer::section())?;
             self.begun = true;
         }
         if let Some(known) = self.links.iter().position(|known| *known == link) {
@@ -166,14 +157,7 @@ impl Output {
         if self.links.len() >= LINKS_MAX {
             return Err(OutputError::UnknownLink(number));
         }
-        let mut interface = Vec::new();
-        words(&mut interface, &[u32::from(registered), 0])?;
-        if !self.stated.interface_name().is_empty() {
-            option(&mut interface, NAME, self.stated.interface_name());
-        }
-        option(&mut interface, RESOLUTION, &[digits]);
-        option(&mut interface, 0, &[]);
-        block(file, INTERFACE_DESCRIPTION, &interface)?;
+        file.write_all(&writer::interface(registered, 0, self.stated.interface_name(), digits))?;
         self.links.push(link);
         Ok(self.links.len() as u32 - 1)
     }
@@ -181,18 +165,4 @@ impl Output {
 
 fn words(file: &mut impl Write, words: &[u32]) -> io::Result<()> {
     words.iter().try_for_each(|word| file.write_all(&word.to_le_bytes()))
-}
-
-pub(super) fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
-    body.extend_from_slice(&code.to_le_bytes());
-    body.extend_from_slice(&(value.len() as u16).to_le_bytes());
-    body.extend_from_slice(value);
-    body.resize(body.len().next_multiple_of(4), 0);
-}
-
-pub(super) fn block(file: &mut impl Write, kind: u32, body: &[u8]) -> io::Result<()> {
-    let total = (12 + body.len()) as u32;
-    words(file, &[kind, total])?;
-    file.write_all(body)?;
-    words(file, &[total])
 }

@@ -6,16 +6,12 @@
 
 use std::io::{self, Write};
 
-use crate::capture::{CAPTURE_OF_TAP, COMMENT, Captures, Hole, INTERFACE_REMOVED};
+use crate::capture::pcapng::blocks::{ISB_ENDTIME, ISB_OSDROP, ISB_STARTTIME, OPT_COMMENT};
+use crate::capture::pcapng::writer::{statistics, timestamp};
+use crate::capture::pcapng::{CAPTURE_OF_TAP, INTERFACE_REMOVED};
+use crate::capture::{Captures, Hole};
 
 use super::AnonymizeError;
-use super::output::{block, option};
-
-const INTERFACE_STATISTICS: u32 = 5;
-/// Options: start and end of the capture, packets that the system lost.
-const STARTED: u16 = 2;
-const ENDED: u16 = 3;
-const SYSTEM_DROPS: u16 = 7;
 
 /// Statements of a capture that has been read to its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,31 +50,26 @@ impl Stated {
 
     /// Writes them for the first interface, whose times have this many digits behind the second. Its first packet came at `first_ns`.
     pub(super) fn write(&self, file: &mut impl Write, first_ns: u64, digits: u8) -> io::Result<()> {
-        let ticks = |ns: u64| (ns / 10_u64.pow(u32::from(9 - digits))).rotate_left(32).to_le_bytes();
-        let statistics = |file: &mut _, ns: u64, options: &[(u16, &[u8])]| {
-            let mut body = 0_u32.to_le_bytes().to_vec();
-            body.extend_from_slice(&ticks(ns));
-            options.iter().for_each(|(code, value)| option(&mut body, *code, value));
-            option(&mut body, 0, &[]);
-            block(file, INTERFACE_STATISTICS, &body)
-        };
+        let ticks = |ns: u64| ns / 10_u64.pow(u32::from(9 - digits));
+        let time = |ns: u64| timestamp(ticks(ns));
         for Hole { from_ns, to_ns, .. } in &self.downtimes {
             let (from_ns, to_ns) = (from_ns.cast_unsigned(), to_ns.cast_unsigned());
-            statistics(file, from_ns, &[(ENDED, &ticks(from_ns))])?;
+            file.write_all(&statistics(ticks(from_ns), &[(ISB_ENDTIME, &time(from_ns))]))?;
             // A time that was not over has no end.
             if to_ns != i64::MAX.cast_unsigned() {
-                statistics(file, to_ns, &[(STARTED, &ticks(to_ns))])?;
+                file.write_all(&statistics(ticks(to_ns), &[(ISB_STARTTIME, &time(to_ns))]))?;
             }
         }
-        let drops = (SYSTEM_DROPS, &self.drops.to_le_bytes()[..]);
+        let drops = (ISB_OSDROP, &self.drops.to_le_bytes()[..]);
         match self.until_ns.map(i64::cast_unsigned) {
             Some(until_ns) => {
-                let (started, ended) = (ticks(first_ns), ticks(until_ns));
-                let removed = self.is_removed.then_some((COMMENT, INTERFACE_REMOVED));
-                let times = [(STARTED, &started[..]), (ENDED, &ended[..]), drops];
-                statistics(file, until_ns, &removed.into_iter().chain(times).collect::<Vec<_>>())
+                let (started, ended) = (time(first_ns), time(until_ns));
+                let removed = self.is_removed.then_some((OPT_COMMENT, INTERFACE_REMOVED));
+                let times = [(ISB_STARTTIME, &started[..]), (ISB_ENDTIME, &ended[..]), drops];
+                let options: Vec<_> = removed.into_iter().chain(times).collect();
+                file.write_all(&statistics(ticks(until_ns), &options))
             }
-            None if self.drops > 0 => statistics(file, first_ns, &[drops]),
+            None if self.drops > 0 => file.write_all(&statistics(ticks(first_ns), &[drops])),
             None => Ok(()),
         }
     }

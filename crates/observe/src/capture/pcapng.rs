@@ -6,6 +6,16 @@
 //! undescribed interface, or does not fit its block, counts as a bad record and is skipped: the block's length still gives the position
 //! of the next block.
 
+pub(crate) mod blocks;
+#[cfg(any(target_os = "linux", feature = "anonymize"))]
+pub(crate) mod writer;
+
+use blocks::{
+    BYTE_ORDER, ENHANCED_PACKET, EPB_DROPCOUNT, IF_NAME, IF_TSOFFSET, IF_TSRESOL, INTERFACE_DESCRIPTION,
+    INTERFACE_STATISTICS, ISB_ENDTIME, ISB_IFDROP, ISB_OSDROP, ISB_STARTTIME, OPT_COMMENT, OPT_ENDOFOPT, PACKET,
+    SECTION_HEADER, SHB_USERAPPL, SIMPLE_PACKET,
+};
+
 use super::byte_window::{ByteWindow, LONGEST_NEED};
 use super::bytes::Order;
 use super::downtimes::Downtimes;
@@ -17,12 +27,6 @@ use super::{CaptureAnomalies, MAX_PACKET_BYTES};
 
 /// The type of a section header block, the same in both byte orders, and so the file's first bytes.
 pub(super) const MAGIC: &[u8] = &[0x0a, 0x0d, 0x0d, 0x0a];
-const SECTION_HEADER: u32 = 0x0a0d_0d0a;
-const INTERFACE_DESCRIPTION: u32 = 1;
-const PACKET: u32 = 2;
-const SIMPLE_PACKET: u32 = 3;
-const INTERFACE_STATISTICS: u32 = 5;
-const ENHANCED_PACKET: u32 = 6;
 /// Blocks that hold no packets: name resolution, decryption secrets, and the custom ones.
 const NO_PACKETS: [u32; 4] = [4, 0x0a, 0x0bad, 0x4000_0bad];
 
@@ -35,10 +39,7 @@ const SHORTEST_SECTION: u32 = 28;
 const SECTION_OPTIONS: usize = 24;
 /// The options of a longer section header block are not read; its comments are long.
 const MAX_SECTION_HEADER: u32 = 64 << 10;
-/// The option with the name of the program that wrote the section (shb_userappl).
-const APPLICATION: u16 = 4;
-/// A comment, and the one in the last statistics of an interface that was removed while Plimsoll captured it.
-pub(crate) const COMMENT: u16 = 1;
+/// Comment in the last statistics of an interface that was removed while Plimsoll captured it.
 pub(crate) const INTERFACE_REMOVED: &[u8] = b"the interface was removed: its capture ended";
 /// Name of the interface in a file of `plimsoll run --tap`.
 pub(crate) const CAPTURE_OF_TAP: &[u8] = b"tap";
@@ -56,12 +57,23 @@ struct Interface {
     /// The most bytes kept of a packet; 0 is no limit.
     snaplen: u32,
     clock: Resolution,
-    /// Losses in its last statistics.
+    /// Losses so far, by its statistics or by its packets.
     drops: u64,
+    /// Losses so far by its packets alone: the statistics may count the same ones.
+    drops_by_packets: u64,
     /// When it went down, while it is.
     down_since_ns: Option<i64>,
     /// It is the tap of a load generator, which leaves out file data by design: no snap length cut its packets.
     is_tap: bool,
+}
+
+impl Interface {
+    /// It has lost this number of packets so far.
+    fn lost(&mut self, drops: u64, anomalies: &mut CaptureAnomalies) {
+        let more = drops.saturating_sub(self.drops);
+        anomalies.reported_drops = anomalies.reported_drops.saturating_add(more);
+        self.drops = self.drops.max(drops);
+    }
 }
 
 /// A reader of one pcapng file.
@@ -80,6 +92,10 @@ struct Packet {
     untimed: bool,
     /// A tap left out file data.
     shortened_by_tap: bool,
+    /// Its interface.
+    interface: usize,
+    /// Packets that the capture lost before it.
+    drops: u64,
 }
 
 impl Pcapng {
@@ -128,6 +144,9 @@ impl Pcapng {
                     Some(packet) => {
                         anomalies.unusable_times += u64::from(packet.untimed);
                         anomalies.shortened_by_tap += u64::from(packet.shortened_by_tap);
+                        if packet.drops > 0 {
+                            self.lost_before(&packet, anomalies);
+                        }
                         return Ok(Some(packet.located));
                     }
                     None => anomalies.bad_records += 1,
@@ -154,8 +173,8 @@ impl Pcapng {
         window.rest(SHORTEST_SECTION as usize)?;
         let header = window.available();
         self.order = match Order::Big.u32(header, 8) {
-            0x1a2b_3c4d => Order::Big,
-            0x4d3c_2b1a => Order::Little,
+            BYTE_ORDER => Order::Big,
+            swapped if swapped.swap_bytes() == BYTE_ORDER => Order::Little,
             other => {
                 return Err(Stop::Bad {
                     offset,
@@ -175,7 +194,7 @@ impl Pcapng {
         if len <= MAX_SECTION_HEADER {
             window.rest(len as usize)?;
             let block = window.available().get(..len as usize).unwrap_or_default();
-            let mut applications = self.options(block, SECTION_OPTIONS).filter(|(code, _)| *code == APPLICATION);
+            let mut applications = self.options(block, SECTION_OPTIONS).filter(|(code, _)| *code == SHB_USERAPPL);
             self.is_own = applications.any(|(_, name)| name.starts_with(b"plimsoll "));
         }
         window.skip(u64::from(len))?;
@@ -202,9 +221,9 @@ impl Pcapng {
         let (mut unit, mut offset_s, mut is_tap) = (None, 0, false);
         for (code, value) in self.options(block, 16) {
             match (code, value.len()) {
-                (2, _) => is_tap = self.is_own && value == CAPTURE_OF_TAP,
-                (9, 1) => unit = value.first().copied(),
-                (14, 8) => offset_s = self.order.u64(value, 0) as i64,
+                (IF_NAME, _) => is_tap = self.is_own && value == CAPTURE_OF_TAP,
+                (IF_TSRESOL, 1) => unit = value.first().copied(),
+                (IF_TSOFFSET, 8) => offset_s = self.order.u64(value, 0) as i64,
                 _ => {}
             }
         }
@@ -214,6 +233,7 @@ impl Pcapng {
             snaplen: self.order.u32(block, 12),
             clock,
             drops: 0,
+            drops_by_packets: 0,
             down_since_ns: None,
             is_tap,
         });
@@ -230,12 +250,13 @@ impl Pcapng {
             let mut values = self.options(block, 20).filter(|&(code, value)| code == wanted && value.len() == 8);
             values.next().map(|(_, value)| value)
         };
-        let [by_card, by_system] = [5, 7].map(|code| value(code).map_or(0, |value| order.u64(value, 0)));
+        let [by_card, by_system] =
+            [ISB_IFDROP, ISB_OSDROP].map(|code| value(code).map_or(0, |value| order.u64(value, 0)));
         let drops = if self.is_own { by_card.saturating_add(by_system) } else { by_card.max(by_system) };
         let ticks = |bytes: &[u8], at| u64::from(order.u32(bytes, at)) << 32 | u64::from(order.u32(bytes, at + 4));
         let time = |code| value(code).map(|value| ticks(value, 0));
-        let (started, ended, written) = (time(2), time(3), ticks(block, 12));
-        let is_removed = self.options(block, 20).any(|(code, text)| code == COMMENT && text == INTERFACE_REMOVED);
+        let (started, ended, written) = (time(ISB_STARTTIME), time(ISB_ENDTIME), ticks(block, 12));
+        let is_removed = self.options(block, 20).any(|(code, text)| code == OPT_COMMENT && text == INTERFACE_REMOVED);
         if let Some(interface) = self.interfaces.get_mut(self.order.u32(block, 8) as usize) {
             match (started, ended) {
                 (None, Some(ended)) => {
@@ -259,22 +280,29 @@ impl Pcapng {
                 }
                 _ => {}
             }
-            let more = drops.saturating_sub(interface.drops);
-            anomalies.reported_drops = anomalies.reported_drops.saturating_add(more);
-            interface.drops = interface.drops.max(drops);
+            interface.lost(drops, anomalies);
+        }
+    }
+
+    /// The capture lost packets before this one.
+    #[cold]
+    fn lost_before(&mut self, packet: &Packet, anomalies: &mut CaptureAnomalies) {
+        if let Some(interface) = self.interfaces.get_mut(packet.interface) {
+            interface.drops_by_packets = interface.drops_by_packets.saturating_add(packet.drops);
+            interface.lost(interface.drops_by_packets, anomalies);
         }
     }
 
     /// The packet of a block.
     fn packet(&self, kind: u32, block: &[u8], place: u64) -> Option<Packet> {
         let order = self.order;
-        let (interface, header) = match kind {
+        let (number, header) = match kind {
             SIMPLE_PACKET => (0, SIMPLE_HEADER),
             PACKET => (u32::from(order.u16(block, BLOCK_HEADER)), PACKET_HEADER),
             _ => (order.u32(block, BLOCK_HEADER), PACKET_HEADER),
         };
         let room = block.len().checked_sub(header + 4)?;
-        let interface = self.interfaces.get(interface as usize)?;
+        let interface = self.interfaces.get(number as usize)?;
         let (captured, original_len) = if kind == SIMPLE_PACKET {
             let original = order.u32(block, BLOCK_HEADER);
             let limit = if interface.snaplen == 0 { u32::MAX } else { interface.snaplen };
@@ -294,7 +322,23 @@ impl Pcapng {
         let untimed = kind != SIMPLE_PACKET && time_ns.is_none();
         let (start, len) = (place + header as u64, captured as usize);
         let located = Located { start, len, original_len, time_ns, link: interface.link };
-        Some(Packet { located, untimed, shortened_by_tap: interface.is_tap && captured < original_len })
+        let shortened_by_tap = interface.is_tap && captured < original_len;
+        let drops = self.drops_before(kind, block, len);
+        Some(Packet { located, untimed, shortened_by_tap, interface: number as usize, drops })
+    }
+
+    /// Packets that the capture lost before the packet of a block, `len` bytes of which were captured.
+    fn drops_before(&self, kind: u32, block: &[u8], len: usize) -> u64 {
+        match kind {
+            // All bits are set if the number is unknown.
+            PACKET => Some(self.order.u16(block, 10)).filter(|&drops| drops != u16::MAX).map_or(0, u64::from),
+            ENHANCED_PACKET => {
+                let mut options = self.options(block, PACKET_HEADER + len.next_multiple_of(4));
+                let drops = options.find(|&(code, value)| code == EPB_DROPCOUNT && value.len() == 8);
+                drops.map_or(0, |(_, value)| self.order.u64(value, 0))
+            }
+            _ => 0,
+        }
     }
 
     /// The options of a block from `at` on: code and value, until the end mark, the trailer or the first that does not fit.
@@ -306,7 +350,7 @@ impl Pcapng {
             let (code, len) = (order.u16(header, 0), usize::from(order.u16(header, 2)));
             let value = tail.get(..len)?;
             rest = tail.get(len.next_multiple_of(4)..).unwrap_or_default();
-            (code != 0).then_some((code, value))
+            (code != OPT_ENDOFOPT).then_some((code, value))
         })
     }
 }

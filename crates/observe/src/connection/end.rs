@@ -3,11 +3,13 @@
 use plimsoll_model::{Anomaly, Coverage, Missing, PacketCounts, Sink};
 
 use super::Connection;
+use super::lives::Life;
 use super::stream_consumer::{Messages, StreamConsumer};
 use crate::account::Account;
 use crate::connection_context::{ConnectionContext, Ended};
 use crate::message::Framing;
 use crate::missing::client_by_port;
+use crate::pairing::waits;
 use crate::shared_state::Shared;
 
 /// Maximum number of connections whose first and last packet times are remembered.
@@ -52,9 +54,18 @@ impl Connection {
             let responded_ns = self.responded_ns;
             self.paired.link.ended = Some(Ended::Closed { direction, at_ns, responded_ns });
         }
+        let waited = self.has_waited();
         self.paired.pairing.end(&self.paired.link, shared);
         self.settle_packets(shared, packets);
-        self.settle(shared);
+        self.settle(waited, shared);
+    }
+
+    /// Whether a request waited for its response when one end closed the connection.
+    fn has_waited(&self) -> bool {
+        let Some((_, closed_ns)) = self.watch.closed_by() else { return false };
+        let (link, mut waited) = (&self.paired.link, false);
+        self.paired.pairing.waiting(|request| waited |= request.first.time_ns <= closed_ns && waits(link, request));
+        waited
     }
 
     /// What requests that still wait know of the connection if the capture ends now.
@@ -103,8 +114,8 @@ impl Connection {
         account.rpc_tls.add_connection(&found);
     }
 
-    /// Adds the missing data of this connection to the total.
-    fn settle<S>(&mut self, shared: &mut Shared<S>) {
+    /// Adds the missing data of this connection to the total, and how it ended; `waited`: a request did then.
+    fn settle<S>(&mut self, waited: bool, shared: &mut Shared<S>) {
         let mut ledger = std::mem::take(&mut self.paired.ledger);
         ledger.add(0, &mut shared.output.tally);
         let account = &mut shared.account;
@@ -141,7 +152,9 @@ impl Connection {
             let [low, high] = &self.acknowledgements;
             let acknowledgements = if client == 0 { [low, high] } else { [high, low] };
             let ends = &self.paired.link.ends;
-            account.lives.add(self.watch.life(client, ends[client].ip, ends[1 - client]));
+            let life = self.watch.life(client, ends[client].ip, ends[1 - client]);
+            let logged_off = self.paired.pairing.has_logged_off();
+            account.lives.add(Life { waited, logged_off, ..life });
             let stuck = self.watch.stuck(client);
             account.client_paths.add(self.paired.link.ends[client].ip, &network, acknowledgements, stuck);
         }

@@ -17,8 +17,12 @@ const GOES_ON_NS: i64 = 1_000_000_000;
 const LASTED_NS: i64 = 1_000_000_000;
 /// A connection is in use if it had data this long before its end, ns.
 const IN_USE_NS: i64 = 2_000_000_000;
+/// Servers close connections after minutes without use. One with data this long before its close was closed for another reason, ns.
+const IDLE_NS: i64 = 30_000_000_000;
 /// A client that needs its connection connects again within this time, ns.
 const BACK_NS: i64 = 10_000_000_000;
+/// Servers start within this time, ns. A client that connects later had no use for the server before.
+const STARTED_NS: u64 = 900_000_000_000;
 
 /// A connection of a client to a server.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -33,6 +37,10 @@ pub(crate) struct Life {
     pub(super) closed_ns: Option<i64>,
     /// It ended with a reset, not with a FIN: whether that has the client's address, and when.
     pub(super) reset: Option<(bool, i64)>,
+    /// A request waited for its response when one end closed the connection.
+    pub(super) waited: bool,
+    /// The last request ended the use of a share or a session.
+    pub(super) logged_off: bool,
 }
 
 impl Life {
@@ -41,7 +49,15 @@ impl Life {
         let (_, reset_ns) = self.reset?;
         let lasted = |begin_ns: i64| reset_ns.saturating_sub(begin_ns) >= LASTED_NS;
         let is_used = |last_ns: i64| reset_ns.saturating_sub(last_ns) <= IN_USE_NS;
-        (self.begin_ns.is_some_and(lasted) && self.last_ns.is_some_and(is_used)).then_some(reset_ns)
+        let was_used = self.begin_ns.is_some_and(lasted) && self.last_ns.is_some_and(is_used);
+        // Some clients end each connection with a reset once they have logged off.
+        (was_used && !self.logged_off).then_some(reset_ns)
+    }
+
+    /// Whether the client still needed the connection when the server closed it.
+    fn was_needed(&self, closed_ns: i64) -> bool {
+        let is_used = |last_ns: i64| closed_ns.saturating_sub(last_ns) <= IDLE_NS;
+        self.waited || (self.last_ns.is_some_and(is_used) && !self.logged_off)
     }
 }
 
@@ -140,7 +156,8 @@ fn of_server(lives: &[Life]) -> Vec<Restart> {
         let is_open = |life: &Life| life.closed_ns.is_none_or(|closed_ns| closed_ns > to_ns);
         let goes_on = |life: &Life| life.last_ns.is_some_and(|last_ns| last_ns > to_ns.saturating_add(GOES_ON_NS));
         let has_survivor = lives.iter().any(|life| began_before(life) && is_open(life) && goes_on(life));
-        if !has_survivor {
+        let is_idle = !members.iter().any(|(closed_ns, life)| life.was_needed(*closed_ns));
+        if !has_survivor && !is_idle {
             restarts.extend(restart(first.server, (from_ns, to_ns), &members, lives));
         }
     }
@@ -157,7 +174,7 @@ fn restart(server: Endpoint, closed_ns: (i64, i64), members: &[(i64, &Life)], li
     let back = |(client, since_ns): (&IpAddr, &i64)| {
         let of_client = lives.iter().filter(|life| life.client == *client);
         let next_ns = of_client.filter_map(|life| life.begin_ns).filter(|begin_ns| begin_ns > since_ns).min()?;
-        Some(next_ns.abs_diff(*since_ns))
+        Some(next_ns.abs_diff(*since_ns)).filter(|away_ns| *away_ns <= STARTED_NS)
     };
     let times: Vec<u64> = clients.iter().filter_map(back).collect();
     Some(Restart {
@@ -188,6 +205,8 @@ mod tests {
                 last_ns: Some(last_ms * MS),
                 closed_ns: closed_ms.map(|ms| ms * MS),
                 reset: None,
+                waited: false,
+                logged_off: false,
             });
         }
         all.restarts()
@@ -218,6 +237,30 @@ mod tests {
         assert_eq!(restarts(&[(1, 5_000, 5_000, Some(4_000)), (2, 10, 9_000, None)]), []);
     }
 
+    #[test]
+    fn a_server_that_closes_idle_connections_does_not_restart() {
+        let idle = [(1, 0, 1_000, Some(900_000)), (1, 1, 1_000, Some(900_001))];
+        let later = (1, 903_000, 904_000, None);
+        assert_eq!(restarts(&[idle[0], idle[1], later]), []);
+        let used = (2, 2, 899_000, Some(900_002));
+        let found = restarts(&[idle[0], idle[1], used, later]);
+        assert_eq!((found.len(), found[0].connections), (1, 3), "one was in use");
+        let much_later = (1, 1_900_000, 1_901_000, None);
+        assert_eq!(restarts(&[idle[0], used, much_later]), [], "it needed no server before");
+    }
+
+    #[test]
+    fn a_connection_is_needed_in_which_a_request_waits_and_not_after_the_last_request() {
+        let server = Endpoint { ip: [10, 0, 1, 1].into(), port: 445 };
+        let life = |last_s: i64, waited: bool, logged_off: bool| {
+            let (begin_ns, last_ns, client) = (Some(0), Some(last_s * 1_000 * MS), [10, 0, 0, 1].into());
+            Life { server, client, begin_ns, last_ns, closed_ns: None, reset: None, waited, logged_off }
+        };
+        let needed = |life: Life| life.was_needed(600_000 * MS);
+        assert!(needed(life(590, false, false)) && needed(life(1, true, false)));
+        assert!(!needed(life(590, false, true)) && !needed(life(1, false, false)));
+    }
+
     /// Resets of connections of clients, from an instant to the last data and the reset, ms.
     fn resets(lives: &[(u8, i64, i64, Option<i64>)]) -> Vec<Resets> {
         let mut all = Lives::default();
@@ -229,6 +272,8 @@ mod tests {
                 last_ns: Some(last_ms * MS),
                 closed_ns: None,
                 reset: reset_ms.map(|ms| (true, ms * MS)),
+                waited: false,
+                logged_off: false,
             });
         }
         all.resets()

@@ -88,6 +88,15 @@ impl Holes {
         self.unexplained += u64::from(!acknowledged);
     }
 
+    /// Bytes of a hole that was not acknowledged came after it was given up; `is_last` fills it.
+    pub(crate) fn found(&mut self, len: u64, is_last: bool) {
+        self.bytes = self.bytes.saturating_sub(len);
+        if is_last {
+            self.holes = self.holes.saturating_sub(1);
+            self.unexplained = self.unexplained.saturating_sub(1);
+        }
+    }
+
     /// Bytes are missing behind the last that was captured.
     pub(crate) fn add_end(&mut self, len: u64) {
         self.holes += 1;
@@ -123,6 +132,18 @@ mod tests {
         let holes = Holes { holes: 2, bytes: 2 * 1_448, ..Holes::default() };
         holes.count(sizes, &mut packets, &mut Anomalies::default());
         assert_eq!((packets.dropped_at_least, packets.dropped_estimate), (2, 2), "by the usual size they were 7");
+    }
+
+    #[test]
+    fn bytes_that_came_late_are_not_missing() {
+        let (mut holes, mut packets, mut anomalies) = (Holes::default(), PacketCounts::default(), Anomalies::default());
+        holes.add(2 * 1_448, false);
+        holes.add(1_448, true);
+        holes.found(1_448, false);
+        holes.found(1_448, true);
+        holes.count(Sizes { largest: 1_448, segments: 1_000, bytes: 1_448_000 }, &mut packets, &mut anomalies);
+        assert_eq!((packets.missing_bytes, packets.dropped_estimate), (1_448, 1));
+        assert_eq!((anomalies.count(Anomaly::GapInCapture), anomalies.count(Anomaly::GapUnexplained)), (1, 0));
     }
 
     #[test]

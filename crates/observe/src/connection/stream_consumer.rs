@@ -30,6 +30,8 @@ pub(crate) struct Framed {
     first_bytes: [Option<Box<FirstBytes>>; 2],
     /// Segments that look like RPC replies, framing being unknown.
     replies: u8,
+    /// Directions in which calls of programs went that are not part of a file service, framing being unknown.
+    calls_others: [bool; 2],
     /// The snap length cut a segment while framing was unknown: a message may begin in the cut bytes.
     pub(super) cut_unread: bool,
     /// The records of TLS, if messages are in them, or may be.
@@ -68,6 +70,7 @@ impl Framed {
             framers: [Framer::new(decrypts), Framer::new(decrypts)],
             first_bytes: Default::default(),
             replies: 0,
+            calls_others: [false; 2],
             cut_unread: false,
             tls: None,
             holes: Default::default(),
@@ -114,7 +117,7 @@ impl<S: Sink> StreamConsumer<'_, S> {
     #[inline]
     fn is_recognised(&mut self, chunk: &Chunk<'_>) -> bool {
         if self.framed.framing == Framing::Unknown {
-            let Some(framing) = message::recognise(chunk.bytes).or_else(|| self.replies(chunk)) else {
+            let Some(framing) = self.recognise(chunk.bytes).or_else(|| self.replies(chunk)) else {
                 self.framed.cut_unread |= chunk.bytes.len() < chunk.wire_len as usize;
                 return self.begins_in_small_segments(chunk);
             };
@@ -131,13 +134,13 @@ impl<S: Sink> StreamConsumer<'_, S> {
         if self.shows_tls(chunk) {
             return false;
         }
-        let held = &mut self.framed.first_bytes[direction];
-        let Some(first) = held.take() else {
-            *held = FirstBytes::new(chunk).map(Box::new);
+        let Some(first) = self.framed.first_bytes[direction].take() else {
+            self.framed.first_bytes[direction] = FirstBytes::new(chunk).map(Box::new);
             return false;
         };
-        let Some(framing) = first.with(chunk).and_then(|bytes| message::recognise(&bytes)) else {
-            *held = first.joined(chunk).or_else(|| FirstBytes::new(chunk)).map(Box::new);
+        let Some(framing) = first.with(chunk).and_then(|bytes| self.recognise(&bytes)) else {
+            let longer = first.joined(chunk).or_else(|| FirstBytes::new(chunk));
+            self.framed.first_bytes[direction] = longer.map(Box::new);
             return false;
         };
         (self.framed.framing, self.framed.tls) = (framing, None);
@@ -163,11 +166,30 @@ impl<S: Sink> StreamConsumer<'_, S> {
 }
 
 impl<S> StreamConsumer<'_, S> {
+    /// The framing that these bytes show, where it is unknown.
+    #[inline]
+    fn recognise(&mut self, bytes: &[u8]) -> Option<Framing> {
+        message::recognise(bytes).or_else(|| self.other_program(bytes))
+    }
+
+    /// A call of a program that is not part of a file service shows one only where it is the first message to a server's port.
+    #[cold]
+    fn other_program(&mut self, bytes: &[u8]) -> Option<Framing> {
+        if !message::is_call(bytes) {
+            return None;
+        }
+        let direction = self.messages.direction;
+        self.framed.calls_others[direction] = true;
+        let to_server = client_by_port(&self.messages.paired.link.ends) == Some(direction);
+        (to_server && self.framed.framers[direction].is_at_boundary()).then_some(Framing::Rpc)
+    }
+
     /// A reply's header is weak evidence, so several are needed, each in a segment that it fills: the answers of a server whose requests
-    /// were not captured. From a server's port one is enough.
+    /// were not captured. From a server's port one is enough. Replies of other programs show nothing.
     #[cold]
     fn replies(&mut self, chunk: &Chunk<'_>) -> Option<Framing> {
-        if !message::is_reply(chunk.bytes, chunk.wire_len as usize) {
+        let answers_others = self.framed.calls_others[1 - self.messages.direction];
+        if answers_others || !message::is_reply(chunk.bytes, chunk.wire_len as usize) {
             return None;
         }
         self.framed.replies = self.framed.replies.saturating_add(1);
@@ -292,6 +314,25 @@ impl<S: Sink> Receiver for StreamConsumer<'_, S> {
         let at = messages.direction;
         self.framed.framers[at].hole(len, end, |message| messages.take(message));
         messages.paired.link.breaks[at] = messages.paired.link.breaks[at].wrapping_add(1);
+    }
+
+    #[cold]
+    fn found(&mut self, chunk: &Chunk<'_>, is_last: bool) {
+        let direction = self.messages.direction;
+        self.framed.holes[direction].found(u64::from(chunk.wire_len), is_last);
+        self.framed.framers[direction].found(chunk);
+    }
+
+    #[cold]
+    fn reserve(&mut self, bytes: u64, since_ns: i64) -> bool {
+        let Messages { paired, direction, shared } = &mut self.messages;
+        // The other end is captured, and has not acknowledged the missing bytes: the network lost them, and they will come again.
+        let will_come = paired.ledger.has_packet_since(1 - *direction, since_ns);
+        will_come && self.framed.framing != Framing::Unknown && shared.hold_budget.reserve(bytes)
+    }
+
+    fn give_back(&mut self, bytes: u64) {
+        self.messages.shared.hold_budget.give_back(bytes);
     }
 
     fn restart(&mut self) {

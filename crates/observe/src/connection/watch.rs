@@ -314,6 +314,8 @@ impl Watch {
             last_ns: self.last_data_ns.iter().flatten().max().copied(),
             closed_ns: self.closed_by.filter(|(direction, _)| *direction != client).map(|(_, closed_ns)| closed_ns),
             reset: self.closed_by.filter(|_| self.is_reset).map(|(direction, ns)| (direction == client, ns)),
+            waited: false,
+            logged_off: false,
         }
     }
 

@@ -5,10 +5,10 @@
 use std::collections::VecDeque;
 
 use plimsoll_wire::smb2::header::{self, Header};
+use plimsoll_wire::smb2::negotiate::Cipher;
 use plimsoll_wire::smb2::{Command, negotiate, session_setup, status};
 use sha2::{Digest, Sha512};
 
-use super::cipher::Algorithm;
 use super::kdf::Preauth;
 use super::{Decryption, Opened};
 use crate::message::Message;
@@ -29,7 +29,7 @@ pub(crate) struct Channel {
     /// Message id of the NEGOTIATE request, and the hash with it.
     asked: Option<(u64, Preauth)>,
     /// The hash including the response, and the chosen cipher. `None` before dialect 3.1.1 is chosen.
-    negotiated: Option<(Preauth, Algorithm)>,
+    negotiated: Option<(Preauth, Cipher)>,
     /// SESSION_SETUP requests, by message id, and the hash with each.
     steps: Few,
     /// Sessions not yet set up, and the hash with the last response.
@@ -77,9 +77,9 @@ impl Channel {
         let Some(bytes) = bytes else { return };
         let dialect = negotiate::Response::new(bytes).and_then(|response| response.dialect());
         if dialect == Some(DIALECT_3_1_1)
-            && let Some(algorithm) = algorithm(bytes)
+            && let Some(cipher) = chosen_cipher(bytes)
         {
-            self.negotiated = Some((extended(&hash, bytes), algorithm));
+            self.negotiated = Some((extended(&hash, bytes), cipher));
         }
     }
 
@@ -101,7 +101,7 @@ impl Channel {
                     self.sessions.put(session, extended(&asked, bytes));
                 }
             }
-            (0, Some((_, algorithm))) => decryption.learn(session, algorithm, &asked),
+            (0, Some((_, cipher))) => decryption.learn(session, cipher, &asked),
             _ => {}
         }
     }
@@ -132,7 +132,7 @@ fn extended(hash: &Preauth, message: &[u8]) -> Preauth {
 
 /// The cipher in a NEGOTIATE response; by default AES-128-CCM, which every server of dialect 3 supports. `None` if the server chose none,
 /// or an unknown one.
-fn algorithm(response: &[u8]) -> Option<Algorithm> {
+fn chosen_cipher(response: &[u8]) -> Option<Cipher> {
     let u16_at = |at: usize| response.get(at..)?.first_chunk().map(|bytes| u16::from_le_bytes(*bytes));
     let offset = response.get(CONTEXT_OFFSET..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))?;
     let mut at = usize::try_from(offset).ok()?;
@@ -141,11 +141,11 @@ fn algorithm(response: &[u8]) -> Option<Algorithm> {
         let data = at.checked_add(CONTEXT_LEN)?;
         if kind == ENCRYPTION_CAPABILITIES {
             // A count, which is 1 in a response, and the cipher.
-            return Algorithm::from_code(u16_at(data.checked_add(2)?)?);
+            return Cipher::from_code(u16_at(data.checked_add(2)?)?);
         }
         at = data.checked_add(usize::from(len))?.checked_next_multiple_of(8)?;
     }
-    Some(Algorithm::Aes128Ccm)
+    Some(Cipher::Aes128Ccm)
 }
 
 #[cfg(test)]

@@ -3,31 +3,32 @@
 //! Spec: MS-SMB2 3.1.4.2 (the function is NIST SP 800-108, counter mode, HMAC-SHA256, r = 32)
 
 use hmac::{Hmac, KeyInit, Mac};
+use plimsoll_wire::smb2::negotiate::Cipher;
 use sha2::Sha256;
 
-use super::cipher::{Algorithm, Cipher};
+use super::cipher::KeyedCipher;
 use super::keys::Secret;
 
 /// A preauthentication integrity hash value.
 pub(super) type Preauth = [u8; 64];
 
 /// The two ciphers of a session of dialect 3.0 or 3.0.2: from client to server, and back.
-pub(super) fn ciphers_of_3_0(session_key: &[u8]) -> Option<[Cipher; 2]> {
-    let cipher = |context| cipher(session_key, Algorithm::Aes128Ccm, b"SMB2AESCCM\0", context);
-    Some([cipher(b"ServerIn \0")?, cipher(b"ServerOut\0")?])
+pub(super) fn ciphers_of_3_0(session_key: &[u8]) -> Option<[KeyedCipher; 2]> {
+    let keyed = |context| keyed(session_key, Cipher::Aes128Ccm, b"SMB2AESCCM\0", context);
+    Some([keyed(b"ServerIn \0")?, keyed(b"ServerOut\0")?])
 }
 
 /// The same of a session of dialect 3.1.1.
-pub(super) fn ciphers_of_3_1_1(session_key: &[u8], algorithm: Algorithm, preauth: &Preauth) -> Option<[Cipher; 2]> {
-    let cipher = |label| cipher(session_key, algorithm, label, preauth);
-    Some([cipher(b"SMBC2SCipherKey\0")?, cipher(b"SMBS2CCipherKey\0")?])
+pub(super) fn ciphers_of_3_1_1(session_key: &[u8], cipher: Cipher, preauth: &Preauth) -> Option<[KeyedCipher; 2]> {
+    let keyed = |label| keyed(session_key, cipher, label, preauth);
+    Some([keyed(b"SMBC2SCipherKey\0")?, keyed(b"SMBS2CCipherKey\0")?])
 }
 
-fn cipher(session_key: &[u8], algorithm: Algorithm, label: &[u8], context: &[u8]) -> Option<Cipher> {
-    let len = algorithm.key_len();
+fn keyed(session_key: &[u8], cipher: Cipher, label: &[u8], context: &[u8]) -> Option<KeyedCipher> {
+    let len = cipher.key_len();
     // A session's key is the beginning of its full key, which only AES-256 is made from.
     let from = if len == 16 { session_key.get(..16)? } else { session_key };
-    Cipher::new(algorithm, &derive(from, label, context, len)?)
+    KeyedCipher::new(cipher, &derive(from, label, context, len)?)
 }
 
 /// `len` bytes, at most the 32 of one HMAC.
@@ -77,6 +78,6 @@ mod tests {
     #[test]
     fn a_short_key_makes_nothing() {
         assert!(ciphers_of_3_0(&[1; 15]).is_none());
-        assert!(ciphers_of_3_1_1(&[], Algorithm::Aes128Gcm, &[0; 64]).is_none());
+        assert!(ciphers_of_3_1_1(&[], Cipher::Aes128Gcm, &[0; 64]).is_none());
     }
 }

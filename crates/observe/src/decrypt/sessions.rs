@@ -3,10 +3,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 
+use plimsoll_wire::smb2::negotiate::Cipher;
 use plimsoll_wire::smb2::transform::{self, Encrypted};
 
 use super::Opened;
-use super::cipher::{Algorithm, Cipher};
+use super::cipher::KeyedCipher;
 use super::kdf::{self, Preauth};
 use super::keys::{Secret, SessionKeys};
 use crate::message::Message;
@@ -33,7 +34,7 @@ struct Session {
 }
 
 /// A cipher by whose number a connection remembers it.
-struct Numbered(u32, Cipher);
+struct Numbered(u32, KeyedCipher);
 
 impl Decryption {
     /// With these keys.
@@ -53,10 +54,10 @@ impl Decryption {
     }
 
     /// A logon of dialect 3.1.1 has succeeded.
-    pub(super) fn learn(&mut self, session: u64, algorithm: Algorithm, preauth: &Preauth) {
+    pub(super) fn learn(&mut self, session: u64, cipher: Cipher, preauth: &Preauth) {
         let Some(found) = self.sessions.get(&session) else { return };
         let ciphers =
-            found.keys.iter().filter_map(|key| kdf::ciphers_of_3_1_1(key, algorithm, preauth)).flatten().collect();
+            found.keys.iter().filter_map(|key| kdf::ciphers_of_3_1_1(key, cipher, preauth)).flatten().collect();
         let ciphers = self.number(ciphers);
         let Some(session) = self.sessions.get_mut(&session) else { return };
         for cipher in ciphers.into_iter().rev() {
@@ -101,7 +102,7 @@ impl Decryption {
         self.spare = plain;
     }
 
-    fn number(&mut self, ciphers: Vec<Cipher>) -> Vec<Numbered> {
+    fn number(&mut self, ciphers: Vec<KeyedCipher>) -> Vec<Numbered> {
         let number = |cipher| {
             self.made = self.made.wrapping_add(1);
             Numbered(self.made, cipher)

@@ -3,7 +3,7 @@
 use ccm::aead::{AeadInOut, Nonce};
 use plimsoll_wire::smb2::transform;
 
-use super::cipher::Cipher;
+use super::cipher::KeyedCipher;
 use crate::message::Message;
 use crate::packet::Stamp;
 
@@ -155,7 +155,7 @@ pub(super) fn message(bytes: &[u8]) -> Message<'_> {
 }
 
 /// The encrypted message that holds `plain`.
-pub(super) fn seal(cipher: &Cipher, session: u64, plain: &[u8]) -> Vec<u8> {
+pub(super) fn seal(cipher: &KeyedCipher, session: u64, plain: &[u8]) -> Vec<u8> {
     let mut header = transform::ENCRYPTED_MAGIC.to_vec();
     header.extend([0; 16]);
     header.extend([0xA5; 16]);
@@ -164,10 +164,10 @@ pub(super) fn seal(cipher: &Cipher, session: u64, plain: &[u8]) -> Vec<u8> {
     header.extend(session.to_le_bytes());
     let mut sealed = plain.to_vec();
     let tag = match cipher {
-        Cipher::Aes128Ccm(aead) => seal_with(&**aead, &header, &mut sealed),
-        Cipher::Aes128Gcm(aead) => seal_with(&**aead, &header, &mut sealed),
-        Cipher::Aes256Ccm(aead) => seal_with(&**aead, &header, &mut sealed),
-        Cipher::Aes256Gcm(aead) => seal_with(&**aead, &header, &mut sealed),
+        KeyedCipher::Aes128Ccm(aead) => seal_with(&**aead, &header, &mut sealed),
+        KeyedCipher::Aes128Gcm(aead) => seal_with(&**aead, &header, &mut sealed),
+        KeyedCipher::Aes256Ccm(aead) => seal_with(&**aead, &header, &mut sealed),
+        KeyedCipher::Aes256Gcm(aead) => seal_with(&**aead, &header, &mut sealed),
     };
     header[transform::SIGNATURE..transform::NONCE].copy_from_slice(&tag);
     header.extend(sealed);

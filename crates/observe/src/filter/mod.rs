@@ -4,38 +4,34 @@ mod address;
 mod pattern;
 mod status;
 mod term;
+mod time_range;
 
 use plimsoll_model::{Coverage, Names, Sink, Transaction};
 
-use pattern::NameFilter;
-
 pub use address::Address;
-pub use pattern::Pattern;
+pub use pattern::{NameFilter, Pattern};
 pub use status::Status;
 pub use term::{Term, Terms};
+pub use time_range::{Moment, TimeRange};
 
-/// Maps the start of a capture to a point in time; both in ns since the Unix epoch.
-pub type Moment = Box<dyn Fn(i64) -> i64 + Send>;
-
-/// The filters; an empty one matches everything.
-#[derive(Default)]
-pub struct Criteria {
-    /// Requests sent at or after the first time and before the second.
-    pub times: (Option<Moment>, Option<Moment>),
+/// The filters; `None` matches everything.
+pub struct Filters {
+    /// When a request was sent.
+    pub range: TimeRange,
     /// Clients.
-    pub clients: Vec<Term<Address>>,
+    pub clients: Option<Terms<Address>>,
     /// Servers.
-    pub servers: Vec<Term<Address>>,
+    pub servers: Option<Terms<Address>>,
     /// Shares and exports.
-    pub shares: Vec<Term<Pattern>>,
+    pub shares: Option<NameFilter>,
     /// Paths within the share.
-    pub paths: Vec<Term<Pattern>>,
+    pub paths: Option<NameFilter>,
     /// Users.
-    pub users: Vec<Term<Pattern>>,
+    pub users: Option<NameFilter>,
     /// Whether each procedure is wanted.
     pub procedures: Option<Vec<bool>>,
     /// Results.
-    pub statuses: Vec<Term<Status>>,
+    pub statuses: Option<Terms<Status>>,
     /// Requests that took longer than this, ns; from the intended start, where there is one.
     pub slower_than_ns: Option<i64>,
 }
@@ -53,26 +49,10 @@ pub struct Filtered<S> {
     pub sink: S,
 }
 
-/// The criteria at work.
-struct Filters {
-    times: (Option<Moment>, Option<Moment>),
-    /// The same, known when the capture begins.
-    from_ns: Option<i64>,
-    to_ns: Option<i64>,
-    clients: Option<Terms<Address>>,
-    servers: Option<Terms<Address>>,
-    shares: Option<NameFilter>,
-    paths: Option<NameFilter>,
-    users: Option<NameFilter>,
-    procedures: Option<Vec<bool>>,
-    statuses: Option<Terms<Status>>,
-    slower_than_ns: Option<i64>,
-}
-
 impl<S> Filtered<S> {
-    /// In front of `sink`; without criteria everything passes.
-    pub fn new(criteria: Option<Criteria>, sink: S) -> Self {
-        Self { filters: criteria.map(|criteria| Box::new(Filters::new(criteria))), refused: 0, sink }
+    /// In front of `sink`; without filters everything passes.
+    pub fn new(filters: Option<Filters>, sink: S) -> Self {
+        Self { filters: filters.map(Box::new), refused: 0, sink }
     }
 
     /// Whether a request that waits at `now_ns` would be let through if its response came now.
@@ -85,7 +65,8 @@ impl<S> Filtered<S> {
 
     /// The results so far.
     pub fn state(&self) -> FilterState {
-        let (from_ns, to_ns) = self.filters.as_ref().map_or((None, None), |filters| (filters.from_ns, filters.to_ns));
+        let range = self.filters.as_ref().map(|filters| &filters.range);
+        let (from_ns, to_ns) = range.map_or((None, None), |range| (range.from_ns, range.to_ns));
         (from_ns, to_ns, self.refused)
     }
 
@@ -93,7 +74,7 @@ impl<S> Filtered<S> {
     #[must_use]
     pub fn of_state(mut self, (from_ns, to_ns, refused): FilterState) -> Self {
         if let Some(filters) = &mut self.filters {
-            (filters.from_ns, filters.to_ns) = (from_ns, to_ns);
+            (filters.range.from_ns, filters.range.to_ns) = (from_ns, to_ns);
         }
         self.refused = refused;
         self
@@ -102,7 +83,8 @@ impl<S> Filtered<S> {
     /// The time that is left of a capture's, ns since the Unix epoch.
     pub fn span(&self, (first, last): (i64, i64)) -> (i64, i64) {
         let Some(filters) = &self.filters else { return (first, last) };
-        (filters.from_ns.map_or(first, |from| from.max(first)), filters.to_ns.map_or(last, |to| to.min(last)))
+        let range = &filters.range;
+        (range.from_ns.map_or(first, |from| from.max(first)), range.to_ns.map_or(last, |to| to.min(last)))
     }
 
     /// Limits `coverage` to the time range of the filters, and describes the filters there.
@@ -117,29 +99,10 @@ impl<S> Filtered<S> {
 }
 
 impl Filters {
-    fn new(criteria: Criteria) -> Self {
-        let names = |terms: &[Term<Pattern>]| Terms::of(terms).map(NameFilter::new);
-        Self {
-            times: criteria.times,
-            from_ns: None,
-            to_ns: None,
-            clients: Terms::of(&criteria.clients),
-            servers: Terms::of(&criteria.servers),
-            shares: names(&criteria.shares),
-            paths: names(&criteria.paths),
-            users: names(&criteria.users),
-            procedures: criteria.procedures,
-            statuses: Terms::of(&criteria.statuses),
-            slower_than_ns: criteria.slower_than_ns,
-        }
-    }
-
     fn pass(&mut self, t: &Transaction, names: &Names) -> bool {
-        let at = t.timeline.request_first;
         let protocol = t.procedure.row().protocol;
         let took = || t.timeline.response_time_from_intended().or_else(|| t.timeline.response_time());
-        self.from_ns.is_none_or(|from| at.is_some_and(|at| at >= from))
-            && self.to_ns.is_none_or(|to| at.is_some_and(|at| at < to))
+        self.range.holds(t.timeline.request_first)
             && self.procedures.as_ref().is_none_or(|wanted| wanted.get(t.procedure.index()) == Some(&true))
             && self.slower_than_ns.is_none_or(|limit| took().is_some_and(|took| took > limit))
             && self.clients.as_ref().is_none_or(|terms| terms.pass(|address| address.holds(t.client)))
@@ -154,8 +117,7 @@ impl Filters {
 impl<S: Sink> Sink for Filtered<S> {
     fn begin(&mut self, start_ns: i64) {
         if let Some(filters) = &mut self.filters {
-            let at = |moment: &Option<Moment>| moment.as_ref().map(|moment| moment(start_ns));
-            (filters.from_ns, filters.to_ns) = (at(&filters.times.0), at(&filters.times.1));
+            filters.range.begin(start_ns);
         }
         self.sink.begin(start_ns);
     }

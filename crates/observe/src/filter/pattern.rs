@@ -3,7 +3,7 @@
 use globset::{GlobBuilder, GlobMatcher};
 use plimsoll_model::{Names, Protocol, Symbol};
 
-use super::term::Terms;
+use super::term::{Term, Terms};
 
 /// A pattern. One without a slash is of the last component; one that ends in a slash is of everything below, too.
 ///
@@ -61,15 +61,16 @@ fn matcher(glob: &str, is_smb: bool) -> Result<GlobMatcher, globset::Error> {
 
 /// The names that a filter lets through; each is looked at once.
 #[derive(Clone, Debug)]
-pub(super) struct NameFilter {
+pub struct NameFilter {
     terms: Terms<Pattern>,
     /// Cached matches by symbol, for SMB and for other protocols.
     known: Vec<[Option<bool>; 2]>,
 }
 
 impl NameFilter {
-    pub(super) fn new(terms: Terms<Pattern>) -> Self {
-        Self { terms, known: Vec::new() }
+    /// `None` without values: the filter then passes everything.
+    pub fn of(all: &[Term<Pattern>]) -> Option<Self> {
+        Some(Self { terms: Terms::of(all)?, known: Vec::new() })
     }
 
     #[inline]
@@ -132,8 +133,7 @@ mod tests {
     fn a_name_is_looked_at_once_a_protocol() {
         let mut names = Names::default();
         let name = names.intern("A");
-        let mut filter =
-            NameFilter::new(Terms::of(&[super::super::term::Term::parse("a", Pattern::parse).unwrap()]).unwrap());
+        let mut filter = NameFilter::of(&[Term::parse("a", Pattern::parse).unwrap()]).unwrap();
         for _ in 0..2 {
             assert!(filter.pass(name, Protocol::Smb2, &names) && !filter.pass(name, Protocol::Nfs3, &names));
             assert!(!filter.pass(Symbol::NONE, Protocol::Smb2, &names), "what is not known matches nothing");

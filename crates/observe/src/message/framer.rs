@@ -67,6 +67,11 @@ impl Framer {
         matches!(self.state, State::Prefix | State::Body | State::Mark)
     }
 
+    /// Whether the next byte begins a message.
+    pub fn is_at_boundary(&self) -> bool {
+        self.state == State::Boundary
+    }
+
     /// Whether a message was found so far.
     pub fn found_once(&self) -> bool {
         self.search.found_once

@@ -2,7 +2,7 @@
 //!
 //! Spec: RFC 1002 4.3.1; MS-SMB2 2.1; RFC 5531 11.
 
-use plimsoll_wire::nbss;
+use plimsoll_wire::{nbss, rpc};
 use serde::{Deserialize, Serialize};
 
 use super::Content;
@@ -90,8 +90,10 @@ fn rpc_prefix(bytes: &[u8]) -> Parsed {
     // Bytes after the record belong to the next one, and the search does not examine them either.
     let body = bytes.get(MARK_LEN..).unwrap_or_default();
     let body = body.get(..len as usize).unwrap_or(body);
-    match plimsoll_wire::rpc::plausible_message(body) {
-        Some(_) => Parsed::Ok(Prefix { len, more_fragments: mark >> 31 == 0, content: Content::Message }),
-        None => Parsed::Wrong,
+    // A message begins here, so a call may be one of a program that no table lists (NFS_LOCALIO beside NFS).
+    if rpc::plausible_message(body).is_some() || rpc::plausible_record_of_any_program(bytes) {
+        Parsed::Ok(Prefix { len, more_fragments: mark >> 31 == 0, content: Content::Message })
+    } else {
+        Parsed::Wrong
     }
 }

@@ -1,5 +1,6 @@
 //! Recognises a message by its header: on any port, and after a loss.
 
+use plimsoll_wire::smb2::{self, Command};
 use plimsoll_wire::{nbss, rpc};
 
 use super::Framing;
@@ -25,6 +26,11 @@ pub fn recognise(bytes: &[u8]) -> Option<Framing> {
     } else {
         None
     }
+}
+
+/// Whether an RPC call of any program begins here, also of one that is not part of a file service.
+pub fn is_call(bytes: &[u8]) -> bool {
+    rpc::plausible_record_of_any_program(bytes)
 }
 
 /// Whether RPC replies fill a segment of `wire_len` bytes exactly, from its first byte on.
@@ -53,12 +59,21 @@ pub(super) fn is_smb_magic(bytes: &[u8]) -> bool {
 /// Where the next message begins in a segment, framing having been lost.
 ///
 /// A message that begins where the segment does is believed at once; one further in must lead to the end of the
-/// segment or to another header, for payload may look like anything. `beyond` is given the ends of replies that lie behind the segment.
+/// segment or to another header, for payload may look like anything. `beyond` is given the ends of messages that lie behind the segment.
 pub(super) fn find(framing: Framing, bytes: &[u8], beyond: impl FnMut(usize)) -> Option<usize> {
     match framing {
         Framing::Unknown => None,
-        Framing::Smb => find_smb(bytes),
+        Framing::Smb => find_smb(bytes, beyond),
         Framing::Rpc => find_rpc(bytes, beyond),
+    }
+}
+
+/// Whether a message begins here that makes sense as far as captured, framing having been lost.
+pub(super) fn begins(framing: Framing, bytes: &[u8]) -> bool {
+    match framing {
+        Framing::Unknown => false,
+        Framing::Smb => is_sound_smb(bytes),
+        Framing::Rpc => rpc::plausible_record(bytes).is_some(),
     }
 }
 
@@ -85,16 +100,28 @@ fn find_rpc(bytes: &[u8], mut beyond: impl FnMut(usize)) -> Option<usize> {
     }
 }
 
-fn find_smb(bytes: &[u8]) -> Option<usize> {
-    if is_smb(bytes) {
+/// A header of SMB is a weak sign: a file may be a capture, or the image of a memory.
+fn find_smb(bytes: &[u8], mut beyond: impl FnMut(usize)) -> Option<usize> {
+    if is_sound_smb(bytes) {
         return Some(0);
     }
     memchr::memmem::find_iter(bytes, b"SMB").find_map(|at| {
         let start = at.checked_sub(5)?;
         let rest = bytes.get(start..)?;
-        let header = nbss::Header::parse(rest)?;
-        let next = rest.get(header.total_len()..);
-        let leads_on = next.is_none_or(|next| next.len() < SMB_NEED || is_smb(next));
-        (is_smb(rest) && leads_on).then_some(start)
+        let header = nbss::Header::parse(rest).filter(|_| is_sound_smb(rest))?;
+        let Some(next) = rest.get(header.total_len()..) else {
+            beyond(start + header.total_len());
+            return None;
+        };
+        (next.len() < SMB_NEED || is_smb(next)).then_some(start)
     })
+}
+
+/// Whether an SMB message with its prefix begins here whose header makes sense as far as captured.
+fn is_sound_smb(bytes: &[u8]) -> bool {
+    let Some(header) = bytes.get(nbss::PREFIX_LEN..).filter(|_| is_smb(bytes)) else { return false };
+    let field = |at: usize| header.get(at..)?.first_chunk::<2>().map(|field| u16::from_le_bytes(*field));
+    !header.starts_with(&smb2::header::MAGIC)
+        || (field(smb2::header::STRUCTURE_SIZE).is_none_or(|size| usize::from(size) == smb2::header::LEN)
+            && field(smb2::header::COMMAND).is_none_or(|code| !matches!(Command::from_code(code), Command::Unknown(_))))
 }

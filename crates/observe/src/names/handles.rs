@@ -1,11 +1,13 @@
 //! NFS file handles → exports and paths, learnt from MOUNT, LOOKUP, CREATE and their like.
 
 use std::hash::Hash;
+use std::net::IpAddr;
 
 use plimsoll_model::{FileIdentity, Names, Symbol};
 use serde::{Deserialize, Serialize};
 
 use super::in_order::InOrder;
+use super::roots::Roots;
 use super::seeded::Seeded;
 
 /// Handles remembered, at most: some 32 bytes each, and some 48 each of the names that lead to them.
@@ -63,6 +65,7 @@ struct Child {
 pub struct Handles {
     objects: InOrder<Object>,
     children: InOrder<Child>,
+    roots: Roots,
     /// Number of known handles whose object changed.
     changes: u64,
     hasher: Seeded,
@@ -73,9 +76,19 @@ pub struct Handles {
 }
 
 impl Handles {
-    /// The object of a handle.
+    /// The object of a handle on a server.
     #[inline]
-    pub fn object(&mut self, handle: &[u8], names: &mut Names) -> Object {
+    pub fn object(&mut self, handle: &[u8], server: IpAddr, names: &mut Names) -> Object {
+        let object = self.known(handle, names);
+        match self.roots.of(self.last.1, server) {
+            Some(share) => Object { share, ..object },
+            None => object,
+        }
+    }
+
+    /// The object of a handle, which is then the last one.
+    #[inline]
+    fn known(&mut self, handle: &[u8], names: &mut Names) -> Object {
         if self.last.0 == handle {
             return self.last.2;
         }
@@ -159,11 +172,17 @@ impl Handles {
         u32::try_from(self.changes + 1).unwrap_or(0)
     }
 
-    /// A handle turned out to be the root of an export.
-    pub fn learn_root(&mut self, handle: &[u8], export: &[u8], names: &mut Names) -> Option<FileIdentity> {
-        let object =
-            Object { share: names.intern(&String::from_utf8_lossy(export)), path: names.intern("/"), file: None };
-        self.learn(handle, object)
+    /// A handle turned out to be the root of a server's export.
+    pub fn learn_root(
+        &mut self,
+        handle: &[u8],
+        (server, export): (IpAddr, &[u8]),
+        names: &mut Names,
+    ) -> Option<FileIdentity> {
+        let share = names.intern(&String::from_utf8_lossy(export));
+        let key = self.key(handle);
+        self.roots.learn(key, server, share);
+        self.learn(handle, Object { share, path: names.intern("/"), file: None })
     }
 
     /// Whether it is remembered.
@@ -201,44 +220,61 @@ impl Handles {
 mod tests {
     use super::*;
 
+    const SERVER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
+
     #[test]
     fn paths_grow_from_the_export() {
         let (mut handles, mut names) = (Handles::default(), Names::default());
-        handles.learn_root(b"root", b"/export", &mut names);
-        let root = handles.object(b"root", &mut names);
+        handles.learn_root(b"root", (SERVER, b"/export"), &mut names);
+        let root = handles.object(b"root", SERVER, &mut names);
         let file = handles.child(root, b"a.txt", &mut names);
         handles.learn_named(b"file", &file);
-        let file = handles.object(b"file", &mut names);
+        let file = handles.object(b"file", SERVER, &mut names);
         assert_eq!((names.text(file.share), names.text(file.path)), (Some("/export"), Some("/a.txt")));
-        let unknown = handles.object(b"other", &mut names);
+        let unknown = handles.object(b"other", SERVER, &mut names);
         assert_eq!(names.text(unknown.path), Some("[handle 0xd9583520]"));
     }
     /// Repeated facts need no lookup, unless a handle's object has changed meanwhile.
     #[test]
     fn the_name_learnt_last_counts() {
         let (mut handles, mut names) = (Handles::default(), Names::default());
-        handles.learn_root(b"root", b"/export", &mut names);
-        let root = handles.object(b"root", &mut names);
+        handles.learn_root(b"root", (SERVER, b"/export"), &mut names);
+        let root = handles.object(b"root", SERVER, &mut names);
         for name in ["a", "a", "b", "a", "a", "b", "b"] {
             let asked = handles.child(root, name.as_bytes(), &mut names);
             handles.learn_named(b"file", &asked);
-            let file = handles.object(b"file", &mut names);
+            let file = handles.object(b"file", SERVER, &mut names);
             assert_eq!(names.text(file.path), Some(format!("/{name}").as_str()));
-            handles.object(b"root", &mut names);
+            handles.object(b"root", SERVER, &mut names);
         }
         // A client asks for the same name twice at once, and the handle has another object in between.
         let [first, second] = [(); 2].map(|()| handles.child(root, b"b", &mut names));
         handles.learn_named(b"file", &first);
-        handles.learn_root(b"file", b"/other", &mut names);
+        handles.learn_root(b"file", (SERVER, b"/other"), &mut names);
         handles.learn_named(b"file", &second);
-        let file = handles.object(b"file", &mut names);
+        let file = handles.object(b"file", SERVER, &mut names);
         assert_eq!((names.text(file.share), names.text(file.path)), (Some("/export"), Some("/b")));
         // Another export, where the same path has the same name.
-        handles.learn_root(b"root", b"/elsewhere", &mut names);
-        let root = handles.object(b"root", &mut names);
+        handles.learn_root(b"root", (SERVER, b"/elsewhere"), &mut names);
+        let root = handles.object(b"root", SERVER, &mut names);
         let asked = handles.child(root, b"b", &mut names);
         handles.learn_named(b"file", &asked);
-        let file = handles.object(b"file", &mut names);
+        let file = handles.object(b"file", SERVER, &mut names);
         assert_eq!(names.text(file.share), Some("/elsewhere"));
+    }
+
+    #[test]
+    fn servers_with_equal_root_handles_have_their_own_exports() {
+        let (mut handles, mut names) = (Handles::default(), Names::default());
+        let [one, other, third] = [1_u8, 2, 3].map(|number| IpAddr::from([10, 0, 1, number]));
+        let shares = |handles: &mut Handles, names: &mut Names| {
+            let objects = [one, other, third].map(|server| handles.object(b"root", server, names));
+            objects.map(|object| names.text(object.share).unwrap_or_default().to_owned())
+        };
+        handles.learn_root(b"root", (one, b"/projects"), &mut names);
+        handles.learn_root(b"root", (other, b"/projects"), &mut names);
+        assert_eq!(shares(&mut handles, &mut names), ["/projects"; 3], "perhaps addresses of one server");
+        handles.learn_root(b"root", (other, b"/scratch"), &mut names);
+        assert_eq!(shares(&mut handles, &mut names), ["/projects", "/scratch", ""], "the third one's is unknown");
     }
 }

@@ -4,6 +4,7 @@ mod handles;
 mod hosts;
 mod hosts_file;
 mod in_order;
+mod roots;
 mod seeded;
 mod smb2;
 

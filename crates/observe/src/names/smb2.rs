@@ -1,17 +1,18 @@
 //! SMB2 ids → users, shares and paths, learnt from SESSION_SETUP, TREE_CONNECT and CREATE.
 //!
-//! Sessions and opens belong to a server, not to a connection: another channel of the session uses them too.
-
-use std::collections::HashMap;
-use std::hash::Hash;
+//! Sessions and opens belong to a server, not to a connection: another channel of the session uses them too. Channels may go to several
+//! addresses of the server; ids are then known by the address at which the session was set up.
 
 use plimsoll_model::{Endpoint, FileIdentity, Symbol};
 use serde::{Deserialize, Serialize};
 
-/// Ids of each kind remembered, at most: some 56 bytes each.
-const IDS_MAX: usize = 200_000;
+use crate::recent::Recent;
 
-type Map<K, V = Symbol> = HashMap<K, V, foldhash::fast::RandomState>;
+/// The newest ids of each kind are remembered, twice as many at most: some 56 bytes each. Clients do not give all of them back.
+const IDS: usize = 100_000;
+
+/// The newest addresses of servers, and bound sessions, are remembered, twice as many at most.
+const ADDRESSES: usize = 10_000;
 
 /// The object of a file id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,45 +26,86 @@ pub struct Opened {
 /// The objects of ids.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Smb2Names {
-    users: Map<(Endpoint, u64)>,
-    shares: Map<(Endpoint, u64, u32)>,
-    opened: Map<(Endpoint, [u8; 16]), Opened>,
+    users: Recent<(Endpoint, u64), Symbol, IDS>,
+    shares: Recent<(Endpoint, u64, u32), Symbol, IDS>,
+    opened: Recent<(Endpoint, [u8; 16]), Opened, IDS>,
+    /// The GUIDs of servers, by address: all addresses of a server have the same one.
+    guids: Recent<Endpoint, [u8; 16], ADDRESSES>,
+    /// Where sessions were set up, by the server's GUID.
+    sessions: Recent<([u8; 16], u64), Endpoint, IDS>,
+    /// Sessions with a channel to another address of the server, and where they were set up.
+    channels: Recent<(Endpoint, u64), Endpoint, ADDRESSES>,
 }
 
 impl Smb2Names {
+    /// The address by which the ids of a session are known: that at which it was set up, if a channel goes to another one.
+    #[inline]
+    pub fn origin(&self, server: Endpoint, session: Option<u64>) -> Endpoint {
+        if self.channels.is_empty() {
+            return server;
+        }
+        session.and_then(|session| self.channels.get(&(server, session))).unwrap_or(server)
+    }
+
+    /// A server stated its GUID (MS-SMB2 2.2.4).
+    pub fn learn_server(&mut self, server: Endpoint, guid: [u8; 16]) {
+        self.guids.insert(server, guid);
+    }
+
+    /// A session was set up.
+    pub fn learn_session(&mut self, server: Endpoint, session: u64) {
+        let origin = self.origin(server, Some(session));
+        if let Some(guid) = self.guids.get(&server) {
+            self.sessions.insert((guid, session), origin);
+        }
+    }
+
+    /// A connection was bound to a session.
+    pub fn bind(&mut self, server: Endpoint, session: u64) {
+        let origin = self.guids.get(&server).and_then(|guid| self.sessions.get(&(guid, session)));
+        if let Some(origin) = origin.filter(|origin| *origin != server) {
+            self.channels.insert((server, session), origin);
+        }
+    }
+
     /// The user of a session.
     #[inline]
     pub fn user(&self, server: Endpoint, session: u64) -> Symbol {
-        self.users.get(&(server, session)).copied().unwrap_or_default()
+        self.users.get(&(server, session)).unwrap_or_default()
     }
 
     /// The share of a tree id in a session.
     #[inline]
     pub fn share(&self, server: Endpoint, session: u64, tree: u32) -> Symbol {
-        self.shares.get(&(server, session, tree)).copied().unwrap_or_default()
+        self.shares.get(&(server, session, tree)).unwrap_or_default()
     }
 
     /// The object of a file id; a new, unnamed open if the CREATE was not seen.
     #[inline]
     pub fn opened(&self, server: Endpoint, id: [u8; 16]) -> Opened {
-        let opened = self.opened.get(&(server, id)).copied().unwrap_or_default();
+        let opened = self.opened.get(&(server, id)).unwrap_or_default();
         Opened { file: opened.file.or_else(|| Some(FileIdentity::of_open(id))), ..opened }
     }
 
-    /// A session was set up.
+    /// A user set up a session.
     pub fn learn_user(&mut self, server: Endpoint, session: u64, user: Symbol) {
-        insert(&mut self.users, (server, session), user);
+        self.users.insert((server, session), user);
+    }
+
+    /// A session was set up by a user who is not known.
+    pub fn forget_user(&mut self, server: Endpoint, session: u64) {
+        self.users.remove(&(server, session));
     }
 
     /// A share was connected.
     pub fn learn_share(&mut self, server: Endpoint, session: u64, tree: u32, share: Symbol) {
-        insert(&mut self.shares, (server, session, tree), share);
+        self.shares.insert((server, session, tree), share);
     }
 
     /// A file was opened.
     #[inline]
     pub fn learn_opened(&mut self, server: Endpoint, id: [u8; 16], opened: Opened) {
-        insert(&mut self.opened, (server, id), opened);
+        self.opened.insert((server, id), opened);
     }
 
     /// A file was closed.
@@ -73,9 +115,24 @@ impl Smb2Names {
     }
 }
 
-/// Ids are reused, so a known id takes its new meaning even when the map is full.
-fn insert<K: Hash + Eq, V>(map: &mut Map<K, V>, key: K, value: V) {
-    if (map.len() < IDS_MAX) || map.contains_key(&key) {
-        map.insert(key, value);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_ids_are_learnt_however_many_there_were_before() {
+        let server = Endpoint { ip: [10, 0, 0, 1].into(), port: 445 };
+        let id = |number: u64| u128::from(number).to_le_bytes();
+        let (mut names, mut text) = (Smb2Names::default(), plimsoll_model::Names::default());
+        let path = text.intern("file");
+        let last = 2 * IDS as u64 + 1;
+        for number in 1..=last {
+            names.learn_opened(server, id(number), Opened { path, file: None });
+            names.learn_share(server, number, 1, path);
+            names.learn_user(server, number, path);
+        }
+        assert_eq!(names.opened(server, id(last)).path, path);
+        assert_eq!((names.share(server, last, 1), names.user(server, last)), (path, path));
+        assert_eq!(names.opened(server, id(1)).path, Symbol::NONE);
     }
 }

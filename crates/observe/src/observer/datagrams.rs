@@ -14,7 +14,11 @@ const RPC_PORTS: [u16; 2] = [2049, 111];
 impl<S: Sink> Observer<S> {
     pub(super) fn datagram(&mut self, path: &Path, datagram: Datagram<'_>) {
         self.packets.udp += 1;
-        if plimsoll_wire::rpc::plausible_message(datagram.payload).is_none() {
+        let kind = plimsoll_wire::rpc::plausible_message(datagram.payload);
+        if self.other_programs.takes(kind, path, datagram.payload, datagram.last.time_ns) {
+            return;
+        }
+        if kind.is_none() {
             let (names, payload) = (&mut self.shared.output.names, datagram.payload);
             crate::names::learn_hosts(path.source_port, payload, &mut names.hosts);
             let is_cut = payload.len() < datagram.wire_len as usize;

@@ -29,7 +29,7 @@ pub(crate) use pipe::is_pipe_name;
 pub use request::{Answer, Pending};
 pub use role::Role;
 pub use status::{status_name, statuses_named};
-pub(crate) use unfinished::{UnfinishedOnes, waiting};
+pub(crate) use unfinished::{UnfinishedOnes, waiting, waits};
 
 use plimsoll_model::Sink;
 use serde::{Deserialize, Serialize};
@@ -127,6 +127,13 @@ impl Pairing {
         self.rpc.as_ref().is_some_and(|rpc| rpc.has_waiting())
             || self.smb1.as_ref().is_some_and(|smb1| smb1.has_waiting())
             || self.smb2.as_ref().is_some_and(|smb2| smb2.has_waiting())
+    }
+
+    /// Whether the last request ended the use of a share or a session: then the client may need the connection no longer.
+    pub(crate) fn has_logged_off(&self) -> bool {
+        let of_smb2 = self.smb2.as_ref().and_then(|smb2| smb2.last_request());
+        let last = of_smb2.or_else(|| self.smb1.as_ref().and_then(|smb1| smb1.last_request()));
+        last.is_some_and(unfinished::may_be_last)
     }
 
     /// Passes the requests that wait for an answer to `take`, except those with an interim answer of SMB2.

@@ -276,7 +276,9 @@ pub(super) fn transaction(
 ) -> Transaction {
     let (answer, resent_wait_ns) = answer.unzip();
     let from = usize::from(request.direction);
-    let (client, server) = (link.ends[from], link.ends[1 - from]);
+    let client = if request.procedure.is_callback() { 1 - from } else { from };
+    let (client, server) = (link.ends[client], link.ends[1 - client]);
+    let file_server = request.file_server.unwrap_or(server.ip);
     let frame = |stamp: Stamp| NonZeroU64::new(stamp.frame);
     let response_last = answer.and_then(|answer| answer.last);
     let outcome =
@@ -319,7 +321,7 @@ pub(super) fn transaction(
         long_lived: request.long_lived,
         counted: request.counted,
         resent_wait_ns: resent_wait_ns.flatten(),
-        asked: Asked { file: request.asked.file.map(|file| file.on(server.ip)), ..request.asked },
+        asked: Asked { file: request.asked.file.map(|file| file.on(file_server)), ..request.asked },
         client_index: None,
     }
 }

@@ -1,5 +1,7 @@
 //! State of a waiting request, and the facts that its answer adds.
 
+use std::net::IpAddr;
+
 use plimsoll_model::{Asked, Outcome, Procedure, Symbol};
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +58,8 @@ pub struct Pending {
     pub user: Symbol,
     /// The requested object; the file without its server.
     pub asked: Asked,
+    /// The address by which the file's server is known, if the request went to another one.
+    pub file_server: Option<IpAddr>,
 }
 
 impl Pending {
@@ -86,6 +90,7 @@ impl Pending {
             path: Symbol::NONE,
             user: Symbol::NONE,
             asked: Asked::default(),
+            file_server: None,
         }
     }
 
@@ -117,6 +122,7 @@ impl Pending {
             path,
             user,
             asked,
+            file_server,
         } = self;
         *of = procedure;
         *long_lived = procedure.row().long_lived;
@@ -139,6 +145,7 @@ impl Pending {
         *session = None;
         (*share, *path, *user) = (Symbol::NONE, Symbol::NONE, Symbol::NONE);
         *asked = Asked::default();
+        *file_server = None;
     }
 
     /// Whether both directions have lost data since: then a repeated id may belong to another request.

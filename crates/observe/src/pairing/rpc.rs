@@ -68,7 +68,7 @@ impl Rpc {
     ) -> Role {
         if let Some(call) = Call::new(message.bytes) {
             self.call(&call, message, direction, link, handles, output);
-            return if rpc::is_transient(call.program()) { Role::OneWay } else { Role::Request };
+            return if procedure::is_callback(&call) { Role::OneWay } else { Role::Request };
         }
         match Reply::new(message.bytes) {
             Some(reply) => self.reply(&reply, message, direction, link, handles, output),
@@ -235,7 +235,7 @@ impl Rpc {
         if let Some(results) = results {
             let mut facts = Facts::default();
             nfs::results(waiting.program, waiting.version, waiting.procedure, results, &mut facts);
-            note_results(&mut waiting, &facts, &mut answer, handles, output);
+            note_results(&mut waiting, &facts, &mut answer, link.ends[direction].ip, handles, output);
             if let (Some(program), Some(services)) = (waiting.asked_program, &output.services) {
                 let answer = (program, waiting.version);
                 if let Some(named) = portmap::named_service(answer, results, link.ends[direction].ip) {

@@ -48,6 +48,7 @@ pub struct Smb1 {
     negotiate: Option<u64>,
     /// MIDs of requests.
     mids: MessageIds,
+    last_request: Option<Procedure>,
 }
 
 impl Smb1 {
@@ -128,6 +129,11 @@ impl Smb1 {
         &self.mids
     }
 
+    /// The last request.
+    pub(crate) fn last_request(&self) -> Option<Procedure> {
+        self.last_request
+    }
+
     /// Whether a request waits for its answer.
     pub(crate) fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
@@ -167,6 +173,7 @@ impl Smb1 {
         self.raw.client_went_on(direction);
         let rows = self.rows(first, second, chain, arrival, output);
         let mut exchange = Exchange::new(fields, rows);
+        self.last_request = Some(exchange.first.pending.procedure);
         exchange.parts = Parts::of_request(&first);
         match first.command {
             command::NEGOTIATE => self.negotiate = Some(fields.id),

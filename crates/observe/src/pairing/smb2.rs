@@ -14,7 +14,7 @@ mod request;
 mod response;
 mod sealed;
 
-use plimsoll_model::{Anomaly, Credits, Outcome, Sink};
+use plimsoll_model::{Anomaly, Credits, Outcome, Procedure, Sink};
 use plimsoll_wire::smb2::compound::{Member, Members};
 use plimsoll_wire::smb2::header::{self, Header};
 use plimsoll_wire::smb2::{Kind, status};
@@ -93,6 +93,8 @@ pub struct Smb2 {
     channel: Option<Box<Channel>>,
     /// The direction of requests, once a plain one was seen.
     client: Option<usize>,
+    /// The last of them.
+    last_request: Option<Procedure>,
     /// Encrypted requests that wait.
     sealed: sealed::Outstanding,
 }
@@ -198,6 +200,11 @@ impl Smb2 {
     /// The message ids of requests.
     pub(crate) fn ids(&self) -> &Ids {
         &self.ids
+    }
+
+    /// The last request that could be read.
+    pub(crate) fn last_request(&self) -> Option<Procedure> {
+        self.last_request
     }
 
     /// Drops answers whose requests have not come.

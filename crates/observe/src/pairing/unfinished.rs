@@ -1,6 +1,6 @@
 //! Requests that still waited for a response when their connection or the capture ended.
 
-use plimsoll_model::{Coverage, Protocol, Transaction, Unfinished, WaitEnd};
+use plimsoll_model::{Coverage, Procedure, Protocol, Transaction, Unfinished, WaitEnd};
 use serde::{Deserialize, Serialize};
 
 use super::output::transaction;
@@ -8,6 +8,11 @@ use super::{ConnectionContext, Ended, LastResponses, Pending};
 
 /// Procedures after which a server may end the connection instead of responding.
 const LAST: [&str; 3] = ["LOGOFF", "LOGOFF_ANDX", "TREE_DISCONNECT"];
+
+/// Whether a connection may end after this procedure.
+pub(super) fn may_be_last(procedure: Procedure) -> bool {
+    LAST.contains(&procedure.row().name)
+}
 
 /// The connections with such requests, by their numbers.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -53,8 +58,9 @@ fn unfinished(link: &ConnectionContext, request: &Pending) -> Option<Unfinished>
     let is_counted =
         request.counted && (row.protocol == Protocol::Nfs4 || request.compound_position.is_none_or(|at| at == 0));
     let sent_ns = request.first.time_ns;
-    let waits = !request.long_lived && !is_lost(link, request) && sent_ns <= end_ns && !LAST.contains(&row.name);
-    (is_counted && waits).then(|| Unfinished {
+    let waits = !request.long_lived && !is_lost(link, request) && sent_ns <= end_ns && !may_be_last(request.procedure);
+    // A callback shows nothing about the server: the client does not respond.
+    (is_counted && waits && !request.procedure.is_callback()).then(|| Unfinished {
         server: link.ends[back],
         client: link.ends[from].ip,
         end,
@@ -76,9 +82,13 @@ fn is_lost(link: &ConnectionContext, request: &Pending) -> bool {
     link.datagrams || is_unread || link.holes[back] != request.holes[back] || request.last.is_none()
 }
 
-/// A request that waits now, as a transaction without an answer, unless it waits by design or its answer may have been lost.
+/// Whether a client's request without an answer waits for one, unless it waits by design or its answer may have been lost.
+pub(crate) fn waits(link: &ConnectionContext, request: &Pending) -> bool {
+    let is_waited_for = !may_be_last(request.procedure) && !request.procedure.is_callback();
+    request.counted && !request.long_lived && is_waited_for && !is_lost(link, request)
+}
+
+/// A request that waits now, as a transaction without an answer.
 pub(crate) fn waiting(link: &ConnectionContext, request: &Pending) -> Option<Transaction> {
-    let is_last = LAST.contains(&request.procedure.row().name);
-    let waits = request.counted && !request.long_lived && !is_last && !is_lost(link, request);
-    waits.then(|| transaction(link, None, request, None))
+    waits(link, request).then(|| transaction(link, None, request, None))
 }

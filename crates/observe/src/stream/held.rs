@@ -6,10 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use super::Chunk;
 
-/// Segments that wait, at most. A window of 64 KiB segments is far below it.
-pub(super) const SEGMENTS_MAX: usize = 1_024;
-/// Bytes that wait, at most, each direction.
-const BYTES_MAX: usize = 1 << 20;
+/// Segments and bytes of each direction that wait in any case.
+pub(super) const SEGMENTS_USUAL: usize = 1_024;
+const BYTES_USUAL: usize = 1 << 20;
+/// Segments and bytes that wait at most, if there is memory: a path of 10 Gbit/s and 10 ms has 12.5 MB in flight.
+pub(super) const SEGMENTS_MAX: usize = 16_384;
+const BYTES_MAX: usize = 16 << 20;
+/// Memory of a segment that waits, besides its bytes.
+pub(super) const SEGMENT_BYTES: u64 = 128;
 
 /// A segment that waits.
 #[derive(Debug, Serialize, Deserialize)]
@@ -56,6 +60,17 @@ impl HeldSegments {
 
     pub(super) fn is_too_much(&self) -> bool {
         self.segments.len() > SEGMENTS_MAX || self.bytes > BYTES_MAX
+    }
+
+    /// Memory of what waits beyond the usual, bytes.
+    pub(super) fn excess(&self) -> u64 {
+        let segments = self.segments.len().saturating_sub(SEGMENTS_USUAL) as u64;
+        segments * SEGMENT_BYTES + self.bytes.saturating_sub(BYTES_USUAL) as u64
+    }
+
+    /// When the packet came whose bytes are the first.
+    pub(super) fn first_ns(&self) -> Option<i64> {
+        self.segments.front().map(|held| held.chunk.stamp.time_ns)
     }
 
     #[cfg(test)]

@@ -4,14 +4,17 @@
 //! capture has none. It does not wait for lost data: it gives up a hole as soon as the receiver has acknowledged it (then the capture
 //! dropped it), or when the bounded buffer is full.
 
+mod budget;
 mod chunk;
 mod connections;
 mod counts;
+mod given_up;
 mod held;
 mod offset;
 mod receiver;
 mod tcp_flow;
 
+pub use budget::HoldBudget;
 pub use chunk::Chunk;
 pub use connections::{Connections, Over, PACKINGS, Slot};
 pub use counts::{Counts, Sizes};

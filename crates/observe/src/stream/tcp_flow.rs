@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::given_up::GivenUp;
 use super::held::HeldSegments;
 use super::{Chunk, Counts, Receiver, Sizes, offset};
 use crate::packet::{Segment, Stamp};
@@ -25,9 +26,9 @@ pub struct TcpFlow {
     syn_acknowledged: bool,
     /// Segments behind a hole.
     held: HeldSegments,
-    /// Holes given up recently, to distinguish a late arrival from a retransmission: (start, end).
-    given_up: [(u64, u64); 4],
-    given_up_next: usize,
+    /// Memory reserved for them beyond the usual, bytes.
+    reserved: u64,
+    given_up: GivenUp,
     /// Offset up to which bytes were seen again before the other side acknowledged them: the first copies may not have arrived.
     pub resent_to: u64,
     /// Largest payload seen in a packet, bytes.
@@ -265,10 +266,13 @@ impl TcpFlow {
     fn unexpected(&mut self, chunk: Chunk<'_>, out: &mut impl Receiver) {
         let end = chunk.end();
         if end <= self.next {
-            self.count_old(chunk.offset, end);
+            self.old(&chunk, out);
         } else if chunk.offset < self.next {
-            self.counts.retransmitted += 1;
-            self.resent_to = self.resent_to.max(self.next);
+            // A single byte was in a probe of a window of 0, and its receiver did not take it (RFC 9293 3.8.6.1).
+            if self.next - chunk.offset > 1 {
+                self.counts.retransmitted += 1;
+                self.resent_to = self.resent_to.max(self.next);
+            }
             self.continuing(&chunk.part(self.next, end), out);
         } else {
             self.hold(&chunk);
@@ -276,17 +280,23 @@ impl TcpFlow {
                 // The hole before it has been acknowledged: the capture dropped it.
                 self.release(out);
             }
-            while self.held.is_too_much() {
+            while !self.fits(out) {
                 self.skip_hole(out);
                 self.release(out);
             }
         }
     }
 
-    fn count_old(&mut self, start: u64, end: u64) {
-        let in_hole = self.given_up.iter().any(|&(from, to)| start >= from && end <= to && from < to);
-        if in_hole {
+    /// A segment in front of what was handed on.
+    fn old(&mut self, chunk: &Chunk<'_>, out: &mut impl Receiver) {
+        let (start, end) = (chunk.offset, chunk.end());
+        if let Some(found) = self.given_up.find(start, end) {
             self.counts.late += 1;
+            // Bytes that the receiver had before the capture: their packets are out of order in it.
+            if !found.acknowledged {
+                self.counts.holes_filled += u64::from(found.is_last);
+                out.found(chunk, found.is_last);
+            }
         } else if end - start == 1 && end == self.next {
             self.counts.keep_alive += 1;
         } else {
@@ -299,6 +309,18 @@ impl TcpFlow {
         }
     }
 
+    /// Whether there is memory for the stored data.
+    fn fits(&mut self, out: &mut impl Receiver) -> bool {
+        let (excess, since_ns) = (self.held.excess(), self.held.first_ns().unwrap_or_default());
+        if excess > self.reserved {
+            if self.held.is_too_much() || !out.reserve(excess - self.reserved, since_ns) {
+                return false;
+            }
+            self.reserved = excess;
+        }
+        true
+    }
+
     fn hold(&mut self, chunk: &Chunk<'_>) {
         let relation = self.held.add(chunk);
         self.counts.retransmitted += u64::from(relation.repeats);
@@ -308,6 +330,15 @@ impl TcpFlow {
     /// Passes on stored data while it is in order or its holes are acknowledged.
     #[cold]
     fn release(&mut self, out: &mut impl Receiver) {
+        self.pass_on(out);
+        let excess = self.held.excess();
+        if excess < self.reserved {
+            out.give_back(self.reserved - excess);
+            self.reserved = excess;
+        }
+    }
+
+    fn pass_on(&mut self, out: &mut impl Receiver) {
         while let Some(start) = self.held.start() {
             if start > self.next {
                 if start > self.acknowledged {
@@ -329,9 +360,8 @@ impl TcpFlow {
     fn skip_hole(&mut self, out: &mut impl Receiver) {
         let Some(start) = self.held.start() else { return };
         let Some(len) = start.checked_sub(self.next).filter(|&len| len > 0) else { return };
-        self.given_up[self.given_up_next] = (self.next, start);
-        self.given_up_next = (self.given_up_next + 1) % self.given_up.len();
         let acknowledged = start <= self.acknowledged;
+        self.given_up.add(self.next, start, acknowledged);
         self.next = start;
         out.hole(len, self.next, acknowledged);
     }

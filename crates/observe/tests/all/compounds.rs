@@ -26,6 +26,32 @@ fn related_members_have_the_session_of_the_first() {
     assert_eq!(paths, [Some("file"), Some("file")]);
 }
 
+/// The path of a READ of a file that a compound opened, `second` being the compound's second member with its response.
+fn path_behind(second: [smb2::Message; 2]) -> Option<String> {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    traffic.all(&tcp.handshake());
+    let [asks, answers] = second.map(smb2::Message::related);
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::compound(&[smb2::create(5, "file"), asks])));
+    traffic.send(&mut tcp, Side::Server, &nbss(&smb2::compound(&[smb2::created(5, smb2::file(1)), answers])));
+    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(7, smb2::file(1), 100).bytes()));
+    traffic.send(&mut tcp, Side::Server, &nbss(&smb2::read_answer(7, &[7; 100]).bytes()));
+    let mut observer = Observer::new(Vec::<Transaction>::new());
+    for (number, frame) in (1..).zip(&traffic.frames) {
+        let (time_ns, link) = (Some(frame.time_ns), LinkType::Ethernet);
+        observer.frame(&Frame { number, time_ns, link, captured: &frame.bytes, original_len: frame.original_len });
+    }
+    let observed = observer.finish();
+    let read = observed.sink.last().unwrap();
+    observed.names.text(read.path).map(str::to_owned)
+}
+
+/// Servers may give the id of a closed file to another one.
+#[test]
+fn a_file_id_has_no_path_behind_a_related_close() {
+    assert_eq!(path_behind([smb2::echo(6), smb2::echoed(6)]), Some("file".to_owned()), "the file is open");
+    assert_eq!(path_behind([smb2::close(6, [0xFF; 16]), smb2::closed(6)]), None, "the file is closed");
+}
+
 /// One NFSv4 compound with these operations and arguments, and its answer.
 fn nfs4(operations: &[(u32, Vec<u8>)], results: Option<&[u8]>, captured: usize) -> Vec<Transaction> {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 2049));

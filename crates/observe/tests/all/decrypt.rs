@@ -2,12 +2,13 @@
 #![cfg(feature = "decrypt")]
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 
 use plimsoll_model::{Anomaly, Coverage, Names, Outcome, Procedure, Protocol, Sink, Transaction};
 use plimsoll_observe::Observer;
-use plimsoll_observe::capture::{Captures, Frame, Input, LinkType};
 use plimsoll_observe::decrypt::SessionKeys;
+use plimsoll_testkit::shared_capture;
+
+use crate::packets::{Packet, read};
 
 const SMB_3_0: &str = "smb3-aes128ccm-with-known-key.pcapng";
 const KEY_3_0: &str = "3d00009400480000:28f2847263c83dc00621f742dd3f2e7b";
@@ -24,30 +25,9 @@ impl Sink for Rows {
     }
 }
 
-#[derive(Clone)]
-struct Packet {
-    number: u64,
-    time_ns: Option<i64>,
-    link: LinkType,
-    bytes: Vec<u8>,
-    original_len: u32,
-}
-
 /// `None`, and a printed reason, where the capture is not there.
-#[expect(clippy::print_stdout, reason = "the reason for skipping")]
 fn packets(name: &str) -> Option<Vec<Packet>> {
-    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures").join(name);
-    if !path.is_file() {
-        println!("SKIPPED: needs ../shared/captures/{name}");
-        return None;
-    }
-    let mut captures = Captures::open(vec![Input::File(path)]).expect("the capture opens");
-    let mut packets = Vec::new();
-    while let Some(frame) = captures.next().expect("the capture reads") {
-        let Frame { number, time_ns, link, captured, original_len } = frame;
-        packets.push(Packet { number, time_ns, link, bytes: captured.to_vec(), original_len });
-    }
-    Some(packets)
+    Some(read(&shared_capture(name)?))
 }
 
 fn observed(packets: &[Packet], keys: &[&str]) -> (Vec<Transaction>, Coverage) {
@@ -56,9 +36,8 @@ fn observed(packets: &[Packet], keys: &[&str]) -> (Vec<Transaction>, Coverage) {
         given.add(key).expect("a key");
     }
     let mut observer = Observer::new(Rows::default()).with_session_keys(given);
-    for Packet { number, time_ns, link, bytes, original_len } in packets {
-        let (number, time_ns, link, original_len) = (*number, *time_ns, *link, *original_len);
-        observer.frame(&Frame { number, time_ns, link, captured: bytes, original_len });
+    for packet in packets {
+        observer.frame(&packet.frame(usize::MAX));
     }
     let observed = observer.finish();
     (observed.sink.0, observed.coverage)

@@ -1,13 +1,15 @@
 //! An observer that stops after any packet, and a second one that continues from its state, see the same as one observer. So does an observer
 //! whose connections are packed.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use plimsoll_model::{Coverage, Names, Sink, Transaction};
-use plimsoll_observe::capture::{Captures, Carried, Frame, Input, LinkType, StopReading};
+use plimsoll_observe::capture::{Captures, Carried, Input, StopReading};
 use plimsoll_observe::{Observed, Observer};
 use plimsoll_testkit::servers::Scratch;
-use plimsoll_testkit::{Frame as Written, Link, pcap};
+use plimsoll_testkit::{Frame as Written, Link, pcap, shared_captures, workspace};
+
+use crate::packets::{Packet, read};
 
 /// Files of a capture.
 const FILES: usize = 64;
@@ -21,31 +23,6 @@ impl Sink for Rows {
         let named = [t.share, t.path, t.user, t.asked.second_path].map(|symbol| names.text(symbol));
         self.0.push(format!("{t:?} {named:?}"));
     }
-}
-
-struct Packet {
-    number: u64,
-    time_ns: Option<i64>,
-    link: LinkType,
-    bytes: Vec<u8>,
-    original_len: u32,
-}
-
-impl Packet {
-    fn frame(&self, snap: usize) -> Frame<'_> {
-        let &Self { number, time_ns, link, ref bytes, original_len } = self;
-        Frame { number, time_ns, link, captured: &bytes[..bytes.len().min(snap)], original_len }
-    }
-}
-
-fn read(capture: &Path) -> Vec<Packet> {
-    let mut captures = Captures::open(vec![Input::File(capture.to_owned())]).unwrap();
-    let mut packets = Vec::new();
-    while let Some(frame) = captures.next().unwrap() {
-        let Frame { number, time_ns, link, captured, original_len } = frame;
-        packets.push(Packet { number, time_ns, link, bytes: captured.to_vec(), original_len });
-    }
-    packets
 }
 
 /// The result of an observer that is changed by `between` at each end of one of `files`.
@@ -92,7 +69,7 @@ fn hold_for(packets: &[&Packet], snap: usize, what: &str) {
 }
 
 fn captures() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures");
+    let root = workspace().join("captures");
     let inside = std::fs::read_dir(root.join("planted")).unwrap().map(|entry| entry.unwrap().path());
     let mut captures: Vec<PathBuf> = inside.filter(|path| path.to_string_lossy().ends_with(".pcap.zst")).collect();
     captures.extend(["nfs-ganesha", "smb2-samba"].map(|name| root.join(name).join("capture.pcap.zst")));
@@ -113,12 +90,8 @@ fn what_is_handed_over_is_all_there_is() {
 /// Published captures: other formats and protocols, IP fragments, VLANs, short snap lengths.
 #[test]
 fn captures_of_others_are_handed_over() {
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
-    let Ok(inside) = std::fs::read_dir(shared) else {
-        println!("SKIPPED: needs ../shared/captures");
-        return;
-    };
-    for path in inside.map(|entry| entry.unwrap().path()) {
+    let Some(shared) = shared_captures() else { return };
+    for path in std::fs::read_dir(shared).unwrap().map(|entry| entry.unwrap().path()) {
         let small = std::fs::metadata(&path).unwrap().len() < 4 << 20;
         let name = path.display().to_string();
         if small && [".pcap", ".pcapng", ".cap"].iter().any(|end| name.ends_with(end)) {

@@ -1,11 +1,14 @@
 //! Results of a lossy capture: nearly every pair whose two header packets survive, and never a wrong pair.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use plimsoll_model::{Names, Protocol, Sink, Transaction, Unseen};
 use plimsoll_observe::Observer;
-use plimsoll_observe::capture::{Captures, Frame, Input, LinkType};
+use plimsoll_observe::capture::Frame;
+use plimsoll_testkit::{shared_capture, shared_captures};
+
+use crate::packets::{Packet, read};
 
 /// A pair, independent of frame numbers: client port, server port, id, place in a compound, and the capture times of the first bytes of
 /// request and response.
@@ -27,24 +30,6 @@ impl Sink for Pairs {
     }
 }
 
-/// A packet, owned, so that it can be dropped or cut.
-struct Packet {
-    time_ns: Option<i64>,
-    link: LinkType,
-    bytes: Vec<u8>,
-    original_len: u32,
-}
-
-fn read(capture: &Path) -> Vec<Packet> {
-    let mut captures = Captures::open(vec![Input::File(capture.to_owned())]).expect("the capture opens");
-    let mut packets = Vec::new();
-    while let Some(frame) = captures.next().expect("the capture reads") {
-        let Frame { time_ns, link, captured, original_len, .. } = frame;
-        packets.push(Packet { time_ns, link, bytes: captured.to_vec(), original_len });
-    }
-    packets
-}
-
 /// Pairs of the packets that `keep` lets through, cut to `snaplen`, with their numbers in the full capture.
 fn observe(packets: &[Packet], snaplen: usize, keep: impl Fn(usize) -> bool) -> BTreeMap<Pair, (u64, u64)> {
     covered(packets, snaplen, keep).0
@@ -63,10 +48,7 @@ fn observe_in(
 ) -> (BTreeMap<Pair, (u64, u64)>, Unseen) {
     let mut observer = Observer::new(Pairs::default());
     for at in order {
-        let packet = &packets[at];
-        let captured = &packet.bytes[..packet.bytes.len().min(snaplen)];
-        let (time_ns, link, original_len) = (packet.time_ns, packet.link, packet.original_len);
-        observer.frame(&Frame { number: at as u64 + 1, time_ns, link, captured, original_len });
+        observer.frame(&Frame { number: at as u64 + 1, ..packets[at].frame(snaplen) });
     }
     let observed = observer.finish();
     (observed.sink.0, observed.coverage.unseen)
@@ -81,10 +63,8 @@ fn is_lost(packet: usize, seed: u64, loss: f64) -> bool {
 }
 
 fn captures() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let shared = root.join("../shared/captures");
     let names = ["nfs3-two-sessions.pcap", "nfs3-ipv6-op-dense.pcap", "smb2-clean.pcap", "smb1-vlan-files.pcap"];
-    let mut found: Vec<PathBuf> = names.iter().map(|name| shared.join(name)).filter(|path| path.is_file()).collect();
+    let mut found: Vec<PathBuf> = names.into_iter().filter_map(shared_capture).collect();
     found.extend(std::env::var_os("PLIMSOLL_LOSS_CAPTURE").map(PathBuf::from));
     found
 }
@@ -107,11 +87,7 @@ fn is_in(full: &BTreeMap<Pair, (u64, u64)>, (pair, frames): &(&Pair, &(u64, u64)
 
 #[test]
 fn a_lossy_capture_shows_what_survives_and_nothing_wrong() {
-    let captures = captures();
-    if captures.is_empty() {
-        println!("SKIPPED: needs ../shared/captures");
-    }
-    for capture in captures {
+    for capture in captures() {
         let packets = read(&capture);
         let full = observe(&packets, usize::MAX, |_| true);
         let name = capture.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -160,11 +136,7 @@ fn swapped_within_ticks(packets: &[Packet], seed: u64) -> Vec<usize> {
 fn packets_in_disorder_within_a_tick_of_the_clock_lose_nothing() {
     // Captures with clocks of 10 ms, or with some packets of equal times.
     for name in ["smb1-vlan-files.pcap", "nfs3-udp-reply-first.pcap", "nfs3-ipv6-op-dense.pcap"] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures").join(name);
-        if !path.is_file() {
-            println!("SKIPPED: needs ../shared/captures/{name}");
-            continue;
-        }
+        let Some(path) = shared_capture(name) else { continue };
         let packets = read(&path);
         let (full, whole) = observe_in(&packets, usize::MAX, 0..packets.len());
         for seed in seeds(4) {
@@ -212,11 +184,7 @@ fn bursts(packets: usize, length: usize, seed: u64) -> Vec<std::ops::Range<usize
 /// The beginning of the responses is lost, but not that of the requests: the size of one loss says nothing about the other direction.
 #[test]
 fn responses_lost_from_the_first_on_are_counted_as_their_requests_are() {
-    let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures/smb2-clean.pcap");
-    if !capture.is_file() {
-        println!("SKIPPED: needs ../shared/captures/smb2-clean.pcap");
-        return;
-    }
+    let Some(capture) = shared_capture("smb2-clean.pcap") else { return };
     let packets = read(&capture);
     let paired = covered(&packets, usize::MAX, |_| true).1.paired;
     let unseen = covered(&packets, usize::MAX, |at| !(25..85).contains(&at)).1;
@@ -226,11 +194,7 @@ fn responses_lost_from_the_first_on_are_counted_as_their_requests_are() {
 
 #[test]
 fn the_share_missing_is_estimated_after_bursts_of_losses() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
-    if !folder.is_dir() {
-        println!("SKIPPED: needs ../shared/captures");
-        return;
-    }
+    let Some(folder) = shared_captures() else { return };
     let (mut runs, mut near, mut covers) = (0u64, 0u64, 0u64);
     let mut captures: Vec<(PathBuf, Option<usize>)> =
         BURSTS.iter().map(|&(name, length)| (folder.join(name), Some(length))).collect();
@@ -282,11 +246,7 @@ fn nothing_is_missing_of_a_complete_capture() {
         "smb1-vlan-files.pcap",
     ];
     for name in names {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures").join(name);
-        if !path.is_file() {
-            println!("SKIPPED: needs ../shared/captures/{name}");
-            continue;
-        }
+        let Some(path) = shared_capture(name) else { continue };
         let share = covered(&read(&path), usize::MAX, |_| true).1.share_missing().expect("an estimate");
         assert_eq!((share.share, share.high), (0.0, 0.0), "{name}");
     }
@@ -308,11 +268,7 @@ const DAMAGES: [(&str, f64, usize, f64, f64); 7] = [
 fn no_damage_makes_a_wrong_pair() {
     let mut runs = 0;
     for name in ["nfs3-two-sessions.pcap", "nfs41-compounds.pcap", "smb1-vlan-files.pcap", "smb2-clean.pcap"] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures").join(name);
-        if !path.is_file() {
-            println!("SKIPPED: needs ../shared/captures/{name}");
-            continue;
-        }
+        let Some(path) = shared_capture(name) else { continue };
         let packets = read(&path);
         let full = observe(&packets, usize::MAX, |_| true);
         for seed in seeds(2) {

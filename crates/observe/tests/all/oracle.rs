@@ -8,6 +8,7 @@ use std::process::Command;
 use plimsoll_model::{Names, Protocol, Sink, Transaction};
 use plimsoll_observe::Observer;
 use plimsoll_observe::capture::{Captures, Input};
+use plimsoll_testkit::{shared_captures, skip, workspace};
 
 /// Captures cut short by a snaplen: tshark cannot put their messages together, so it names the frame of a
 /// response's header where we know the frame that completed it.
@@ -70,19 +71,16 @@ fn oracle(tool: &Path, capture: &Path) -> Vec<Pair> {
     pairs
 }
 
-fn shared() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared")
-}
-
 fn has_tshark() -> bool {
     Command::new("tshark").arg("--version").output().is_ok_and(|out| out.status.success())
 }
 
 #[test]
 fn pairs_equal_the_oracles() {
-    let (captures, tool) = (shared().join("captures"), shared().join("tools/tshark-oracle"));
-    if !captures.is_dir() || !has_tshark() {
-        println!("SKIPPED: needs ../shared/captures and tshark");
+    let Some(captures) = shared_captures() else { return };
+    let tool = workspace().join("../shared/tools/tshark-oracle");
+    if !has_tshark() {
+        skip("needs tshark");
         return;
     }
     let mut files: Vec<PathBuf> =

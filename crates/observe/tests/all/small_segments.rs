@@ -1,5 +1,6 @@
 //! A connection whose first messages come in segments too small to show a header: nothing of it is missing.
 
+use plimsoll_model::Anomaly;
 use plimsoll_testkit::{Segment, Side, Tcp, nbss, rpc, smb2};
 
 use crate::conversation::{Sent, observe};
@@ -44,6 +45,21 @@ fn the_first_request_is_not_lost() {
             let times: Vec<_> = transactions.iter().map(|one| one.timeline.response_time()).collect();
             assert_eq!(times, [Some(last * 100_000); 3], "{port} {pieces:?}");
         }
+    }
+}
+
+/// The first segment does not show that the message is a compound.
+#[test]
+fn the_later_members_of_a_compound_are_not_lost() {
+    let file = smb2::file(1);
+    let request = nbss(&smb2::compound(&[smb2::read(5, file, 10_000), smb2::close(6, file).related()]));
+    let answer = nbss(&smb2::compound(&[smb2::read_answer(5, &[7; 10_000]), smb2::closed(6).related()]));
+    let rounds = [(request, answer)];
+    for pieces in [&[][..], &[4], &[7], &[8], &[20], &[27]] {
+        let (transactions, coverage) = observe(&in_pieces(445, &rounds, pieces), usize::MAX);
+        let unseen = coverage.unseen;
+        assert_eq!((transactions.len(), unseen.paired, unseen.unanswered()), (2, 2, 0), "{pieces:?} {unseen:?}");
+        assert_eq!(coverage.anomalies.count(Anomaly::HeaderCutShort), 0, "{pieces:?}");
     }
 }
 

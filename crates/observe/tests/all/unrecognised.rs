@@ -2,7 +2,7 @@
 
 use plimsoll_model::Coverage;
 use plimsoll_model::Transaction;
-use plimsoll_testkit::{Side, Tcp, rpc};
+use plimsoll_testkit::{Segment, Side, Tcp, nbss, rpc, smb2};
 
 use crate::conversation::{Sent, observe};
 
@@ -50,4 +50,49 @@ fn requests_whose_responses_were_not_recognised_do_not_wait() {
     assert_eq!((transactions.len(), unseen.paired), (4, 0), "{unseen:?}");
     assert_eq!((unseen.requests_waiting, unseen.requests_after_gap), (0, 4), "{unseen:?}");
     assert!(unseen.missing.high >= 4, "{unseen:?}");
+}
+
+/// A response of `messages` whose first segment, with the first header, is not in the capture; and 20 requests with their responses.
+fn without_a_header(messages: &[u8]) -> (Vec<Transaction>, Coverage) {
+    let mut tcp = Tcp::between_ports(700, 445);
+    let sent = |from: Side| move |segment: Segment| Sent { segment, tag: None, from };
+    let mut all: Vec<Sent> = tcp.handshake().into_iter().map(sent(Side::Client)).collect();
+    for id in 5..8 {
+        all.push(sent(Side::Client)(tcp.data(Side::Client, &nbss(&smb2::read(id, smb2::file(1), 5_000).bytes()))));
+    }
+    all.extend(tcp.split(Side::Server, messages, SEGMENT).into_iter().skip(1).map(sent(Side::Server)));
+    for id in 8..28 {
+        all.push(sent(Side::Client)(tcp.data(Side::Client, &nbss(&smb2::echo(id).bytes()))));
+        all.push(sent(Side::Server)(tcp.data(Side::Server, &nbss(&smb2::echoed(id).bytes()))));
+    }
+    observe(&all, usize::MAX)
+}
+
+fn ids_of_pairs(transactions: &[Transaction]) -> Vec<u64> {
+    let paired = transactions.iter().filter(|one| one.timeline.response_first.is_some());
+    paired.filter_map(|one| one.id).collect()
+}
+
+/// File data that look like the header of a response of 16 MiB: a capture of SMB, or a text in which that is not the whole header.
+#[test]
+fn file_data_that_look_like_a_header_hide_no_messages() {
+    for structure_size in [64, 65] {
+        let mut data = vec![0x55; 3 * SEGMENT];
+        let mut header = [vec![0, 0xff, 0xff, 0xff], smb2::read_answer(6, &[]).bytes()].concat();
+        header[8] = structure_size;
+        data[2 * SEGMENT..2 * SEGMENT + header.len()].copy_from_slice(&header);
+        let (transactions, coverage) = without_a_header(&nbss(&smb2::read_answer(5, &data).bytes()));
+        assert_eq!(ids_of_pairs(&transactions), (8..28).collect::<Vec<_>>());
+        let unseen = coverage.unseen;
+        assert_eq!((unseen.paired, unseen.requests_after_gap, unseen.orphans()), (20, 3, 0), "{unseen:?}");
+    }
+}
+
+/// A header in the middle of a segment says where the next message begins.
+#[test]
+fn a_header_of_smb_where_a_response_ends_confirms_both() {
+    let response = |id| nbss(&smb2::read_answer(id, &[0x55; 5_000]).bytes());
+    let (transactions, coverage) = without_a_header(&[response(5), response(6), response(7)].concat());
+    assert_eq!(ids_of_pairs(&transactions), (7..28).collect::<Vec<_>>());
+    assert_eq!(coverage.unseen.requests_after_gap, 2);
 }

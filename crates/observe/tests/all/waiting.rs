@@ -109,6 +109,35 @@ fn a_window_that_is_never_opened_counts_as_long_as_its_receiver_says_that_it_is_
     assert_eq!(closed(0).zero_windows, [0, 0], "nobody knows how long");
 }
 
+/// Some systems send the next byte as a probe. The receiver has no room for it, and gets it once more with what follows.
+#[test]
+fn the_byte_of_a_window_probe_is_not_retransmitted() {
+    let behind_probe = |probed: usize| {
+        let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+        traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(1, smb2::file(1), 3_000).bytes()));
+        let answer = nbss(&smb2::read_answer(1, &[7; 3_000]).bytes());
+        let (first, last) = answer.split_at(2 * MSS);
+        traffic.tcp(&tcp.data(Side::Server, first));
+        let opens = tcp.ack(Side::Client);
+        let mut full = opens.clone();
+        full.window = 0;
+        traffic.tcp(&full);
+        let mut probe = tcp.data(Side::Server, &last[..probed]);
+        for _ in 0..3 {
+            traffic.time_ns += 400 * MS;
+            traffic.all([&probe, &full]);
+        }
+        traffic.tcp(&opens);
+        probe.payload = last.to_vec();
+        traffic.tcp(&probe);
+        coverage(&traffic)
+    };
+    let coverage = behind_probe(1);
+    assert_eq!((coverage.network.resent_segments, coverage.packets.retransmitted), ([0, 0], 0));
+    assert_eq!((coverage.network.zero_windows, coverage.unseen.paired), ([0, 1], 1));
+    assert_eq!(behind_probe(2).network.resent_segments, [0, 3], "two bytes are no probe");
+}
+
 /// A connection captured from its middle, `late_ns` after the capture's beginning, with an answer to a request that was not captured.
 fn begun_after(late_ns: i64) -> Coverage {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));

@@ -1,5 +1,5 @@
 //! The embedded servers with real clients, in one program.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and says what it skips")]
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 mod client;
 mod nfs;

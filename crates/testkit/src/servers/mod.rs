@@ -31,9 +31,8 @@ impl std::fmt::Display for Unavailable {
 }
 
 /// What a test needs; if it is missing, prints why the test skips.
-#[allow(clippy::print_stdout, reason = "the reason for skipping")]
 pub fn available<T, E: std::fmt::Display>(started: Result<T, E>) -> Option<T> {
-    started.inspect_err(|reason| println!("SKIPPED: {reason}")).ok()
+    started.map_err(crate::skip).ok()
 }
 
 /// How often a server is started before that is called a failure.

@@ -11,7 +11,7 @@ fn starts_serves_dies_and_comes_back() {
     let data = ganesha.folder(Export::Data).unwrap();
     std::fs::write(data.join("there"), b"12345").unwrap();
     let Ok(read) = Command::new("nfs-cat").arg(ganesha.libnfs_url(Export::Data, "there")).output() else {
-        return println!("SKIPPED: needs nfs-cat (Debian: libnfs-utils)");
+        return plimsoll_testkit::skip("needs nfs-cat (Debian: libnfs-utils)");
     };
     assert_eq!(read.stdout, b"12345", "{}", ganesha.log());
 

@@ -60,13 +60,13 @@ fn the_log_says_of_every_packet_what_tcpdump_saw_at_both_ends() {
     let limited = Impairments { rate: Some(5e6), queue_bytes: 30_000.0, seed: 2, ..asked };
     let wire = match Wire::start([limited, asked]) {
         Ok(wire) => wire,
-        Err(reason) => return println!("SKIPPED: {reason}"),
+        Err(reason) => return plimsoll_testkit::skip(reason),
     };
     let scratch = Scratch::new("wire");
     let file = |end: Side| scratch.path().join(format!("{end:?}.pcap"));
     let captures: Vec<Capture> = match ENDS.iter().map(|end| wire.capture(*end, &file(*end))).collect() {
         Ok(captures) => captures,
-        Err(reason) => return println!("SKIPPED: {reason}"),
+        Err(reason) => return plimsoll_testkit::skip(reason),
     };
     let sockets = talk(&wire);
     let seen: Vec<Seen> = captures.into_iter().map(|capture| capture.end(&wire)).collect();

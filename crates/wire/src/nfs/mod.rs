@@ -11,12 +11,12 @@ mod handle;
 mod layout;
 pub(crate) mod marks;
 mod procedure;
-mod status;
 
 pub mod acl;
 pub mod mount;
 pub mod nlm;
 pub mod portmap;
+pub mod status;
 pub mod v2;
 pub mod v3;
 pub mod v4;

@@ -1,4 +1,4 @@
-//! The names of statuses, by their wire numbers.
+//! The statuses of NFS, MOUNT and NLM: their wire numbers and names.
 //!
 //! Spec: RFC 1094 2.3.1, RFC 1813 2.6, RFC 1813 5.1.5, RFC 7530 13.1, RFC 8881 15.1, RFC 7862 11.1, RFC 8276 8.5,
 //! X/Open XNFS C702 10
@@ -15,214 +15,227 @@ pub fn status_name(version: u32, status: u32) -> Option<&'static str> {
 
 /// The name of MOUNT 3's status. Versions 1 and 2 return the server's `errno`, whose numbers mostly mean the same.
 pub fn mount_status_name(status: u32) -> Option<&'static str> {
-    Some(match status {
-        0 => "MNT3_OK",
-        1 => "MNT3ERR_PERM",
-        2 => "MNT3ERR_NOENT",
-        5 => "MNT3ERR_IO",
-        13 => "MNT3ERR_ACCES",
-        20 => "MNT3ERR_NOTDIR",
-        22 => "MNT3ERR_INVAL",
-        63 => "MNT3ERR_NAMETOOLONG",
-        10_004 => "MNT3ERR_NOTSUPP",
-        10_006 => "MNT3ERR_SERVERFAULT",
-        _ => return None,
-    })
+    mount(status)
 }
 
 /// The name of an NLM status; 5 and above exist in version 4 (5 also in the last revision of version 3).
 pub fn nlm_status_name(status: u32) -> Option<&'static str> {
-    Some(match status {
-        0 => "NLM_GRANTED",
-        1 => "NLM_DENIED",
-        2 => "NLM_DENIED_NOLOCKS",
-        3 => "NLM_BLOCKED",
-        4 => "NLM_DENIED_GRACE_PERIOD",
-        5 => "NLM_DEADLCK",
-        6 => "NLM_ROFS",
-        7 => "NLM_STALE_FH",
-        8 => "NLM_FBIG",
-        9 => "NLM_FAILED",
-        _ => return None,
-    })
+    nlm(status)
 }
 
-fn v2(status: u32) -> Option<&'static str> {
-    Some(match status {
-        0 => "NFS_OK",
-        1 => "NFSERR_PERM",
-        2 => "NFSERR_NOENT",
-        5 => "NFSERR_IO",
-        6 => "NFSERR_NXIO",
-        13 => "NFSERR_ACCES",
-        17 => "NFSERR_EXIST",
-        19 => "NFSERR_NODEV",
-        20 => "NFSERR_NOTDIR",
-        21 => "NFSERR_ISDIR",
-        27 => "NFSERR_FBIG",
-        28 => "NFSERR_NOSPC",
-        30 => "NFSERR_ROFS",
-        63 => "NFSERR_NAMETOOLONG",
-        66 => "NFSERR_NOTEMPTY",
-        69 => "NFSERR_DQUOT",
-        70 => "NFSERR_STALE",
-        99 => "NFSERR_WFLUSH",
-        _ => return None,
-    })
+/// Declares the statuses of one protocol, and the function that finds the name of a number.
+macro_rules! statuses {
+    ($names:ident, $spec:literal: $($name:ident = $value:literal;)*) => {
+        $(
+            #[doc = concat!("`", stringify!($value), "`, see ", $spec, ".")]
+            pub const $name: u32 = $value;
+        )*
+
+        fn $names(status: u32) -> Option<&'static str> {
+            match status {
+                $($name => Some(stringify!($name)),)*
+                _ => None,
+            }
+        }
+    };
 }
 
-fn v3(status: u32) -> Option<&'static str> {
-    Some(match status {
-        0 => "NFS3_OK",
-        1 => "NFS3ERR_PERM",
-        2 => "NFS3ERR_NOENT",
-        5 => "NFS3ERR_IO",
-        6 => "NFS3ERR_NXIO",
-        13 => "NFS3ERR_ACCES",
-        17 => "NFS3ERR_EXIST",
-        18 => "NFS3ERR_XDEV",
-        19 => "NFS3ERR_NODEV",
-        20 => "NFS3ERR_NOTDIR",
-        21 => "NFS3ERR_ISDIR",
-        22 => "NFS3ERR_INVAL",
-        27 => "NFS3ERR_FBIG",
-        28 => "NFS3ERR_NOSPC",
-        30 => "NFS3ERR_ROFS",
-        31 => "NFS3ERR_MLINK",
-        63 => "NFS3ERR_NAMETOOLONG",
-        66 => "NFS3ERR_NOTEMPTY",
-        69 => "NFS3ERR_DQUOT",
-        70 => "NFS3ERR_STALE",
-        71 => "NFS3ERR_REMOTE",
-        10_001 => "NFS3ERR_BADHANDLE",
-        10_002 => "NFS3ERR_NOT_SYNC",
-        10_003 => "NFS3ERR_BAD_COOKIE",
-        10_004 => "NFS3ERR_NOTSUPP",
-        10_005 => "NFS3ERR_TOOSMALL",
-        10_006 => "NFS3ERR_SERVERFAULT",
-        10_007 => "NFS3ERR_BADTYPE",
-        10_008 => "NFS3ERR_JUKEBOX",
-        _ => return None,
-    })
+statuses! {
+    v2, "RFC 1094 2.3.1":
+    NFS_OK = 0;
+    NFSERR_PERM = 1;
+    NFSERR_NOENT = 2;
+    NFSERR_IO = 5;
+    NFSERR_NXIO = 6;
+    NFSERR_ACCES = 13;
+    NFSERR_EXIST = 17;
+    NFSERR_NODEV = 19;
+    NFSERR_NOTDIR = 20;
+    NFSERR_ISDIR = 21;
+    NFSERR_FBIG = 27;
+    NFSERR_NOSPC = 28;
+    NFSERR_ROFS = 30;
+    NFSERR_NAMETOOLONG = 63;
+    NFSERR_NOTEMPTY = 66;
+    NFSERR_DQUOT = 69;
+    NFSERR_STALE = 70;
+    NFSERR_WFLUSH = 99;
 }
 
-// One line a status is easier to check than any way to shorten it.
-#[allow(clippy::too_many_lines)]
-fn v4(status: u32) -> Option<&'static str> {
-    Some(match status {
-        0 => "NFS4_OK",
-        1 => "NFS4ERR_PERM",
-        2 => "NFS4ERR_NOENT",
-        5 => "NFS4ERR_IO",
-        6 => "NFS4ERR_NXIO",
-        13 => "NFS4ERR_ACCESS",
-        17 => "NFS4ERR_EXIST",
-        18 => "NFS4ERR_XDEV",
-        20 => "NFS4ERR_NOTDIR",
-        21 => "NFS4ERR_ISDIR",
-        22 => "NFS4ERR_INVAL",
-        27 => "NFS4ERR_FBIG",
-        28 => "NFS4ERR_NOSPC",
-        30 => "NFS4ERR_ROFS",
-        31 => "NFS4ERR_MLINK",
-        63 => "NFS4ERR_NAMETOOLONG",
-        66 => "NFS4ERR_NOTEMPTY",
-        69 => "NFS4ERR_DQUOT",
-        70 => "NFS4ERR_STALE",
-        10_001 => "NFS4ERR_BADHANDLE",
-        10_003 => "NFS4ERR_BAD_COOKIE",
-        10_004 => "NFS4ERR_NOTSUPP",
-        10_005 => "NFS4ERR_TOOSMALL",
-        10_006 => "NFS4ERR_SERVERFAULT",
-        10_007 => "NFS4ERR_BADTYPE",
-        10_008 => "NFS4ERR_DELAY",
-        10_009 => "NFS4ERR_SAME",
-        10_010 => "NFS4ERR_DENIED",
-        10_011 => "NFS4ERR_EXPIRED",
-        10_012 => "NFS4ERR_LOCKED",
-        10_013 => "NFS4ERR_GRACE",
-        10_014 => "NFS4ERR_FHEXPIRED",
-        10_015 => "NFS4ERR_SHARE_DENIED",
-        10_016 => "NFS4ERR_WRONGSEC",
-        10_017 => "NFS4ERR_CLID_INUSE",
-        10_018 => "NFS4ERR_RESOURCE",
-        10_019 => "NFS4ERR_MOVED",
-        10_020 => "NFS4ERR_NOFILEHANDLE",
-        10_021 => "NFS4ERR_MINOR_VERS_MISMATCH",
-        10_022 => "NFS4ERR_STALE_CLIENTID",
-        10_023 => "NFS4ERR_STALE_STATEID",
-        10_024 => "NFS4ERR_OLD_STATEID",
-        10_025 => "NFS4ERR_BAD_STATEID",
-        10_026 => "NFS4ERR_BAD_SEQID",
-        10_027 => "NFS4ERR_NOT_SAME",
-        10_028 => "NFS4ERR_LOCK_RANGE",
-        10_029 => "NFS4ERR_SYMLINK",
-        10_030 => "NFS4ERR_RESTOREFH",
-        10_031 => "NFS4ERR_LEASE_MOVED",
-        10_032 => "NFS4ERR_ATTRNOTSUPP",
-        10_033 => "NFS4ERR_NO_GRACE",
-        10_034 => "NFS4ERR_RECLAIM_BAD",
-        10_035 => "NFS4ERR_RECLAIM_CONFLICT",
-        10_036 => "NFS4ERR_BADXDR",
-        10_037 => "NFS4ERR_LOCKS_HELD",
-        10_038 => "NFS4ERR_OPENMODE",
-        10_039 => "NFS4ERR_BADOWNER",
-        10_040 => "NFS4ERR_BADCHAR",
-        10_041 => "NFS4ERR_BADNAME",
-        10_042 => "NFS4ERR_BAD_RANGE",
-        10_043 => "NFS4ERR_LOCK_NOTSUPP",
-        10_044 => "NFS4ERR_OP_ILLEGAL",
-        10_045 => "NFS4ERR_DEADLOCK",
-        10_046 => "NFS4ERR_FILE_OPEN",
-        10_047 => "NFS4ERR_ADMIN_REVOKED",
-        10_048 => "NFS4ERR_CB_PATH_DOWN",
-        10_049 => "NFS4ERR_BADIOMODE",
-        10_050 => "NFS4ERR_BADLAYOUT",
-        10_051 => "NFS4ERR_BAD_SESSION_DIGEST",
-        10_052 => "NFS4ERR_BADSESSION",
-        10_053 => "NFS4ERR_BADSLOT",
-        10_054 => "NFS4ERR_COMPLETE_ALREADY",
-        10_055 => "NFS4ERR_CONN_NOT_BOUND_TO_SESSION",
-        10_056 => "NFS4ERR_DELEG_ALREADY_WANTED",
-        10_057 => "NFS4ERR_BACK_CHAN_BUSY",
-        10_058 => "NFS4ERR_LAYOUTTRYLATER",
-        10_059 => "NFS4ERR_LAYOUTUNAVAILABLE",
-        10_060 => "NFS4ERR_NOMATCHING_LAYOUT",
-        10_061 => "NFS4ERR_RECALLCONFLICT",
-        10_062 => "NFS4ERR_UNKNOWN_LAYOUTTYPE",
-        10_063 => "NFS4ERR_SEQ_MISORDERED",
-        10_064 => "NFS4ERR_SEQUENCE_POS",
-        10_065 => "NFS4ERR_REQ_TOO_BIG",
-        10_066 => "NFS4ERR_REP_TOO_BIG",
-        10_067 => "NFS4ERR_REP_TOO_BIG_TO_CACHE",
-        10_068 => "NFS4ERR_RETRY_UNCACHED_REP",
-        10_069 => "NFS4ERR_UNSAFE_COMPOUND",
-        10_070 => "NFS4ERR_TOO_MANY_OPS",
-        10_071 => "NFS4ERR_OP_NOT_IN_SESSION",
-        10_072 => "NFS4ERR_HASH_ALG_UNSUPP",
-        10_074 => "NFS4ERR_CLIENTID_BUSY",
-        10_075 => "NFS4ERR_PNFS_IO_HOLE",
-        10_076 => "NFS4ERR_SEQ_FALSE_RETRY",
-        10_077 => "NFS4ERR_BAD_HIGH_SLOT",
-        10_078 => "NFS4ERR_DEADSESSION",
-        10_079 => "NFS4ERR_ENCR_ALG_UNSUPP",
-        10_080 => "NFS4ERR_PNFS_NO_LAYOUT",
-        10_081 => "NFS4ERR_NOT_ONLY_OP",
-        10_082 => "NFS4ERR_WRONG_CRED",
-        10_083 => "NFS4ERR_WRONG_TYPE",
-        10_084 => "NFS4ERR_DIRDELEG_UNAVAIL",
-        10_085 => "NFS4ERR_REJECT_DELEG",
-        10_086 => "NFS4ERR_RETURNCONFLICT",
-        10_087 => "NFS4ERR_DELEG_REVOKED",
-        10_088 => "NFS4ERR_PARTNER_NOTSUPP",
-        10_089 => "NFS4ERR_PARTNER_NO_AUTH",
-        10_090 => "NFS4ERR_UNION_NOTSUPP",
-        10_091 => "NFS4ERR_OFFLOAD_DENIED",
-        10_092 => "NFS4ERR_WRONG_LFS",
-        10_093 => "NFS4ERR_BADLABEL",
-        10_094 => "NFS4ERR_OFFLOAD_NO_REQS",
-        10_095 => "NFS4ERR_NOXATTR",
-        10_096 => "NFS4ERR_XATTR2BIG",
-        _ => return None,
-    })
+statuses! {
+    v3, "RFC 1813 2.6":
+    NFS3_OK = 0;
+    NFS3ERR_PERM = 1;
+    NFS3ERR_NOENT = 2;
+    NFS3ERR_IO = 5;
+    NFS3ERR_NXIO = 6;
+    NFS3ERR_ACCES = 13;
+    NFS3ERR_EXIST = 17;
+    NFS3ERR_XDEV = 18;
+    NFS3ERR_NODEV = 19;
+    NFS3ERR_NOTDIR = 20;
+    NFS3ERR_ISDIR = 21;
+    NFS3ERR_INVAL = 22;
+    NFS3ERR_FBIG = 27;
+    NFS3ERR_NOSPC = 28;
+    NFS3ERR_ROFS = 30;
+    NFS3ERR_MLINK = 31;
+    NFS3ERR_NAMETOOLONG = 63;
+    NFS3ERR_NOTEMPTY = 66;
+    NFS3ERR_DQUOT = 69;
+    NFS3ERR_STALE = 70;
+    NFS3ERR_REMOTE = 71;
+    NFS3ERR_BADHANDLE = 10_001;
+    NFS3ERR_NOT_SYNC = 10_002;
+    NFS3ERR_BAD_COOKIE = 10_003;
+    NFS3ERR_NOTSUPP = 10_004;
+    NFS3ERR_TOOSMALL = 10_005;
+    NFS3ERR_SERVERFAULT = 10_006;
+    NFS3ERR_BADTYPE = 10_007;
+    NFS3ERR_JUKEBOX = 10_008;
+}
+
+statuses! {
+    v4, "RFC 8881 15.1, RFC 7862 11.1 and RFC 8276 8.5":
+    NFS4_OK = 0;
+    NFS4ERR_PERM = 1;
+    NFS4ERR_NOENT = 2;
+    NFS4ERR_IO = 5;
+    NFS4ERR_NXIO = 6;
+    NFS4ERR_ACCESS = 13;
+    NFS4ERR_EXIST = 17;
+    NFS4ERR_XDEV = 18;
+    NFS4ERR_NOTDIR = 20;
+    NFS4ERR_ISDIR = 21;
+    NFS4ERR_INVAL = 22;
+    NFS4ERR_FBIG = 27;
+    NFS4ERR_NOSPC = 28;
+    NFS4ERR_ROFS = 30;
+    NFS4ERR_MLINK = 31;
+    NFS4ERR_NAMETOOLONG = 63;
+    NFS4ERR_NOTEMPTY = 66;
+    NFS4ERR_DQUOT = 69;
+    NFS4ERR_STALE = 70;
+    NFS4ERR_BADHANDLE = 10_001;
+    NFS4ERR_BAD_COOKIE = 10_003;
+    NFS4ERR_NOTSUPP = 10_004;
+    NFS4ERR_TOOSMALL = 10_005;
+    NFS4ERR_SERVERFAULT = 10_006;
+    NFS4ERR_BADTYPE = 10_007;
+    NFS4ERR_DELAY = 10_008;
+    NFS4ERR_SAME = 10_009;
+    NFS4ERR_DENIED = 10_010;
+    NFS4ERR_EXPIRED = 10_011;
+    NFS4ERR_LOCKED = 10_012;
+    NFS4ERR_GRACE = 10_013;
+    NFS4ERR_FHEXPIRED = 10_014;
+    NFS4ERR_SHARE_DENIED = 10_015;
+    NFS4ERR_WRONGSEC = 10_016;
+    NFS4ERR_CLID_INUSE = 10_017;
+    NFS4ERR_RESOURCE = 10_018;
+    NFS4ERR_MOVED = 10_019;
+    NFS4ERR_NOFILEHANDLE = 10_020;
+    NFS4ERR_MINOR_VERS_MISMATCH = 10_021;
+    NFS4ERR_STALE_CLIENTID = 10_022;
+    NFS4ERR_STALE_STATEID = 10_023;
+    NFS4ERR_OLD_STATEID = 10_024;
+    NFS4ERR_BAD_STATEID = 10_025;
+    NFS4ERR_BAD_SEQID = 10_026;
+    NFS4ERR_NOT_SAME = 10_027;
+    NFS4ERR_LOCK_RANGE = 10_028;
+    NFS4ERR_SYMLINK = 10_029;
+    NFS4ERR_RESTOREFH = 10_030;
+    NFS4ERR_LEASE_MOVED = 10_031;
+    NFS4ERR_ATTRNOTSUPP = 10_032;
+    NFS4ERR_NO_GRACE = 10_033;
+    NFS4ERR_RECLAIM_BAD = 10_034;
+    NFS4ERR_RECLAIM_CONFLICT = 10_035;
+    NFS4ERR_BADXDR = 10_036;
+    NFS4ERR_LOCKS_HELD = 10_037;
+    NFS4ERR_OPENMODE = 10_038;
+    NFS4ERR_BADOWNER = 10_039;
+    NFS4ERR_BADCHAR = 10_040;
+    NFS4ERR_BADNAME = 10_041;
+    NFS4ERR_BAD_RANGE = 10_042;
+    NFS4ERR_LOCK_NOTSUPP = 10_043;
+    NFS4ERR_OP_ILLEGAL = 10_044;
+    NFS4ERR_DEADLOCK = 10_045;
+    NFS4ERR_FILE_OPEN = 10_046;
+    NFS4ERR_ADMIN_REVOKED = 10_047;
+    NFS4ERR_CB_PATH_DOWN = 10_048;
+    NFS4ERR_BADIOMODE = 10_049;
+    NFS4ERR_BADLAYOUT = 10_050;
+    NFS4ERR_BAD_SESSION_DIGEST = 10_051;
+    NFS4ERR_BADSESSION = 10_052;
+    NFS4ERR_BADSLOT = 10_053;
+    NFS4ERR_COMPLETE_ALREADY = 10_054;
+    NFS4ERR_CONN_NOT_BOUND_TO_SESSION = 10_055;
+    NFS4ERR_DELEG_ALREADY_WANTED = 10_056;
+    NFS4ERR_BACK_CHAN_BUSY = 10_057;
+    NFS4ERR_LAYOUTTRYLATER = 10_058;
+    NFS4ERR_LAYOUTUNAVAILABLE = 10_059;
+    NFS4ERR_NOMATCHING_LAYOUT = 10_060;
+    NFS4ERR_RECALLCONFLICT = 10_061;
+    NFS4ERR_UNKNOWN_LAYOUTTYPE = 10_062;
+    NFS4ERR_SEQ_MISORDERED = 10_063;
+    NFS4ERR_SEQUENCE_POS = 10_064;
+    NFS4ERR_REQ_TOO_BIG = 10_065;
+    NFS4ERR_REP_TOO_BIG = 10_066;
+    NFS4ERR_REP_TOO_BIG_TO_CACHE = 10_067;
+    NFS4ERR_RETRY_UNCACHED_REP = 10_068;
+    NFS4ERR_UNSAFE_COMPOUND = 10_069;
+    NFS4ERR_TOO_MANY_OPS = 10_070;
+    NFS4ERR_OP_NOT_IN_SESSION = 10_071;
+    NFS4ERR_HASH_ALG_UNSUPP = 10_072;
+    NFS4ERR_CLIENTID_BUSY = 10_074;
+    NFS4ERR_PNFS_IO_HOLE = 10_075;
+    NFS4ERR_SEQ_FALSE_RETRY = 10_076;
+    NFS4ERR_BAD_HIGH_SLOT = 10_077;
+    NFS4ERR_DEADSESSION = 10_078;
+    NFS4ERR_ENCR_ALG_UNSUPP = 10_079;
+    NFS4ERR_PNFS_NO_LAYOUT = 10_080;
+    NFS4ERR_NOT_ONLY_OP = 10_081;
+    NFS4ERR_WRONG_CRED = 10_082;
+    NFS4ERR_WRONG_TYPE = 10_083;
+    NFS4ERR_DIRDELEG_UNAVAIL = 10_084;
+    NFS4ERR_REJECT_DELEG = 10_085;
+    NFS4ERR_RETURNCONFLICT = 10_086;
+    NFS4ERR_DELEG_REVOKED = 10_087;
+    NFS4ERR_PARTNER_NOTSUPP = 10_088;
+    NFS4ERR_PARTNER_NO_AUTH = 10_089;
+    NFS4ERR_UNION_NOTSUPP = 10_090;
+    NFS4ERR_OFFLOAD_DENIED = 10_091;
+    NFS4ERR_WRONG_LFS = 10_092;
+    NFS4ERR_BADLABEL = 10_093;
+    NFS4ERR_OFFLOAD_NO_REQS = 10_094;
+    NFS4ERR_NOXATTR = 10_095;
+    NFS4ERR_XATTR2BIG = 10_096;
+}
+
+statuses! {
+    mount, "RFC 1813 5.1.5":
+    MNT3_OK = 0;
+    MNT3ERR_PERM = 1;
+    MNT3ERR_NOENT = 2;
+    MNT3ERR_IO = 5;
+    MNT3ERR_ACCES = 13;
+    MNT3ERR_NOTDIR = 20;
+    MNT3ERR_INVAL = 22;
+    MNT3ERR_NAMETOOLONG = 63;
+    MNT3ERR_NOTSUPP = 10_004;
+    MNT3ERR_SERVERFAULT = 10_006;
+}
+
+statuses! {
+    nlm, "X/Open XNFS C702 10":
+    NLM_GRANTED = 0;
+    NLM_DENIED = 1;
+    NLM_DENIED_NOLOCKS = 2;
+    NLM_BLOCKED = 3;
+    NLM_DENIED_GRACE_PERIOD = 4;
+    NLM_DEADLCK = 5;
+    NLM_ROFS = 6;
+    NLM_STALE_FH = 7;
+    NLM_FBIG = 8;
+    NLM_FAILED = 9;
 }

@@ -22,7 +22,8 @@ pub use call::{Call, CallParts};
 pub use credential::{AuthSys, Credential, Flavor, GssCredential, GssProcedure, Protection};
 pub use marks::{Asked, mark_call, mark_reply};
 pub use plausible::{
-    MAX_RECORD_LENGTH, Message, find_record, plausible_call, plausible_message, plausible_record, plausible_reply,
+    MAX_RECORD_LENGTH, Message, find_record, plausible_call, plausible_call_of_any_program, plausible_message,
+    plausible_record, plausible_record_of_any_program, plausible_reply,
 };
 pub use program::{Program, TRANSIENT_PROGRAMS, highest_procedure, is_transient};
 pub use record::RecordMark;

@@ -6,6 +6,8 @@
 //! twenty-four bytes, mostly zero, which occur in file data too. A reader that resynchronises on a reply must also know its xid from a
 //! call, or see that the record ends where the next one begins.
 
+use std::ops::RangeInclusive;
+
 use super::{CALL, CALL_HEADER, Flavor, MAX_AUTH_BYTES, REPLY, RPC_VERSION, RecordMark, highest_procedure};
 use crate::xdr::u32_at;
 
@@ -19,6 +21,10 @@ const SHORTEST_CALL: u32 = 40;
 const SHORTEST_REPLY: usize = 20;
 /// Highest auth_stat (RPCSEC_GSS_CTXPROBLEM).
 const HIGHEST_AUTH_STAT: u32 = 14;
+/// Numbers of programs: none below is assigned, and those above are reserved (RFC 5531 13).
+const PROGRAMS: RangeInclusive<u32> = 100_000..=0x5FFF_FFFF;
+/// Highest version or procedure that is believed of an unknown program: two bytes of each number are zero, as in a real call.
+const HIGHEST_NUMBER: u32 = 0xFFFF;
 /// RFC 9289 4.1: the body of the AUTH_NONE verifier that says "start TLS".
 const STARTTLS: u32 = 8;
 
@@ -35,18 +41,38 @@ pub enum Message {
 /// At least 24 bytes are needed.
 #[inline]
 pub fn plausible_call(bytes: &[u8]) -> bool {
-    let Some(head) = bytes.first_chunk::<CALL_HEADER>() else { return false };
-    if u32_at(head, 4) != Some(CALL) || u32_at(head, 8) != Some(RPC_VERSION) {
-        return false;
+    let Some((program, version, procedure)) = called(bytes) else { return false };
+    highest_procedure(program, version).is_some_and(|highest| procedure <= highest)
+        && plausible_caller(|at| plausible_auth(bytes, at, false))
+}
+
+/// Program, version and procedure of a call.
+#[inline]
+fn called(bytes: &[u8]) -> Option<(u32, u32, u32)> {
+    let head = bytes.first_chunk::<CALL_HEADER>()?;
+    if u32_at(head, 4)? != CALL || u32_at(head, 8)? != RPC_VERSION {
+        return None;
     }
-    let (Some(program), Some(version), Some(procedure)) = (u32_at(head, 12), u32_at(head, 16), u32_at(head, 20)) else {
-        return false;
-    };
-    if highest_procedure(program, version).is_none_or(|highest| procedure > highest) {
-        return false;
-    }
-    match plausible_auth(bytes, CALL_HEADER, false) {
-        Auth::Sane(verifier) => !matches!(plausible_auth(bytes, verifier, false), Auth::Wrong),
+    Some((u32_at(head, 12)?, u32_at(head, 16)?, u32_at(head, 20)?))
+}
+
+/// True when the bytes, after any record mark, start a call of any program and version, as far as captured: on the connections of a file
+/// service, clients also ask for programs and versions that no table lists.
+///
+/// Weaker than [`plausible_call`]: no sign of RPC by itself, and none of where a message begins.
+pub fn plausible_call_of_any_program(bytes: &[u8]) -> bool {
+    let Some((program, version, procedure)) = called(bytes) else { return false };
+    PROGRAMS.contains(&program)
+        && version <= HIGHEST_NUMBER
+        && procedure <= HIGHEST_NUMBER
+        && plausible_caller(|at| any_auth(bytes, at))
+}
+
+/// Whether credential and verifier make sense as far as captured.
+#[inline]
+fn plausible_caller(auth: impl Fn(usize) -> Auth) -> bool {
+    match auth(CALL_HEADER) {
+        Auth::Sane(verifier) => !matches!(auth(verifier), Auth::Wrong),
         Auth::NotCaptured => true,
         Auth::Wrong => false,
     }
@@ -141,6 +167,15 @@ pub fn plausible_record(bytes: &[u8]) -> Option<(RecordMark, Message)> {
     }
 }
 
+/// Whether the bytes plausibly start a record on TCP with a call in one fragment: see [`plausible_call_of_any_program`].
+pub fn plausible_record_of_any_program(bytes: &[u8]) -> bool {
+    let Some(mark) = RecordMark::new(bytes) else { return false };
+    let is_possible = mark.length.is_multiple_of(4) && (SHORTEST_CALL..=MAX_RECORD_LENGTH).contains(&mark.length);
+    let body = bytes.get(RecordMark::SIZE..).unwrap_or_default();
+    let body = body.get(..mark.length as usize).unwrap_or(body);
+    mark.last && is_possible && plausible_call_of_any_program(body)
+}
+
 /// Looks for the next plausible record and gives its offset. At most one comparison a byte for most bytes; nothing is
 /// found in the last few bytes, where too little was captured to tell.
 pub fn find_record(bytes: &[u8]) -> Option<(usize, RecordMark, Message)> {
@@ -159,6 +194,15 @@ enum Auth {
     Sane(usize),
     NotCaptured,
     Wrong,
+}
+
+/// A body of any flavor, because some programs have their own.
+fn any_auth(bytes: &[u8], at: usize) -> Auth {
+    match u32_at(bytes, at + 4) {
+        Some(length) if length <= MAX_AUTH_BYTES => Auth::Sane(at + 8 + (length as usize).next_multiple_of(4)),
+        Some(_) => Auth::Wrong,
+        None => Auth::NotCaptured,
+    }
 }
 
 /// A flavor that exists with a body of a length that it can have.

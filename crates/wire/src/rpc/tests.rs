@@ -124,6 +124,8 @@ fn plausible_means_known_and_sane() {
     ] {
         let strange = call(1, program, version, procedure, Xdr::new()).0;
         assert!(!plausible_call(&strange), "{program} {version} {procedure}");
+        let is_possible = program < 0x6000_0000;
+        assert_eq!(plausible_call_of_any_program(&strange), is_possible, "{program} {version} {procedure}");
         assert!(Call::new(&strange).is_some(), "a view shows what there is, known or not");
     }
     assert!(plausible_call(&call(1, 0x4000_0000, 1, 1, Xdr::new()).0), "an NFS 4.0 callback");
@@ -131,6 +133,33 @@ fn plausible_means_known_and_sane() {
     assert!(!plausible_call(&none_with_body));
     let unknown_flavor = Xdr::new().words(&[1, 0, 2, NFS, 3, 0, 99, 0, 0, 0]).0;
     assert!(!plausible_call(&unknown_flavor));
+}
+
+#[test]
+fn calls_of_any_program() {
+    // NFS_LOCALIO, version 1, UUID_IS_LOCAL; GlusterFS has a flavor of its own.
+    let sound = call(1, 400_122, 1, 1, Xdr::new()).0;
+    assert!(plausible_call_of_any_program(&sound) && plausible_call_of_any_program(&sound[..24]));
+    assert!(!plausible_call_of_any_program(&sound[..23]));
+    let own_flavor = Xdr::new().words(&[1, 0, 2, 1_298_437, 330, 12, 390_039, 4, 9, 0, 0]);
+    assert!(plausible_call_of_any_program(&own_flavor.0));
+    for words in [
+        [1, 1, 2, 400_122, 1, 1, 0, 0, 0, 0],
+        [1, 0, 3, 400_122, 1, 1, 0, 0, 0, 0],
+        [1, 0, 2, 99_999, 1, 1, 0, 0, 0, 0],
+        [1, 0, 2, 400_122, 0x1_0000, 1, 0, 0, 0, 0],
+        [1, 0, 2, 400_122, 1, 0x1_0000, 0, 0, 0, 0],
+        [1, 0, 2, 400_122, 1, 1, 0, 401, 0, 0],
+        [1, 0, 2, 400_122, 1, 1, 0, 0, 0, 401],
+    ] {
+        assert!(!plausible_call_of_any_program(&Xdr::new().words(&words).0), "{words:?}");
+    }
+    let bytes = record(call(1, 400_122, 1, 1, Xdr::new())).0;
+    assert!(plausible_record_of_any_program(&bytes) && plausible_record(&bytes).is_none());
+    assert_eq!(find_record(&bytes), None, "no sign of where a message begins");
+    let several = Xdr::new().u32(80).then(call(1, 400_122, 1, 1, Xdr::new())).0;
+    let too_short = Xdr::new().u32(0x8000_0000 | 36).then(call(1, 400_122, 1, 1, Xdr::new())).0;
+    assert!(!plausible_record_of_any_program(&several) && !plausible_record_of_any_program(&too_short));
 }
 
 #[test]
@@ -197,6 +226,7 @@ fn read_all(bytes: &[u8]) {
         let _ = reply.results_under(Protection::Integrity);
     }
     let _ = (plausible_call(bytes), plausible_reply(bytes), plausible_record(bytes), find_record(bytes));
+    let _ = (plausible_call_of_any_program(bytes), plausible_record_of_any_program(bytes));
 }
 
 #[test]

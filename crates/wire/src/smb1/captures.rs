@@ -56,13 +56,9 @@ struct Seen {
 }
 
 fn seen(file: &str) -> Option<Seen> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
-    if !folder.exists() {
-        println!("skipped: no folder of shared captures at {}", folder.display());
-        return None;
-    }
+    let capture = plimsoll_testkit::shared_capture(file)?;
     let mut seen = Seen::default();
-    for stream in streams(&folder.join(file)) {
+    for stream in streams(&capture) {
         let mut rest = &stream[..];
         while let Some(prefix) = nbss::Header::parse(rest).filter(|prefix| prefix.is_known()) {
             let total = prefix.total_len();

@@ -138,6 +138,11 @@ fn mark_variable(member: &Member<'_>, is_response: bool, marks: &mut Marks<'_>) 
             let at = usize::from(write::Request::new(bytes)?.data_offset()?);
             marks.part(pipe::call_header(bytes.get(at..)?), Mark::Number);
         }
+        // All addresses of a server have the same one.
+        (Command::Negotiate, true) => {
+            let body = member.offset + header::LEN;
+            marks.range(body + SERVER_GUID.start..body + SERVER_GUID.end, Mark::Id);
+        }
         (Command::OplockBreak, _) => {
             let key = (member.offset + header::LEN + LEASE_KEY.start)..(member.offset + header::LEN + LEASE_KEY.end);
             if secret(member) == LEASE_KEY && key.end <= member.offset + bytes.len() {
@@ -151,4 +156,19 @@ fn mark_variable(member: &Member<'_>, is_response: bool, marks: &mut Marks<'_>) 
         _ => {}
     }
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::smb2::testing::Message;
+
+    #[test]
+    fn the_guid_of_a_server_gets_another_one() {
+        let bytes = Message::response(0, 0).u16(65).u16(1).u16(0x0311).u16(2).put(&[9; 16]).fill(40).bytes();
+        let mut marks = Marks::new(&bytes);
+        mark(bytes.len(), &mut marks);
+        let ids: Vec<_> = marks.iter().filter(|(_, mark)| *mark == Mark::Id).collect();
+        assert_eq!(ids, [(72..88, Mark::Id)]);
+    }
 }

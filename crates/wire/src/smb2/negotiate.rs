@@ -2,10 +2,12 @@
 //!
 //! Spec: MS-SMB2 2.2.3, 2.2.4
 
+mod cipher;
 pub mod context;
 mod reply;
 mod request;
 
+pub use cipher::Cipher;
 pub use reply::{Chosen, Negotiated, parse};
 pub use request::{Negotiate, Offer};
 

@@ -2,6 +2,7 @@
 //!
 //! Skips with a printed reason if `../shared/captures` or tshark is missing.
 
+use plimsoll_testkit::{shared_capture, shared_captures, skip};
 use plimsoll_wire::nfs::v4::{CompoundCall, CompoundReply, Operations};
 use plimsoll_wire::nfs::{Facts, arguments, results};
 use plimsoll_wire::rpc::{
@@ -10,7 +11,7 @@ use plimsoll_wire::rpc::{
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Captures, and the share of tshark's frames with RPC in them that must be compared.
@@ -27,13 +28,9 @@ const CAPTURES: [(&str, f64); 8] = [
 
 #[test]
 fn tshark_says_the_same() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
-    if !folder.is_dir() {
-        println!("skipped: no folder {}", folder.display());
-        return;
-    }
+    let Some(folder) = shared_captures() else { return };
     if Command::new("tshark").arg("--version").output().is_err() {
-        println!("skipped: tshark is not installed");
+        skip("needs tshark");
         return;
     }
     for (name, least) in CAPTURES {
@@ -56,11 +53,8 @@ fn tshark_says_the_same() {
 
 #[test]
 fn headers_survive_a_short_snap_length() {
-    let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures/nfs3-snaplen96-stalls.cap");
-    let Ok(bytes) = std::fs::read(&capture) else {
-        println!("skipped: no file {}", capture.display());
-        return;
-    };
+    let Some(capture) = shared_capture("nfs3-snaplen96-stalls.cap") else { return };
+    let bytes = std::fs::read(capture).unwrap();
     let (mut called, mut answered) = (HashSet::new(), HashSet::new());
     for (_, packet) in packets(&bytes) {
         let Some((6, _, tcp)) = ip_payload(packet) else { continue };

@@ -3,7 +3,6 @@
 //! segment.
 
 // A skipped test says so.
-#![allow(clippy::print_stdout)]
 
 use plimsoll_wire::smb2::compound::Members;
 use plimsoll_wire::smb2::{Command, Kind, create, read, write};
@@ -58,11 +57,7 @@ fn see(payload: &[u8], seen: &mut Seen) -> Option<()> {
 
 /// Walks a little-endian pcap; None, with the reason printed, when the folder is not there.
 fn walk(name: &str) -> Option<Seen> {
-    let path = format!("{}/../../../shared/captures/{name}", env!("CARGO_MANIFEST_DIR"));
-    let Ok(bytes) = std::fs::read(&path) else {
-        println!("skipped: no {path}");
-        return None;
-    };
+    let bytes = std::fs::read(plimsoll_testkit::shared_capture(name)?).unwrap();
     let mut seen = Seen::default();
     let mut rest = &bytes[24..];
     while let Some(record) = rest.first_chunk::<16>() {

@@ -197,11 +197,8 @@ fn every_answer_of_other_servers_is_read() {
         ("smb2-notify-async.pcap", 26),
         ("smb2-mixed.pcap", 28),
     ] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures").join(name);
-        let Ok(bytes) = std::fs::read(&path) else {
-            println!("SKIPPED: needs ../shared/captures/{name}");
-            continue;
-        };
+        let Some(capture) = plimsoll_testkit::shared_capture(name) else { continue };
+        let bytes = std::fs::read(capture).unwrap();
         let seen = Seen::capture(&bytes);
         let read: usize = seen.kinds.iter().filter(|((_, name), _)| *name != "interim").map(|(_, count)| count).sum();
         println!("{name}: {read} answers read: {:?}", seen.kinds);

@@ -2,6 +2,10 @@
 
 use plimsoll_model::Protocol;
 use plimsoll_wire::nfs;
+use plimsoll_wire::nfs::status::{
+    NFS3ERR_ACCES, NFS3ERR_DQUOT, NFS3ERR_EXIST, NFS3ERR_INVAL, NFS3ERR_ISDIR, NFS3ERR_NAMETOOLONG, NFS3ERR_NOENT,
+    NFS3ERR_NOSPC, NFS3ERR_NOTDIR, NFS3ERR_NOTEMPTY, NFS3ERR_PERM, NFS3ERR_ROFS, NFS3ERR_XDEV,
+};
 use plimsoll_wire::smb2::status::{self as nt, NAMED};
 use plimsoll_wire::smb2::status_name;
 
@@ -32,20 +36,28 @@ const TABLE: &[Row] = &[
     // A name does not exist, in any part of the path.
     Row {
         nt: &[nt::STATUS_OBJECT_NAME_NOT_FOUND, nt::STATUS_OBJECT_PATH_NOT_FOUND, nt::STATUS_NO_SUCH_FILE],
-        nfs: &[2],
+        nfs: &[NFS3ERR_NOENT],
         errno: &[libc::ENOENT],
     },
-    Row { nt: &[nt::STATUS_OBJECT_NAME_COLLISION], nfs: &[17], errno: &[libc::EEXIST] },
-    Row { nt: &[nt::STATUS_ACCESS_DENIED], nfs: &[1, 13], errno: &[libc::EPERM, libc::EACCES] },
-    Row { nt: &[nt::STATUS_NOT_A_DIRECTORY, nt::STATUS_OBJECT_PATH_NOT_FOUND], nfs: &[20], errno: &[libc::ENOTDIR] },
-    Row { nt: &[nt::STATUS_FILE_IS_A_DIRECTORY], nfs: &[21], errno: &[libc::EISDIR] },
-    Row { nt: &[nt::STATUS_DIRECTORY_NOT_EMPTY], nfs: &[66], errno: &[libc::ENOTEMPTY] },
-    Row { nt: &[nt::STATUS_INVALID_PARAMETER], nfs: &[22], errno: &[libc::EINVAL] },
-    Row { nt: &[nt::STATUS_DISK_FULL], nfs: &[28], errno: &[libc::ENOSPC] },
-    Row { nt: &[nt::STATUS_QUOTA_EXCEEDED], nfs: &[69], errno: &[libc::EDQUOT] },
-    Row { nt: &[nt::STATUS_MEDIA_WRITE_PROTECTED], nfs: &[30], errno: &[libc::EROFS] },
-    Row { nt: &[nt::STATUS_OBJECT_NAME_INVALID, nt::STATUS_NAME_TOO_LONG], nfs: &[63], errno: &[libc::ENAMETOOLONG] },
-    Row { nt: &[nt::STATUS_NOT_SAME_DEVICE], nfs: &[18], errno: &[libc::EXDEV] },
+    Row { nt: &[nt::STATUS_OBJECT_NAME_COLLISION], nfs: &[NFS3ERR_EXIST], errno: &[libc::EEXIST] },
+    Row { nt: &[nt::STATUS_ACCESS_DENIED], nfs: &[NFS3ERR_PERM, NFS3ERR_ACCES], errno: &[libc::EPERM, libc::EACCES] },
+    Row {
+        nt: &[nt::STATUS_NOT_A_DIRECTORY, nt::STATUS_OBJECT_PATH_NOT_FOUND],
+        nfs: &[NFS3ERR_NOTDIR],
+        errno: &[libc::ENOTDIR],
+    },
+    Row { nt: &[nt::STATUS_FILE_IS_A_DIRECTORY], nfs: &[NFS3ERR_ISDIR], errno: &[libc::EISDIR] },
+    Row { nt: &[nt::STATUS_DIRECTORY_NOT_EMPTY], nfs: &[NFS3ERR_NOTEMPTY], errno: &[libc::ENOTEMPTY] },
+    Row { nt: &[nt::STATUS_INVALID_PARAMETER], nfs: &[NFS3ERR_INVAL], errno: &[libc::EINVAL] },
+    Row { nt: &[nt::STATUS_DISK_FULL], nfs: &[NFS3ERR_NOSPC], errno: &[libc::ENOSPC] },
+    Row { nt: &[nt::STATUS_QUOTA_EXCEEDED], nfs: &[NFS3ERR_DQUOT], errno: &[libc::EDQUOT] },
+    Row { nt: &[nt::STATUS_MEDIA_WRITE_PROTECTED], nfs: &[NFS3ERR_ROFS], errno: &[libc::EROFS] },
+    Row {
+        nt: &[nt::STATUS_OBJECT_NAME_INVALID, nt::STATUS_NAME_TOO_LONG],
+        nfs: &[NFS3ERR_NAMETOOLONG],
+        errno: &[libc::ENAMETOOLONG],
+    },
+    Row { nt: &[nt::STATUS_NOT_SAME_DEVICE], nfs: &[NFS3ERR_XDEV], errno: &[libc::EXDEV] },
     Row {
         nt: &[nt::STATUS_LOCK_NOT_GRANTED, nt::STATUS_FILE_LOCK_CONFLICT],
         nfs: &[],

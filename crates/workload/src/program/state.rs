@@ -9,14 +9,15 @@ use crate::text::Subject;
 /// Objects that the iteration has created so far.
 #[derive(Default)]
 pub(super) struct State {
-    pub(super) thing: Thing,
+    pub(super) object: OwnObject,
     open: bool,
     pub(super) connected: bool,
     pub(super) logged_on: bool,
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Thing {
+/// What the iteration has created for itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum OwnObject {
     #[default]
     Nothing,
     File,
@@ -103,15 +104,15 @@ impl State {
         match op {
             ScriptStep::Create | Op(Kind::Mkdir) => {
                 needs(
-                    self.thing == Thing::Nothing,
+                    self.object == OwnObject::Nothing,
                     "the iteration already has its own file or directory: add \"remove\" or \"rmdir\" before this step",
                 )?;
                 self.open = matches!(op, ScriptStep::Create);
-                self.thing = if self.open { Thing::File } else { Thing::Directory };
+                self.object = if self.open { OwnObject::File } else { OwnObject::Directory };
             }
             Op(Kind::Open) | ScriptStep::Recreate => {
                 needs(
-                    self.thing == Thing::File,
+                    self.object == OwnObject::File,
                     "the iteration has not created a file before this step: add \"create\" and \"close\" before this step",
                 )?;
                 needs(!self.open, "the iteration's own file is still open: add \"close\" before this step")?;
@@ -130,24 +131,24 @@ impl State {
                     "the iteration's own file is not open at this step: add \"create\" or \"open\" before this step",
                 )?;
             }
-            Op(Kind::Find) => needs(self.thing == Thing::File, NO_OWN_FILE)?,
+            Op(Kind::Find) => needs(self.object == OwnObject::File, NO_OWN_FILE)?,
             Op(Kind::Readlink) => return Err("this step needs on = \"link\""),
             Op(Kind::Remove | Kind::Rename) if self.open => {
                 return Err("the iteration's own file is still open: add \"close\" before this step");
             }
             Op(Kind::Remove) => {
-                needs(self.thing == Thing::File, NO_OWN_FILE)?;
-                self.thing = Thing::Nothing;
+                needs(self.object == OwnObject::File, NO_OWN_FILE)?;
+                self.object = OwnObject::Nothing;
             }
             Op(Kind::Rmdir) => {
                 needs(
-                    self.thing == Thing::Directory,
+                    self.object == OwnObject::Directory,
                     "the iteration has not created a directory before this step: add \"mkdir\" before this step",
                 )?;
-                self.thing = Thing::Nothing;
+                self.object = OwnObject::Nothing;
             }
             _ => needs(
-                self.thing != Thing::Nothing,
+                self.object != OwnObject::Nothing,
                 "the iteration has not created a file or directory before this step: add \"create\" or \"mkdir\" before this step",
             )?,
         }

@@ -4,11 +4,12 @@ use plimsoll_client::operation::{FileKey, OperationKind};
 
 use super::next_action::NextAction;
 use crate::file_step::FileAfter;
+use crate::program::OwnObject;
 
 /// The file or directory that an iteration makes for itself.
 #[derive(Debug, Default)]
 pub(super) struct OwnFile {
-    thing: Thing,
+    object: OwnObject,
     key: Option<FileKey>,
     size: u64,
     /// It contains other data than the workload wrote.
@@ -16,17 +17,9 @@ pub(super) struct OwnFile {
     renames: u32,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Thing {
-    #[default]
-    Nothing,
-    File,
-    Directory,
-}
-
 impl OwnFile {
     pub(super) fn is_nothing(&self) -> bool {
-        self.thing == Thing::Nothing
+        self.object == OwnObject::Nothing
     }
 
     /// How often it was renamed or removed: part of its name.
@@ -48,11 +41,11 @@ impl OwnFile {
     }
 
     pub(super) fn is_file(&self) -> bool {
-        self.thing == Thing::File
+        self.object == OwnObject::File
     }
 
     pub(super) fn is_directory(&self) -> bool {
-        self.thing == Thing::Directory
+        self.object == OwnObject::Directory
     }
 
     /// It exists, open and empty.
@@ -62,11 +55,11 @@ impl OwnFile {
     }
 
     pub(super) fn opened(&mut self, key: FileKey) {
-        (self.thing, self.key) = (Thing::File, Some(key));
+        (self.object, self.key) = (OwnObject::File, Some(key));
     }
 
     pub(super) fn made_directory(&mut self) {
-        self.thing = Thing::Directory;
+        self.object = OwnObject::Directory;
     }
 
     pub(super) fn written(&mut self, end: u64) {
@@ -101,10 +94,10 @@ impl OwnFile {
         if let Some(close) = self.close() {
             return Some(close);
         }
-        match std::mem::take(&mut self.thing) {
-            Thing::Nothing => None,
-            Thing::File => Some(NextAction::Operation(OperationKind::Remove, None)),
-            Thing::Directory => Some(NextAction::Operation(OperationKind::Rmdir, None)),
+        match std::mem::take(&mut self.object) {
+            OwnObject::Nothing => None,
+            OwnObject::File => Some(NextAction::Operation(OperationKind::Remove, None)),
+            OwnObject::Directory => Some(NextAction::Operation(OperationKind::Rmdir, None)),
         }
     }
 }

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use plimsoll_testkit::command::{output, output_within};
 use plimsoll_testkit::servers::Scratch;
+use plimsoll_testkit::workspace;
 
-use super::{pages, root};
+use super::pages;
 
 const PLIMSOLL: &str = include_str!("plimsoll.sh");
 
@@ -65,9 +66,9 @@ fn desk() -> Scratch {
     for (name, script) in STAND_INS {
         program(&folder.join("bin").join(name), &format!("#!/bin/sh\n{script}\n"));
     }
-    symlink(root().join("captures"), folder.join("captures")).unwrap();
+    symlink(workspace().join("captures"), folder.join("captures")).unwrap();
     for name in CAPTURES {
-        std::fs::copy(root().join("captures/smb2-samba/capture.pcap.zst"), folder.join(name)).unwrap();
+        std::fs::copy(workspace().join("captures/smb2-samba/capture.pcap.zst"), folder.join(name)).unwrap();
     }
     scratch
 }

@@ -8,17 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use plimsoll_testkit::command::output;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use plimsoll_testkit::workspace;
 
 /// Runs a line in a shell that has the command, in the project's folder; returns standard output.
 fn run(line: &str) -> String {
     let binaries = Path::new(env!("CARGO_BIN_EXE_plimsoll")).parent().unwrap();
     let path = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap());
     let mut command = Command::new("sh");
-    command.args(["-c", line]).current_dir(root()).env("PATH", path).env("LC_ALL", "C.UTF-8");
+    command.args(["-c", line]).current_dir(workspace()).env("PATH", path).env("LC_ALL", "C.UTF-8");
     for variable in ["NO_COLOR", "CLICOLOR_FORCE", "TZ"] {
         command.env_remove(variable);
     }
@@ -51,9 +48,9 @@ fn page(text: &str) -> (String, usize) {
 /// README and the documents.
 fn pages() -> Vec<PathBuf> {
     let mut pages: Vec<PathBuf> =
-        std::fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        std::fs::read_dir(workspace().join("docs")).unwrap().map(|entry| entry.unwrap().path()).collect();
     pages.retain(|path| path.extension().is_some_and(|end| end == "md"));
-    pages.push(root().join("README.md"));
+    pages.push(workspace().join("README.md"));
     pages.sort();
     pages
 }

@@ -14,6 +14,7 @@ use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
 use plimsoll_testkit::command::{Running, output};
+use plimsoll_testkit::workspace;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -26,12 +27,8 @@ const WATCHED: Duration = Duration::from_secs(60);
 /// The machine is observed for this long before a run.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
 fn folder() -> PathBuf {
-    root().join("docs/screenshots")
+    workspace().join("docs/screenshots")
 }
 
 /// What a picture's row says of its run.

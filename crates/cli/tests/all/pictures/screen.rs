@@ -6,9 +6,10 @@ use std::time::SystemTime;
 use plimsoll_testkit::command::Running;
 use plimsoll_testkit::servers::{Samba, Share};
 use plimsoll_testkit::tmux::Tmux;
+use plimsoll_testkit::workspace;
 use rustix::process::Signal;
 
-use super::{WATCHED, commit, root, table};
+use super::{WATCHED, commit, table};
 
 /// Its name among the pictures.
 pub(super) const NAME: &str = "watch-terminal";
@@ -35,7 +36,7 @@ pub(super) fn make() {
     let screen = tmux.screen();
     load.signal(Signal::INT);
     drop(load.end());
-    let path = root().join(PAGE);
+    let path = workspace().join(PAGE);
     let page = std::fs::read_to_string(&path).unwrap();
     std::fs::write(path, with(&page, &screen, &caption())).unwrap();
 }
@@ -67,7 +68,7 @@ fn a_new_screen_replaces_the_old_one() {
     let new = with(page, "plimsoll  new  \nline\n\n", "of today");
     assert_eq!(new, "Text\n\n```text\nplimsoll  new\nline\n```\n\n(of today)\n\nMore (text)\n");
     assert_eq!(
-        with(&std::fs::read_to_string(root().join(PAGE)).unwrap(), "x", "y").matches("\nx\n```\n\n(y)\n").count(),
+        with(&std::fs::read_to_string(workspace().join(PAGE)).unwrap(), "x", "y").matches("\nx\n```\n\n(y)\n").count(),
         1
     );
 }

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::process::Command;
 
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
+use plimsoll_testkit::workspace;
 
 use super::list::{Run, STAND_INS};
-use super::root;
 
 pub(super) struct Servers {
     samba: Option<Samba>,
@@ -24,7 +24,7 @@ impl Servers {
         let ganesha = run.names("GANESHA").then(|| Ganesha::start().unwrap_or_else(|reason| panic!("{reason}")));
         let scratch = Scratch::new("pictures");
         // Pages show the paths that were given.
-        std::os::unix::fs::symlink(root().join("captures"), scratch.path().join("captures")).unwrap();
+        std::os::unix::fs::symlink(workspace().join("captures"), scratch.path().join("captures")).unwrap();
         Self { samba, ganesha, scratch }
     }
 

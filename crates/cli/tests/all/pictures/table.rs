@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
+use plimsoll_testkit::workspace;
 use serde_json::Value;
 
 use super::list::{Picture, RUNS, shown};
-use super::{Made, folder, root};
+use super::{Made, folder};
 
 /// Longest list of levels in a row, in characters.
 const LEVELS_MAX: usize = 60;
@@ -100,13 +101,13 @@ fn level(side: &Value, stage: &Value, has_others: bool) -> String {
 /// Every document, and its text.
 fn pages() -> Vec<(String, String)> {
     let mut files: Vec<PathBuf> =
-        std::fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        std::fs::read_dir(workspace().join("docs")).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| file.extension().is_some_and(|end| end == "md"));
-    files.push(root().join("README.md"));
+    files.push(workspace().join("README.md"));
     files.sort();
     let relative = |file: PathBuf| {
         let text = std::fs::read_to_string(&file).unwrap();
-        (file.strip_prefix(root()).unwrap().display().to_string(), text)
+        (file.strip_prefix(workspace()).unwrap().display().to_string(), text)
     };
     files.into_iter().map(relative).collect()
 }

@@ -31,7 +31,7 @@ fn shells_read_their_scripts() {
         std::fs::write(&file, script(shell)).unwrap();
         let mut command = program(shell, &[]);
         if Command::new(shell).arg("--version").output().is_err() {
-            eprintln!("SKIPPED: needs {shell}");
+            crate::skip(format_args!("needs {shell}"));
             continue;
         }
         let done = output(command.arg("-n").arg(&file));

@@ -18,7 +18,7 @@ fn manual_pages_are_written_and_read() {
     let page = std::fs::read(pages.join("plimsoll-run.1")).unwrap();
     assert_eq!(output(&mut plimsoll(&["man", "run"], &[])).stdout, page);
     if Command::new("groff").arg("--version").output().is_err() {
-        eprintln!("SKIPPED: needs groff");
+        crate::skip("needs groff");
         return;
     }
     let mut groff = program("groff", &[]);

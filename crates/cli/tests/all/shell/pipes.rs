@@ -70,7 +70,7 @@ fn a_full_disk_is_a_failure() {
 #[test]
 fn a_pager_is_left_quietly() {
     if !std::path::Path::new("/usr/bin/less").exists() {
-        eprintln!("SKIPPED: needs less");
+        crate::skip("needs less");
         return;
     }
     // `less` reads its keys from the terminal that controls it: setsid makes ours that.

@@ -1,11 +1,14 @@
 //! Recalls of delegations, and their return.
 
 use plimsoll_model::Symbol;
+use plimsoll_wire::nfs::status::{
+    NFS4ERR_BAD_STATEID, NFS4ERR_BADHANDLE, NFS4ERR_BADXDR, NFS4ERR_DELAY, NFS4ERR_STALE_STATEID,
+};
 use plimsoll_wire::nfs::v4::close::{FreeState, ReturnDelegation};
 use plimsoll_wire::nfs::v4::open;
 use plimsoll_wire::nfs::v4::{FileHandle, Operation};
 
-use super::{BAD_STATEID, Held, REVOKED, Returning};
+use super::{Held, REVOKED, Returning};
 use crate::client::Events;
 use crate::nfs4::client::Nfs4Client;
 use crate::nfs4::file::Open;
@@ -15,19 +18,15 @@ use crate::nfs4::shapes;
 use crate::operation::{FileKey, Reply};
 use crate::outbox::Outbox;
 
-/// NFS4ERR_BADHANDLE, NFS4ERR_DELAY, NFS4ERR_BADXDR: with NFS4ERR_BAD_STATEID the responses to CB_RECALL.
-const BADHANDLE: u32 = 10_001;
-const DELAY: u32 = 10_008;
-const BADXDR: u32 = 10_036;
-/// NFS4ERR_STALE_STATEID, NFS4ERR_BAD_STATEID: the server has taken the delegation back before.
-const TAKEN_BACK: [u32; 2] = [10_023, BAD_STATEID];
+/// The server has taken the delegation back before.
+const TAKEN_BACK: [u32; 2] = [NFS4ERR_STALE_STATEID, NFS4ERR_BAD_STATEID];
 
 impl Nfs4Client {
     /// CB_RECALL: the status of the response. The return follows at once ([`Nfs4Client::return_due`]).
     pub(in crate::nfs4) fn recalled(&mut self, call: &Operation<'_>, now: i64) -> u32 {
-        let Some(delegations) = &mut self.opens.delegations else { return BADHANDLE };
+        let Some(delegations) = &mut self.opens.delegations else { return NFS4ERR_BADHANDLE };
         let handle = call.facts.handle.and_then(FileHandle::new);
-        let (Some(handle), Some(state)) = (handle, call.facts.delegation) else { return BADXDR };
+        let (Some(handle), Some(state)) = (handle, call.facts.delegation) else { return NFS4ERR_BADXDR };
         if delegations.recall(handle, state, now) {
             return 0;
         }
@@ -37,10 +36,10 @@ impl Nfs4Client {
                 && matches!(job.goal, Goal::Open(Opening { access, .. }) if access & open::READ_DELEGATION != 0)
         };
         if self.jobs.iter_mut().any(wants) {
-            return DELAY;
+            return NFS4ERR_DELAY;
         }
         delegations.counts.unknown_recalls += 1;
-        if delegations.held.contains_key(&handle) { BAD_STATEID } else { BADHANDLE }
+        if delegations.held.contains_key(&handle) { NFS4ERR_BAD_STATEID } else { NFS4ERR_BADHANDLE }
     }
 
     /// Returns the delegations that the server wants back, before any other request.

@@ -3,10 +3,10 @@
 //! Spec: MS-SMB2 3.1.4.2, 3.2.5.3.1 (the function is NIST SP 800-108, counter mode, HMAC-SHA256, r = 32)
 
 use aws_lc_rs::hmac;
+use plimsoll_wire::smb2::negotiate::Cipher;
 use zeroize::Zeroizing;
 
 use super::preauth::Preauth;
-use super::sealing::Cipher;
 
 /// The key that a logon ends with. Overwritten when dropped, never shown.
 #[derive(Clone)]

@@ -1,74 +1,16 @@
 //! Encrypted messages: a TRANSFORM_HEADER and the encrypted message after it.
 //!
-//! Spec: MS-SMB2 2.2.41, 3.1.4.3, 3.1.5.1 (2.2.3.1.2 for the ciphers' numbers); RFC 5084 (CCM and GCM)
+//! Spec: MS-SMB2 2.2.41, 3.1.4.3, 3.1.5.1; RFC 5084 (CCM and GCM)
 
 use aes::{Aes128Enc, Aes256Enc};
 use aws_lc_rs::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use ccm::Ccm;
 use ccm::aead::consts::{U11, U16};
 use ccm::aead::{AeadInOut, KeyInit};
+use plimsoll_wire::smb2::negotiate::Cipher;
 use plimsoll_wire::smb2::transform;
 
 use super::keys::Key;
-
-/// The ciphers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Cipher {
-    /// The only one of dialects 3.0 and 3.0.2.
-    Aes128Ccm,
-    /// Dialect 3.1.1.
-    Aes128Gcm,
-    /// Dialect 3.1.1, servers since 2021.
-    Aes256Ccm,
-    /// Dialect 3.1.1, servers since 2021.
-    Aes256Gcm,
-}
-
-impl Cipher {
-    /// As the specification writes it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Aes128Ccm => "AES-128-CCM",
-            Self::Aes128Gcm => "AES-128-GCM",
-            Self::Aes256Ccm => "AES-256-CCM",
-            Self::Aes256Gcm => "AES-256-GCM",
-        }
-    }
-
-    /// From the number in SMB2_ENCRYPTION_CAPABILITIES; `None` for 0 (none in common) and those that the specification
-    /// does not name.
-    #[must_use]
-    pub const fn from_code(code: u16) -> Option<Self> {
-        match code {
-            1 => Some(Self::Aes128Ccm),
-            2 => Some(Self::Aes128Gcm),
-            3 => Some(Self::Aes256Ccm),
-            4 => Some(Self::Aes256Gcm),
-            _ => None,
-        }
-    }
-
-    /// The number in SMB2_ENCRYPTION_CAPABILITIES.
-    #[must_use]
-    pub const fn code(self) -> u16 {
-        match self {
-            Self::Aes128Ccm => 1,
-            Self::Aes128Gcm => 2,
-            Self::Aes256Ccm => 3,
-            Self::Aes256Gcm => 4,
-        }
-    }
-
-    /// Bytes of its key.
-    #[must_use]
-    pub const fn key_len(self) -> usize {
-        match self {
-            Self::Aes128Ccm | Self::Aes128Gcm => 16,
-            Self::Aes256Ccm | Self::Aes256Gcm => 32,
-        }
-    }
-}
 
 /// Why a message cannot be sealed or opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -69,7 +69,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     /// The server of the session at this place.
     fn address_of(&self, home: u32) -> Option<SocketAddr> {
         let (client_index, _) = self.partition.owner(home);
-        self.address.and_then(|_| self.job.setup.address_of(client_index))
+        self.address.and_then(|_| self.job.setup.server().address_of(client_index))
     }
 
     /// The session is up: queues its further connections.

@@ -117,7 +117,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         if connection.suspended.is_some() {
             return self.with_client(at, |it, out, accounting| it.resume(client, number, now, out, accounting));
         }
-        connection.client = Some(self.job.setup.client(&info));
+        connection.client = Some(self.job.setup.server().client(&info));
         self.with_client(at, |client, out, accounting| client.connect(now, out, accounting));
     }
 
@@ -236,7 +236,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let refused = matches!(cause, Cause::LogonRefused | Cause::ShareRefused);
         let connection = self.connections.get(at as usize).filter(|_| refused)?;
         let (client_index, _) = self.partition.owner(connection.home);
-        self.job.setup.account_of(client_index)
+        self.job.setup.server().account_of(client_index)
     }
 
     /// Notes the account of one of our clients if it was refused.

@@ -151,17 +151,18 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         net: N,
         sink: S,
     ) -> Self {
-        let named = (job.setup.names(), job.setup.targets());
+        let server = job.setup.server();
+        let named = (job.setup.names(), server.targets());
         let mut accounting = Accounting::new((partition, worker), sink, named, job.plan.stage);
         // Slots of blocking clients wait for each other. That is as planned, unless there is a schedule.
         let alone = partition.clients().count() as u64 * u64::from(job.plan.depth) == 1;
         accounting.scheduled = !matches!(job.plan.load, Load::Closed { .. });
-        accounting.counts_starts = accounting.scheduled || job.setup.address().is_some() || alone;
+        accounting.counts_starts = accounting.scheduled || server.address().is_some() || alone;
         let sessions = partition.connections();
         let connections = places(sessions, job.plan.channels);
         let plan = job.plan;
         let most_busy = plan.connecting / workers + u32::from(worker < plan.connecting % workers);
-        let address = job.setup.address();
+        let address = server.address();
         Self {
             job,
             partition,

@@ -8,7 +8,7 @@ use plimsoll_client::Outbox;
 use plimsoll_client::clock::Clock;
 use plimsoll_client::operation::{Cause, Done, Operation, Reply, Tag, Ticket};
 use plimsoll_client::{Arrived, Client, Events, Framing};
-use plimsoll_drive::engine::{ConnectionInfo, Plan, Setup, Watch, run};
+use plimsoll_drive::engine::{ConnectionInfo, Plan, ServerAccess, Setup, Watch, run};
 use plimsoll_model::{Frames, Names, Outcome, Procedure, Protocol, Symbol, Timeline, Transaction, Vantage};
 use plimsoll_workload::scenario::Scenario;
 use plimsoll_workload::{Arrivals, Load, Pause, Phases};
@@ -104,7 +104,7 @@ impl Client for Sleeper {
 
 struct Sleepers(Toys);
 
-impl Setup for Sleepers {
+impl ServerAccess for Sleepers {
     fn address(&self) -> Option<std::net::SocketAddr> {
         None
     }
@@ -112,6 +112,12 @@ impl Setup for Sleepers {
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
         assert_eq!(info.server.port, 0);
         Box::new(Sleeper { info: *info, clock: Clock::new() })
+    }
+}
+
+impl Setup for Sleepers {
+    fn server(&self) -> &dyn ServerAccess {
+        self
     }
 
     fn scenario(&self, client_index: u32, slot: u32, seed: u64) -> Box<dyn Scenario> {

@@ -10,7 +10,7 @@ use plimsoll_client::Outbox;
 use plimsoll_client::calls::{Call, Calls, Ending, Identity};
 use plimsoll_client::operation::{Cause, Done, Failure, FileKey, Operation, Reply, Tag, Ticket};
 use plimsoll_client::{Arrived, Client, Events, Framing, NewChannel};
-use plimsoll_drive::engine::{ConnectionInfo, Setup};
+use plimsoll_drive::engine::{ConnectionInfo, ServerAccess, Setup};
 use plimsoll_model::{Endpoint, Names, Outcome, Procedure, Protocol, Symbol};
 use plimsoll_workload::scenario::{Scenario, ScenarioStep, Verdict};
 
@@ -455,7 +455,7 @@ impl Toys {
     }
 }
 
-impl Setup for Toys {
+impl ServerAccess for Toys {
     fn address(&self) -> Option<SocketAddr> {
         self.address
     }
@@ -466,6 +466,12 @@ impl Setup for Toys {
 
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
         Box::new(ToyClient::new(info, self))
+    }
+}
+
+impl Setup for Toys {
+    fn server(&self) -> &dyn ServerAccess {
+        self
     }
 
     fn scenario(&self, client_index: u32, slot: u32, _seed: u64) -> Box<dyn Scenario> {

@@ -249,7 +249,7 @@ mod tests {
     fn a_full_disk_costs_the_oldest_packets_and_no_others() {
         let mut scratch = Scratch::new("ring-full");
         let Some(disk) = scratch.small_file_system("disk", 8 * SMALLEST_FILE) else {
-            println!("SKIPPED: needs the right to mount a tmpfs");
+            plimsoll_testkit::skip("needs the right to mount a tmpfs");
             return;
         };
         let folder = disk.join("ring");

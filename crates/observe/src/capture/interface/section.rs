@@ -6,22 +6,11 @@
 
 use super::block::RingPacket;
 use crate::capture::LinkType;
-use crate::capture::pcapng::{COMMENT, INTERFACE_REMOVED};
+use crate::capture::pcapng::blocks::{
+    ENHANCED_PACKET, ISB_ENDTIME, ISB_IFDROP, ISB_OSDROP, ISB_STARTTIME, OPT_COMMENT,
+};
+use crate::capture::pcapng::{INTERFACE_REMOVED, writer};
 
-const SECTION_HEADER: u32 = 0x0a0d_0d0a;
-const INTERFACE_DESCRIPTION: u32 = 1;
-const INTERFACE_STATISTICS: u32 = 5;
-const ENHANCED_PACKET: u32 = 6;
-/// Options: end, application, name of the interface, clock resolution; start and end of the capture, packets lost by the
-/// interface and by the system.
-const END: u16 = 0;
-const APPLICATION: u16 = 4;
-const NAME: u16 = 2;
-const RESOLUTION: u16 = 9;
-const STARTED: u16 = 2;
-const ENDED: u16 = 3;
-const INTERFACE_DROPS: u16 = 5;
-const SYSTEM_DROPS: u16 = 7;
 /// Ticks are 10⁻⁹ s.
 const NANOSECONDS: u8 = 9;
 /// Ethernet and raw IP in the registry of link types.
@@ -41,23 +30,9 @@ pub(super) struct Lost {
 
 /// Begins a section of an interface.
 pub(super) fn begin(out: &mut Vec<u8>, name: &str, link: LinkType, snap_length: u32) {
-    block(out, SECTION_HEADER, |body| {
-        body.extend_from_slice(&0x1a2b_3c4d_u32.to_le_bytes());
-        body.extend_from_slice(&[1, 0, 0, 0]);
-        // How long the section is: not known.
-        body.extend_from_slice(&u64::MAX.to_le_bytes());
-        option(body, APPLICATION, concat!("plimsoll ", env!("CARGO_PKG_VERSION")).as_bytes());
-        option(body, END, &[]);
-    });
-    block(out, INTERFACE_DESCRIPTION, |body| {
-        let link = if link == LinkType::RawIp { RAW_IP } else { ETHERNET };
-        body.extend_from_slice(&link.to_le_bytes());
-        body.extend_from_slice(&[0, 0]);
-        body.extend_from_slice(&snap_length.to_le_bytes());
-        option(body, NAME, name.as_bytes());
-        option(body, RESOLUTION, &[NANOSECONDS]);
-        option(body, END, &[]);
-    });
+    out.extend_from_slice(&writer::section());
+    let link = if link == LinkType::RawIp { RAW_IP } else { ETHERNET };
+    out.extend_from_slice(&writer::interface(link, snap_length, name.as_bytes(), NANOSECONDS));
 }
 
 /// Adds a packet; a VLAN tag that was taken out of it is put back.
@@ -80,67 +55,34 @@ pub(super) fn packet(out: &mut Vec<u8>, packet: &RingPacket<'_>) {
 
 /// Writes the losses since the section began.
 pub(super) fn statistics(out: &mut Vec<u8>, time_ns: u64, lost: Lost) {
-    block(out, INTERFACE_STATISTICS, |body| {
-        body.extend_from_slice(&0u32.to_le_bytes());
-        body.extend_from_slice(&ticks(time_ns));
-        option(body, INTERFACE_DROPS, &lost.interface.to_le_bytes());
-        option(body, SYSTEM_DROPS, &lost.kernel.to_le_bytes());
-        option(body, END, &[]);
-    });
+    let (interface, kernel) = (lost.interface.to_le_bytes(), lost.kernel.to_le_bytes());
+    out.extend_from_slice(&writer::statistics(time_ns, &[(ISB_IFDROP, &interface), (ISB_OSDROP, &kernel)]));
 }
 
 /// Writes the end of the capture: when it began, until when it went on, with or without packets, the losses since the section began, and
 /// whether the capture ended because the interface was removed.
 pub(super) fn end(out: &mut Vec<u8>, (began_ns, until_ns): (u64, u64), lost: Lost, is_removed: bool) {
-    block(out, INTERFACE_STATISTICS, |body| {
-        body.extend_from_slice(&0u32.to_le_bytes());
-        body.extend_from_slice(&ticks(until_ns));
-        if is_removed {
-            option(body, COMMENT, INTERFACE_REMOVED);
-        }
-        option(body, STARTED, &ticks(began_ns));
-        option(body, ENDED, &ticks(until_ns));
-        option(body, INTERFACE_DROPS, &lost.interface.to_le_bytes());
-        option(body, SYSTEM_DROPS, &lost.kernel.to_le_bytes());
-        option(body, END, &[]);
-    });
+    let (began, until) = (writer::timestamp(began_ns), writer::timestamp(until_ns));
+    let (interface, kernel) = (lost.interface.to_le_bytes(), lost.kernel.to_le_bytes());
+    let removed = is_removed.then_some((OPT_COMMENT, INTERFACE_REMOVED));
+    let times = [(ISB_STARTTIME, &began[..]), (ISB_ENDTIME, &until[..])];
+    let drops = [(ISB_IFDROP, &interface[..]), (ISB_OSDROP, &kernel[..])];
+    let options: Vec<_> = removed.into_iter().chain(times).chain(drops).collect();
+    out.extend_from_slice(&writer::statistics(until_ns, &options));
 }
 
 /// Writes that the interface went down: its capture ended.
 pub(super) fn down(out: &mut Vec<u8>, time_ns: u64) {
-    moment(out, time_ns, ENDED, "the interface went down: packets are missing from now on");
+    moment(out, time_ns, ISB_ENDTIME, "the interface went down: packets are missing from now on");
 }
 
 /// Writes that the interface is up again: its capture started.
 pub(super) fn up(out: &mut Vec<u8>, time_ns: u64) {
-    moment(out, time_ns, STARTED, "the interface is up again");
+    moment(out, time_ns, ISB_STARTTIME, "the interface is up again");
 }
 
 fn moment(out: &mut Vec<u8>, time_ns: u64, what: u16, comment: &str) {
-    block(out, INTERFACE_STATISTICS, |body| {
-        body.extend_from_slice(&0u32.to_le_bytes());
-        body.extend_from_slice(&ticks(time_ns));
-        option(body, COMMENT, comment.as_bytes());
-        option(body, what, &ticks(time_ns));
-        option(body, END, &[]);
-    });
-}
-
-/// A time as the format has it: the upper half first.
-fn ticks(time_ns: u64) -> [u8; 8] {
-    (time_ns.rotate_left(32)).to_le_bytes()
-}
-
-fn block(out: &mut Vec<u8>, kind: u32, write: impl FnOnce(&mut Vec<u8>)) {
-    let mut body = Vec::new();
-    write(&mut body);
-    let total = ((12 + body.len()) as u32).to_le_bytes();
-    [&kind.to_le_bytes()[..], &total, &body, &total].into_iter().for_each(|piece| out.extend_from_slice(piece));
-}
-
-fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
-    body.extend_from_slice(&code.to_le_bytes());
-    body.extend_from_slice(&(value.len() as u16).to_le_bytes());
-    body.extend_from_slice(value);
-    body.resize(body.len().next_multiple_of(4), 0);
+    let time = writer::timestamp(time_ns);
+    let options = [(OPT_COMMENT, comment.as_bytes()), (what, &time[..])];
+    out.extend_from_slice(&writer::statistics(time_ns, &options));
 }

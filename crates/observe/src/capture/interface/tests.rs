@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::Path;
 
 use plimsoll_testkit::servers::Scratch;
+use plimsoll_testkit::skip;
 use plimsoll_wire::rpc::Program;
 
 use super::section::Lost;
@@ -54,7 +55,7 @@ fn options(ports: Vec<u16>, save: Option<&Path>) -> InterfaceOptions {
 fn open(options: InterfaceOptions) -> Option<Interface> {
     match Interface::open(options) {
         Err(InterfaceError::NoRight(_)) => {
-            println!("SKIPPED: needs root, to capture an interface");
+            skip("needs root, to capture an interface");
             None
         }
         opened => Some(opened.unwrap()),
@@ -112,8 +113,8 @@ fn a_filter_of_tcpdump_replaces_the_ports() {
     // First, because an interface that is open has taken this thread's capabilities.
     for (expression, says) in [("port frob", "frob"), ("-w file", "syntax error"), ("tcp and", "syntax error")] {
         let error = match Interface::open(filtered(expression)).unwrap_err() {
-            InterfaceError::NoRight(_) => return println!("SKIPPED: needs root, to capture an interface"),
-            InterfaceError::Filter { source: FilterError::Missing, .. } => return println!("SKIPPED: needs tcpdump"),
+            InterfaceError::NoRight(_) => return skip("needs root, to capture an interface"),
+            InterfaceError::Filter { source: FilterError::Missing, .. } => return skip("needs tcpdump"),
             error => error.to_string(),
         };
         assert!(error.contains(expression) && error.contains(says) && error.contains("man pcap-filter"), "{error}");
@@ -176,7 +177,7 @@ fn a_service_passes_once_it_is_named() {
 #[test]
 fn the_kernel_takes_the_longest_program() {
     let Ok(socket) = PacketSocket::open(MAX_PACKET_BYTES) else {
-        return println!("SKIPPED: needs root, to capture an interface");
+        return skip("needs root, to capture an interface");
     };
     let ports: Vec<u16> = (1..=MAX_PORTS as u16).collect();
     let services = [4u8, 6].map(|version| {
@@ -339,7 +340,7 @@ fn the_time_in_which_the_interface_is_down_is_in_the_stream_and_stored() {
     let test = move || {
         // SAFETY: takes a number alone, and concerns this thread alone.
         if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 || !ip("up") {
-            return println!("SKIPPED: needs root, to make a network namespace, and ip");
+            return skip("needs root, to make a network namespace, and ip");
         }
         let scratch = Scratch::new("down");
         let (sender, folder, stop) = (Sender::new(), scratch.path().join("ring"), StopReading::default());

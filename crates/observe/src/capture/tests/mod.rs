@@ -3,6 +3,7 @@
 
 mod builders;
 mod damage;
+mod drops;
 mod formats;
 #[cfg(target_os = "linux")]
 mod maps;

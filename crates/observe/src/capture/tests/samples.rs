@@ -10,11 +10,8 @@ use super::read;
 
 /// The folder of samples, or none with the reason printed.
 fn samples() -> Option<Vec<PathBuf>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
-    let Ok(entries) = std::fs::read_dir(&folder) else {
-        println!("skipped: there is no {}", folder.display());
-        return None;
-    };
+    let folder = plimsoll_testkit::shared_captures()?;
+    let entries = std::fs::read_dir(&folder).unwrap();
     let is_capture =
         |path: &PathBuf| path.extension().is_some_and(|end| end == "cap" || end == "pcap" || end == "pcapng");
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_capture).collect();
@@ -45,7 +42,7 @@ fn tshark_sees_the_same_frames() {
     for path in samples().unwrap_or_default() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let Some(theirs) = tshark(&path) else {
-            println!("skipped: tshark is missing");
+            plimsoll_testkit::skip("needs tshark");
             return;
         };
         let (mut ours, anomalies) = read(vec![Input::File(path)]).unwrap();

@@ -29,7 +29,7 @@ fn end(status: u32) -> Vec<u8> {
 /// Whether the channel opens a message encrypted with the key that the published logon leads to.
 fn opens(channel: &mut Channel, decryption: &mut Decryption) -> bool {
     let preauth = hex(ms_preauth::STEPS[4].1);
-    let ciphers = kdf::ciphers_of_3_1_1(&hex(KEY), Algorithm::Aes128Gcm, preauth.first_chunk().unwrap());
+    let ciphers = kdf::ciphers_of_3_1_1(&hex(KEY), Cipher::Aes128Gcm, preauth.first_chunk().unwrap());
     let bytes = seal(&ciphers.unwrap()[0], SESSION, b"contents");
     channel.open(&message(&bytes), 0, decryption) == Opened::Plain(b"contents".to_vec())
 }
@@ -55,7 +55,7 @@ fn each_message_leads_to_the_published_hash() {
         };
         assert_eq!(found.unwrap()[..], hex(expected), "message {at}");
     }
-    assert_eq!(channel.negotiated.unwrap().1, Algorithm::Aes128Gcm);
+    assert_eq!(channel.negotiated.unwrap().1, Cipher::Aes128Gcm);
 }
 
 #[test]
@@ -122,16 +122,16 @@ fn logons_without_end_are_bounded() {
 #[test]
 fn the_cipher_is_found_among_the_contexts() {
     let response = logon().swap_remove(1);
-    assert_eq!(algorithm(&response), Some(Algorithm::Aes128Gcm));
+    assert_eq!(chosen_cipher(&response), Some(Cipher::Aes128Gcm));
     let cipher = response.len() - 2;
-    for (code, expected) in [(1, Some(Algorithm::Aes128Ccm)), (4, Some(Algorithm::Aes256Gcm)), (0, None), (9, None)] {
+    for (code, expected) in [(1, Some(Cipher::Aes128Ccm)), (4, Some(Cipher::Aes256Gcm)), (0, None), (9, None)] {
         let mut response = response.clone();
         response[cipher] = code;
-        assert_eq!(algorithm(&response), expected, "{code}");
+        assert_eq!(chosen_cipher(&response), expected, "{code}");
     }
     let mut none = response.clone();
     none[CONTEXT_COUNT] = 0;
-    assert_eq!(algorithm(&none), Some(Algorithm::Aes128Ccm), "the default");
+    assert_eq!(chosen_cipher(&none), Some(Cipher::Aes128Ccm), "the default");
 }
 
 proptest! {
@@ -141,7 +141,7 @@ proptest! {
         response[CONTEXT_COUNT..CONTEXT_COUNT + 2].copy_from_slice(&count.to_le_bytes());
         response[CONTEXT_OFFSET..CONTEXT_OFFSET + 4].copy_from_slice(&offset.to_le_bytes());
         response.extend(rest);
-        let _ = algorithm(&response);
+        let _ = chosen_cipher(&response);
     }
 
     #[test]

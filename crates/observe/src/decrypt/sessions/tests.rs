@@ -16,9 +16,9 @@ fn with(session: u64, key: &str) -> Decryption {
     Decryption::new(keys)
 }
 
-fn with_3_1_1(algorithm: Algorithm) -> Decryption {
+fn with_3_1_1(cipher: Cipher) -> Decryption {
     let mut decryption = with(ms_3_1_1::SESSION_ID, ms_3_1_1::SESSION_KEY);
-    decryption.learn(ms_3_1_1::SESSION_ID, algorithm, hex(ms_3_1_1::PREAUTH).first_chunk().unwrap());
+    decryption.learn(ms_3_1_1::SESSION_ID, cipher, hex(ms_3_1_1::PREAUTH).first_chunk().unwrap());
     decryption
 }
 
@@ -35,33 +35,30 @@ fn the_published_messages_of_3_0() {
 
 #[test]
 fn the_published_messages_of_3_1_1() {
-    let mut decryption = with_3_1_1(Algorithm::Aes128Gcm);
+    let mut decryption = with_3_1_1(Cipher::Aes128Gcm);
     assert_eq!(opened(&mut decryption, &hex(ms_3_1_1::REQUEST)), Opened::Plain(hex(ms_3_1_1::PLAIN_REQUEST)));
     assert_eq!(opened(&mut decryption, &hex(ms_3_1_1::RESPONSE)), Opened::Plain(hex(ms_3_1_1::PLAIN_RESPONSE)));
     // Without the logon its hash is not known, and with another cipher the keys are for nothing.
     let mut unseen = with(ms_3_1_1::SESSION_ID, ms_3_1_1::SESSION_KEY);
     assert_eq!(opened(&mut unseen, &hex(ms_3_1_1::REQUEST)), Opened::Refused);
-    assert_eq!(opened(&mut with_3_1_1(Algorithm::Aes128Ccm), &hex(ms_3_1_1::REQUEST)), Opened::Refused);
+    assert_eq!(opened(&mut with_3_1_1(Cipher::Aes128Ccm), &hex(ms_3_1_1::REQUEST)), Opened::Refused);
 }
 
 #[test]
 fn aes_256_needs_the_full_key_and_aes_128_its_beginning() {
     let full: String = ms_3_1_1::SESSION_KEY.repeat(2);
     let preauth = [3; 64];
-    for (algorithm, short_opens) in [
-        (Algorithm::Aes128Ccm, true),
-        (Algorithm::Aes128Gcm, true),
-        (Algorithm::Aes256Ccm, false),
-        (Algorithm::Aes256Gcm, false),
-    ] {
-        let [there, back] = kdf::ciphers_of_3_1_1(&hex(&full), algorithm, &preauth).unwrap();
+    for (negotiated, short_opens) in
+        [(Cipher::Aes128Ccm, true), (Cipher::Aes128Gcm, true), (Cipher::Aes256Ccm, false), (Cipher::Aes256Gcm, false)]
+    {
+        let [there, back] = kdf::ciphers_of_3_1_1(&hex(&full), negotiated, &preauth).unwrap();
         for cipher in [there, back] {
             let bytes = seal(&cipher, 9, b"contents");
             for (key, opens) in [(full.as_str(), true), (ms_3_1_1::SESSION_KEY, short_opens)] {
                 let mut decryption = with(9, key);
-                decryption.learn(9, algorithm, &preauth);
+                decryption.learn(9, negotiated, &preauth);
                 let expected = if opens { Opened::Plain(b"contents".to_vec()) } else { Opened::Refused };
-                assert_eq!(opened(&mut decryption, &bytes), expected, "{algorithm:?}, {} digits", key.len());
+                assert_eq!(opened(&mut decryption, &bytes), expected, "{negotiated:?}, {} digits", key.len());
             }
         }
     }
@@ -78,9 +75,9 @@ fn another_session_or_key_opens_nothing() {
 #[test]
 fn the_newest_logon_with_an_id_and_the_ones_before_it_open() {
     let mut decryption = with(9, ms_3_1_1::SESSION_KEY);
-    let logon = |number: u8| kdf::ciphers_of_3_1_1(&hex(ms_3_1_1::SESSION_KEY), Algorithm::Aes128Gcm, &[number; 64]);
+    let logon = |number: u8| kdf::ciphers_of_3_1_1(&hex(ms_3_1_1::SESSION_KEY), Cipher::Aes128Gcm, &[number; 64]);
     for number in 0..100 {
-        decryption.learn(9, Algorithm::Aes128Gcm, &[number; 64]);
+        decryption.learn(9, Cipher::Aes128Gcm, &[number; 64]);
     }
     for (number, opens) in [(99, true), (84, true), (83, false), (0, false)] {
         let bytes = seal(&logon(number).unwrap()[1], 9, b"x");
@@ -139,10 +136,10 @@ fn framed(message: &[u8], decrypts: bool, first: usize) -> Vec<u8> {
 
 #[test]
 fn nothing_shows_a_key() {
-    let decryption = with_3_1_1(Algorithm::Aes128Gcm);
+    let decryption = with_3_1_1(Cipher::Aes128Gcm);
     assert_eq!(format!("{decryption:?}"), "Decryption(..)");
     let session = &decryption.sessions[&ms_3_1_1::SESSION_ID];
-    assert_eq!(format!("{:?}", session.fixed[0].1), "Cipher(..)");
+    assert_eq!(format!("{:?}", session.fixed[0].1), "KeyedCipher(..)");
 }
 
 proptest! {
@@ -155,7 +152,7 @@ proptest! {
             bytes[36..40].copy_from_slice(&len.to_le_bytes());
             bytes[44..52].copy_from_slice(&ms_3_1_1::SESSION_ID.to_le_bytes());
         }
-        let opened = with_3_1_1(Algorithm::Aes128Gcm).open(&message(&bytes), &mut last.clone());
+        let opened = with_3_1_1(Cipher::Aes128Gcm).open(&message(&bytes), &mut last.clone());
         prop_assert!(!matches!(opened, Opened::Plain(_)));
         prop_assert_eq!(opened == Opened::Refused, said && bytes.len() >= transform::ENCRYPTED_LEN);
     }

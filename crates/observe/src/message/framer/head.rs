@@ -27,9 +27,14 @@ pub(super) fn bytes_kept(head: &[u8], decrypts: bool) -> usize {
     }
 }
 
-/// Bytes kept of a message of which [`HEAD_MAX`] bytes are kept so far. Its first packet may have ended before its READ_PLUS.
+/// Bytes kept of a message of which as many bytes are kept so far as [`bytes_kept`] said. Its first packet may have ended before its
+/// READ_PLUS, or in the header of a compound.
 pub(super) fn bytes_kept_later(kept: &[u8]) -> usize {
-    if kept.len() == HEAD_MAX && has_segments(kept) { SEGMENTS_MAX } else { kept.len() }
+    match kept.len() {
+        HEAD_MAX | LOGON_MAX if is_compound(kept) => COMPOUND_MAX,
+        HEAD_MAX if has_segments(kept) => SEGMENTS_MAX,
+        len => len,
+    }
 }
 
 /// An RPC reply with the results of a READ_PLUS. (Those of other programs are hardly taken for it, and are only kept longer.)
@@ -45,7 +50,7 @@ fn has_segments(head: &[u8]) -> bool {
 /// An SMB2 header that says that another member follows.
 #[inline]
 fn is_compound(head: &[u8]) -> bool {
-    head.first() == Some(&0xfe) && head.get(20..24).is_some_and(|next| next != [0; 4])
+    head.starts_with(b"\xfeSMB") && head.get(20..24).is_some_and(|next| next != [0; 4])
 }
 
 /// An SMB2 header of NEGOTIATE or SESSION_SETUP, or one too short to tell.
@@ -64,6 +69,19 @@ mod tests {
         // Xid, reply, accepted, no verifier, success; status, tag, three results.
         let head = words(&[9, 1, 0, 0, 0, 0, 0, 0, 3]);
         [head, sequence, words(&[22, 0, operation, 0, 1, 2, 0, 0, 7])].concat()
+    }
+
+    #[test]
+    fn compounds_are_kept_longer_also_if_their_first_packet_is_short() {
+        let mut head = [&b"\xfeSMB\x40"[..], &[0; 59]].concat();
+        head[12] = 8;
+        assert_eq!((bytes_kept(&head, false), bytes_kept(&head, true)), (HEAD_MAX, HEAD_MAX));
+        head[20] = 112;
+        assert_eq!((bytes_kept(&head, false), bytes_kept(&head[..23], false)), (COMPOUND_MAX, HEAD_MAX));
+        let long = |len: usize| [head.clone(), vec![0; len - head.len()]].concat();
+        assert_eq!(bytes_kept_later(&long(HEAD_MAX)), COMPOUND_MAX);
+        assert_eq!((bytes_kept(&head[..4], true), bytes_kept_later(&long(LOGON_MAX))), (LOGON_MAX, COMPOUND_MAX));
+        assert_eq!(bytes_kept_later(&long(COMPOUND_MAX)), COMPOUND_MAX);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::super::{Content, FragmentMark, Message};
 use super::cursor::Cursor;
 use super::partial_message::beginning;
 use super::{Framer, State};
+use crate::stream::Chunk;
 
 impl Framer {
     /// A hole in the stream: `len` bytes that will never be seen.
@@ -28,6 +29,13 @@ impl Framer {
                 let end = end_offset - (len - self.message.remaining);
                 self.finish(None, end, &mut out, State::Lost);
             }
+        }
+    }
+
+    /// Bytes came after their hole was given up: if they are of the message under way, it was not complete before.
+    pub fn found(&mut self, chunk: &Chunk<'_>) {
+        if self.state == State::Body && chunk.offset >= self.message.begin_offset {
+            self.message.arrivals.add(chunk.stamp, None);
         }
     }
 

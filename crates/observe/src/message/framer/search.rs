@@ -35,7 +35,7 @@ impl Search {
     /// Moves the cursor to where a message begins, or behind the chunk. Returns whether there is one.
     pub(super) fn finds_message(&mut self, cursor: &mut Cursor<'_, '_>, framing: Framing, faults: &mut Faults) -> bool {
         let (offset, rest) = (cursor.offset(), cursor.rest());
-        let linked = self.chain.link(offset, rest);
+        let linked = self.chain.link(offset, rest, |next| signature::begins(framing, next));
         let found = signature::find(framing, rest, |end| self.chain.expect(offset + end as u64));
         let Some(found) = linked.into_iter().chain(found).min() else {
             let is_cut = cursor.rest().len() < cursor.wire_rest();

@@ -56,6 +56,7 @@ pub(super) fn note<S: Sink>(
     let callback = rpc::is_transient(waiting.program);
     let call = if callback { CompoundCall::callback(arguments) } else { CompoundCall::new(arguments) };
     waiting.announced = call.announced;
+    let (_, server) = place(link, waiting.pending.direction, callback);
     let (mut current, mut saved, mut changes) = (Object::default(), Object::default(), 0);
     for operation in call.operations().take(MEMBERS_MAX) {
         let facts = operation.facts;
@@ -67,7 +68,7 @@ pub(super) fn note<S: Sink>(
         }
         match (operation.code, facts.handle, facts.name) {
             _ if callback => {}
-            (OP_PUTFH, Some(handle), _) => current = handles.object(handle, &mut output.names),
+            (OP_PUTFH, Some(handle), _) => current = handles.object(handle, server, &mut output.names),
             (OP_PUTFH, None, _) => current = Object::default(),
             (OP_PUTROOTFH, ..) => current = Object { path: output.names.intern("/"), ..Object::default() },
             (OP_LOOKUP | OP_OPEN | OP_CREATE, _, Some(name)) => {

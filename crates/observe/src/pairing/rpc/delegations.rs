@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet, VecDeque, hash_map::Entry};
 use std::net::IpAddr;
 
 use plimsoll_model::{Coverage, Delegations as Sums, DelegationsLeftOut, PartialPairs};
+use plimsoll_wire::nfs::status::{NFS4ERR_BAD_STATEID, NFS4ERR_BADHANDLE};
 use serde::{Deserialize, Serialize};
 
 /// Pairs of client and server, at most.
@@ -23,8 +24,8 @@ const RETURNING_MAX: usize = 4_096;
 const PARTIAL_MAX: usize = Coverage::PARTIAL_PAIRS;
 /// Bits of `share_access`: a wish for a read, write or any delegation (RFC 8881 18.16.1).
 const WISHES: std::ops::RangeInclusive<u32> = 1..=3;
-/// NFS4ERR_BADHANDLE, NFS4ERR_BAD_STATEID: the client does not hold the delegation (RFC 8881 20.2.3).
-const NOT_HELD: [u32; 2] = [10_001, 10_025];
+/// The client does not hold the delegation (RFC 8881 20.2.3).
+const NOT_HELD: [u32; 2] = [NFS4ERR_BADHANDLE, NFS4ERR_BAD_STATEID];
 
 /// Client and server.
 pub(super) type Place = (IpAddr, IpAddr);

@@ -1,5 +1,7 @@
 //! The facts of a call and of its results: files, names, bytes and statuses.
 
+use std::net::IpAddr;
+
 use plimsoll_model::{FileIdentity, Outcome, Sink};
 use plimsoll_wire::nfs::{self, Facts};
 use plimsoll_wire::rpc::Program;
@@ -41,7 +43,8 @@ pub(super) fn note_arguments<S: Sink>(
         return;
     }
     let Some(handle) = facts.handle else { return };
-    let object = handles.object(handle, &mut output.names);
+    let (_, server) = compound::place(link, waiting.pending.direction, waiting.pending.procedure.is_callback());
+    let object = handles.object(handle, server, &mut output.names);
     waiting.made = match facts.name {
         Some(name) => handles.child(object, name, &mut output.names),
         None => object.into(),
@@ -50,15 +53,21 @@ pub(super) fn note_arguments<S: Sink>(
     waiting.pending.path = waiting.made.object.path;
     waiting.pending.asked.file = waiting.made.object.file;
     if facts.to_name.is_some() {
-        note_second_path(waiting, &facts, handles, output);
+        note_second_path(waiting, &facts, server, handles, output);
     }
 }
 
 /// The new name of RENAME and LINK.
 #[cold]
-fn note_second_path<S: Sink>(waiting: &mut Waiting, facts: &Facts<'_>, handles: &mut Handles, output: &mut Output<S>) {
+fn note_second_path<S: Sink>(
+    waiting: &mut Waiting,
+    facts: &Facts<'_>,
+    server: IpAddr,
+    handles: &mut Handles,
+    output: &mut Output<S>,
+) {
     if let (Some(directory), Some(name)) = (facts.to_handle, facts.to_name) {
-        let directory = handles.object(directory, &mut output.names);
+        let directory = handles.object(directory, server, &mut output.names);
         waiting.pending.asked.second_path = handles.child(directory, name, &mut output.names).object.path;
     }
 }
@@ -68,6 +77,7 @@ pub(super) fn note_results<S: Sink>(
     waiting: &mut Waiting,
     facts: &Facts<'_>,
     answer: &mut Answer,
+    server: IpAddr,
     handles: &mut Handles,
     output: &mut Output<S>,
 ) {
@@ -81,7 +91,7 @@ pub(super) fn note_results<S: Sink>(
     let Some(handle) = facts.handle else { return };
     if (waiting.program, waiting.procedure) == (MOUNT, MOUNT_MNT) {
         if let Some(export) = output.names.text(waiting.pending.share).map(str::to_owned) {
-            waiting.pending.asked.file = handles.learn_root(handle, export.as_bytes(), &mut output.names);
+            waiting.pending.asked.file = handles.learn_root(handle, (server, export.as_bytes()), &mut output.names);
         }
     } else if waiting.made.object.path.is_some() {
         waiting.pending.asked.file = handles.learn_named(handle, &waiting.made);

@@ -1,7 +1,9 @@
 //! Programs, versions and procedure numbers as rows of the one table.
 
 use plimsoll_model::{Procedure, Protocol};
-use plimsoll_wire::rpc::{self, Program};
+use plimsoll_wire::rpc::{self, Call, Program};
+
+const NLM: u32 = Program::Nlm.number();
 
 /// The row of an RPC procedure.
 #[inline]
@@ -18,6 +20,14 @@ pub(super) fn of(program: u32, version: u32, number: u32) -> Procedure {
         _ => Protocol::Rpc,
     };
     Procedure::of(protocol, u16::try_from(number).unwrap_or(u16::MAX))
+}
+
+/// Whether a server sends this call to a client.
+#[inline]
+pub(super) fn is_callback(call: &Call<'_>) -> bool {
+    let program = call.program();
+    let may_be = rpc::is_transient(program) || program == NLM;
+    may_be && of(program, call.version(), call.procedure()).is_callback()
 }
 
 /// Whether the results of a procedure begin with a status, without which its outcome is unknown. False for NFSv4 compounds.

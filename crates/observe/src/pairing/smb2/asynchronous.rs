@@ -13,7 +13,7 @@ const ASYNC_MAX: usize = 65_536;
 /// Of these, requests with the same key, at most: one for each connection to a server that uses the same ids.
 const MAX_PER_KEY: usize = 256;
 
-/// Server, session, async id and message id of a request with an interim answer. Servers before SMB 3 number
+/// Server (where the session was set up), session, async id and message id of a request with an interim answer. Servers before SMB 3 number
 /// sessions and async ids anew on every connection, so even all four may stand for several requests.
 pub(super) type AcrossChannels = (Endpoint, u64, u64, u64);
 

@@ -3,11 +3,13 @@
 use std::fmt::Write;
 use std::net::IpAddr;
 
-use plimsoll_model::{Disposition, FileAccess, FileIdentity, HostNameFrom, Names, Procedure, Protocol, Sink, Symbol};
+use plimsoll_model::{
+    Disposition, Endpoint, FileAccess, FileIdentity, HostNameFrom, Names, Procedure, Protocol, Sink, Symbol,
+};
 use plimsoll_wire::smb2::asked::Asked;
 use plimsoll_wire::smb2::compound::Member;
 use plimsoll_wire::smb2::{
-    Command, FileId, change_notify, close, create, flush, ioctl, lock, query_directory, query_info, read,
+    Command, FileId, change_notify, close, create, flush, ioctl, lock, negotiate, query_directory, query_info, read,
     session_setup, set_info, tree_connect, write,
 };
 use serde::{Deserialize, Serialize};
@@ -28,8 +30,23 @@ pub(super) enum Binding {
     Close([u8; 16]),
     /// The tree id of the share.
     Share,
-    /// The session of the user.
-    User,
+    /// The session, and its user.
+    Session,
+    /// The session to which the connection is bound, and its user.
+    Channel,
+    /// The server's GUID.
+    Server,
+}
+
+/// The file of a compound's members so far.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+enum ChainFile {
+    #[default]
+    Unknown,
+    /// A member names its id.
+    Id([u8; 16]),
+    /// The CREATE with this key opens it.
+    Created(u64),
 }
 
 /// What members of a compound hand to those behind them.
@@ -37,22 +54,28 @@ pub(super) enum Binding {
 pub(super) struct Chain {
     session: Option<u64>,
     opened: Opened,
+    file: ChainFile,
     share: Symbol,
     user: Symbol,
 }
 
-/// Notes the facts in a request's body.
+/// Notes the facts in the body of a request with this key. If it closes the file that a member before it opens, returns the key of that
+/// member.
 pub(super) fn note_request<S: Sink>(
     waiting: &mut Waiting,
+    key: u64,
     member: &Member<'_>,
     link: &ConnectionContext,
     chain: &mut Chain,
     names: &Smb2Names,
     output: &mut Output<S>,
-) {
+) -> Option<u64> {
     let header = &member.header;
-    let server = link.ends[1 - usize::from(waiting.pending.direction)];
+    let address = link.ends[1 - usize::from(waiting.pending.direction)];
+    let session = if header.is_related() { chain.session } else { header.session_id() };
+    let server = names.origin(address, session);
     let pending = &mut waiting.pending;
+    pending.file_server = (server != address).then_some(server.ip);
     if header.is_related() {
         (pending.session, pending.share, pending.user) = (chain.session, chain.share, chain.user);
     } else if let Some(session) = header.session_id() {
@@ -63,13 +86,26 @@ pub(super) fn note_request<S: Sink>(
         }
     }
     let body = Body { bytes: member.bytes, command: header.command() };
-    if let Some(file) = body.file_id() {
+    let file = body.file_id();
+    if let Some(file) = file {
         let opened = if file.is_previous() { chain.opened } else { names.opened(server, file.0) };
         (pending.path, pending.asked.file) = (opened.path, opened.file);
     }
     note_body(waiting, &body, link, output);
-    let pending = &waiting.pending;
-    *chain = Chain { session: pending.session, opened: opened(pending), share: pending.share, user: pending.user };
+    let closes = body.command == Command::Close && file.is_some();
+    let file = match file {
+        Some(file) if !file.is_previous() => ChainFile::Id(file.0),
+        None if body.command == Command::Create => ChainFile::Created(key),
+        _ => chain.file,
+    };
+    let Pending { session, share, user, .. } = waiting.pending;
+    *chain = Chain { session, opened: opened(&waiting.pending), file, share, user };
+    match file {
+        ChainFile::Id(id) if closes => waiting.binding = Binding::Close(id),
+        ChainFile::Created(create) if closes => return Some(create),
+        _ => {}
+    }
+    None
 }
 
 /// What its file id will stand for, or stands for.
@@ -93,11 +129,6 @@ fn note_body<S: Sink>(waiting: &mut Waiting, body: &Body<'_>, link: &ConnectionC
                     pending.asked.file = Some(FileIdentity::of_share_and_path(share, path));
                 }
                 waiting.binding = Binding::Open;
-            }
-        }
-        Command::Close => {
-            if let Some(file) = body.file_id().filter(|file| !file.is_previous()) {
-                waiting.binding = Binding::Close(file.0);
             }
         }
         Command::Write => {
@@ -124,14 +155,20 @@ fn note_body<S: Sink>(waiting: &mut Waiting, body: &Body<'_>, link: &ConnectionC
         }
         Command::SessionSetup => {
             let request = session_setup::Request::new(bytes);
-            if request.and_then(|request| request.is_binding()) == Some(true) {
+            let is_binding = request.and_then(|request| request.is_binding());
+            if is_binding == Some(true) {
                 pending.procedure = Procedure::smb2_binding();
             }
             if let Some(blob) = request.and_then(|request| request.security_buffer()) {
                 pending.user = ntlm_user::user(blob, client, output);
-                waiting.binding = Binding::User;
             }
+            waiting.binding = match is_binding {
+                Some(true) => Binding::Channel,
+                Some(false) => Binding::Session,
+                None => Binding::None,
+            };
         }
+        Command::Negotiate => waiting.binding = Binding::Server,
         Command::QueryInfo | Command::SetInfo | Command::Ioctl => pending.procedure = body.subcommand(),
         _ => {}
     }
@@ -157,7 +194,8 @@ pub(super) fn note_response(
     answer: &mut Answer,
     names: &mut Smb2Names,
 ) {
-    let server = link.ends[1 - usize::from(waiting.pending.direction)];
+    let address = link.ends[1 - usize::from(waiting.pending.direction)];
+    let server = names.origin(address, waiting.pending.session);
     let header = &member.header;
     if header.command() == Command::Read {
         note_read(&mut waiting.pending, member.bytes, answer);
@@ -178,13 +216,39 @@ pub(super) fn note_response(
                 names.learn_share(server, session, tree, waiting.pending.share);
             }
         }
-        Binding::User => {
-            if let Some(session) = header.session_id()
-                && waiting.pending.user.is_some()
-            {
-                names.learn_user(server, session, waiting.pending.user);
+        Binding::Session | Binding::Channel => {
+            if let Some(session) = header.session_id() {
+                note_session(&waiting.pending, session, matches!(waiting.binding, Binding::Channel), address, names);
             }
         }
+        Binding::Server => {
+            if let Some(guid) = negotiate::Response::new(member.bytes).and_then(|response| response.server_guid()) {
+                names.learn_server(address, guid);
+            }
+        }
+    }
+}
+
+/// Notes a session that was set up, or to which the connection was bound.
+fn note_session(pending: &Pending, session: u64, is_bound: bool, address: Endpoint, names: &mut Smb2Names) {
+    match is_bound {
+        true => names.bind(address, session),
+        false => names.learn_session(address, session),
+    }
+    let server = names.origin(address, Some(session));
+    match pending.user {
+        user if user.is_some() => names.learn_user(server, session, user),
+        // A new session may have the id of an earlier one.
+        _ if pending.session.is_none() => names.forget_user(server, session),
+        _ => {}
+    }
+}
+
+/// An answer gave a file id a meaning, but its request was not captured.
+pub(super) fn forget_answered(member: &Member<'_>, server: Endpoint, names: &mut Smb2Names) {
+    let opened = create::Response::new(member.bytes).filter(|_| member.header.status() == Some(0));
+    if let Some(file) = opened.and_then(|response| response.file_id()) {
+        names.forget_opened(server, file.0);
     }
 }
 

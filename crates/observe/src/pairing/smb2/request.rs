@@ -33,10 +33,15 @@ impl Smb2 {
         if pending.procedure.is_unknown() {
             output.anomalies.add(Anomaly::ProcedureUnknown);
         }
+        self.last_request = Some(pending.procedure);
         pending.compound_position = part.position;
         pending.bytes = Some(part.member.len as u64);
         let mut waiting = Waiting { pending, command, id, may_wait: false, binding: context::Binding::default() };
-        context::note_request(&mut waiting, part.member, link, chain, &shared.names, output);
+        let closed = context::note_request(&mut waiting, key, part.member, link, chain, &shared.names, output);
+        if let Some(create) = closed.and_then(|create| self.waiting.get_mut(create)) {
+            // Nobody can use its file id later.
+            create.binding = context::Binding::None;
+        }
         if let Some(answer) = self.early.take((key, command), part.message.end_offset, &mut output.early) {
             output.answered_before(&waiting.pending, answer.last.unwrap_or(answer.first).time_ns);
             return output.pair(link, id, &waiting.pending, &answer);

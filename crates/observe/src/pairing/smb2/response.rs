@@ -27,7 +27,8 @@ impl Smb2 {
         }
         let (key, _) = self.id(header, link, output);
         let status = header.status();
-        let across = across_channels(header, link.ends[direction]);
+        let server = shared.names.origin(link.ends[direction], header.session_id());
+        let across = across_channels(header, server);
         let is_interim = status == Some(status::STATUS_PENDING) && header.is_async();
         // A request for notifications waits for something to happen, often for hours: it is not counted as outstanding meanwhile.
         let ends = (header.command() == Command::ChangeNotify && header.is_async()) == is_interim;
@@ -52,6 +53,7 @@ impl Smb2 {
         answer.bytes = Some(part.member.len as u64);
         let Some(mut waiting) = waiting else {
             self.early.add((key, command), part.message.acknowledges, answer, &mut output.early);
+            context::forget_answered(part.member, server, &mut shared.names);
             output.orphan(&link, direction);
             return Role::Response;
         };
@@ -91,7 +93,7 @@ fn is_break_notification(header: &Header<'_>) -> bool {
         && header.message_id().map_or(header.message_id_low16() == u16::MAX, |id| id == header::UNSOLICITED)
 }
 
-/// Key of an asynchronous answer among all connections of its server.
+/// Key of an asynchronous answer among all connections of its server, to whichever of its addresses.
 fn across_channels(header: &Header<'_>, server: Endpoint) -> Option<AcrossChannels> {
     Some((server, header.session_id()?, header.async_id()?, header.message_id()?))
 }

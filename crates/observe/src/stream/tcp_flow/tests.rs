@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::packet::TcpFlags;
-use crate::stream::held::SEGMENTS_MAX;
+use crate::stream::held::{SEGMENT_BYTES, SEGMENTS_MAX, SEGMENTS_USUAL};
 
 fn segment(seq: u32, payload: &[u8]) -> Segment<'_> {
     Segment {
@@ -78,14 +78,72 @@ fn a_longer_retransmission_brings_what_is_new_in_it() {
 fn what_is_held_is_bounded_and_comes_out_at_the_end() {
     let (mut tcp_flow, mut out) = (TcpFlow::default(), Vec::new());
     give(&mut tcp_flow, 0, b"a", &mut out);
-    for index in 0..2_000u32 {
+    for index in 0..20_000u32 {
         give(&mut tcp_flow, 10 + 2 * index, b"x", &mut out);
         assert!(tcp_flow.held.len() <= SEGMENTS_MAX + 1);
     }
     tcp_flow.finish(&mut out);
     assert!(tcp_flow.held.is_empty());
-    assert_eq!(out.iter().filter(|told| *told == "x").count(), 2_000);
+    assert_eq!(out.iter().filter(|told| *told == "x").count(), 20_000);
     assert_eq!((out[1].as_str(), out[3].as_str()), ("9", "1"), "nobody acknowledged the holes");
+}
+
+/// A receiver with so much memory for segments that wait, and what it got.
+struct Limited {
+    memory: u64,
+    holes: usize,
+    bytes: usize,
+    late: Vec<bool>,
+}
+
+impl Receiver for Limited {
+    fn data(&mut self, chunk: &Chunk<'_>) {
+        self.bytes += chunk.bytes.len();
+    }
+
+    fn hole(&mut self, _: u64, _: u64, _: bool) {
+        self.holes += 1;
+    }
+
+    fn found(&mut self, _: &Chunk<'_>, is_last: bool) {
+        self.late.push(is_last);
+    }
+
+    fn restart(&mut self) {}
+
+    fn reserve(&mut self, bytes: u64, _: i64) -> bool {
+        let is_enough = bytes <= self.memory;
+        self.memory -= if is_enough { bytes } else { 0 };
+        is_enough
+    }
+
+    fn give_back(&mut self, bytes: u64) {
+        self.memory += bytes;
+    }
+}
+
+#[test]
+fn more_than_usual_is_held_as_long_as_there_is_memory_for_it() {
+    for (more, holes) in [(0, 0), (10, 0), (11, 1)] {
+        let memory = 10 * SEGMENT_BYTES;
+        let mut out = Limited { memory, holes: 0, bytes: 0, late: Vec::new() };
+        let mut tcp_flow = TcpFlow::default();
+        let mut give = |seq: u32, payload: &[u8], out: &mut Limited| {
+            tcp_flow.segment(&segment(seq, payload), Stamp { time_ns: 0, frame: 1 }, 0, out)
+        };
+        give(0, b"a", &mut out);
+        let held = SEGMENTS_USUAL as u32 + more;
+        for index in 0..held {
+            give(5 + index, b"x", &mut out);
+        }
+        assert_eq!((out.holes, out.memory), (holes, memory - u64::from(more % 11) * SEGMENT_BYTES), "{more}");
+        // The missing bytes come at last.
+        let [first, second] = [(1, b"bc"), (3, b"de")].map(|(seq, payload)| give(seq, payload, &mut out));
+        assert_eq!((out.late.len(), out.memory), (2 * holes, memory), "{more}");
+        assert_eq!(out.bytes, 1 + held as usize + if holes == 0 { 4 } else { 0 });
+        let filled = first.into_iter().chain(second).map(|counts| counts.holes_filled).sum::<u64>();
+        assert_eq!(filled, 1, "{more}");
+    }
 }
 
 fn first_offset(seq: u32) -> u64 {

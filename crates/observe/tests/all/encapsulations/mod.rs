@@ -3,12 +3,12 @@
 
 mod wrap;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use plimsoll_model::{Anomaly, Coverage, Names, Sink, Transaction};
 use plimsoll_observe::Observer;
 use plimsoll_observe::capture::{Captures, Frame, Input, LinkType};
-use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, rpc, smb2};
+use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, rpc, shared_capture, smb2, workspace};
 use wrap::{ALL, Encapsulation};
 
 /// Number of packets per capture: enough for every operation in it, few enough for unoptimised builds.
@@ -94,25 +94,17 @@ fn read(capture: &Path) -> Vec<Plain> {
     packets
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
 #[test]
 fn our_own_captures_are_the_same_in_every_tunnel() {
     for name in ["smb2-samba", "nfs-ganesha"] {
-        assert_the_same(&read(&root().join("captures").join(name).join("capture.pcap.zst")), name);
+        assert_the_same(&read(&workspace().join("captures").join(name).join("capture.pcap.zst")), name);
     }
 }
 
 #[test]
 fn real_traffic_is_the_same_in_every_tunnel() {
     for name in ["smb2-clean.pcap", "nfs3-ipv6-op-dense.pcap", "nfs3-udp-ip-fragments.pcap"] {
-        let capture = root().join("../shared/captures").join(name);
-        if !capture.is_file() {
-            println!("SKIPPED: needs ../shared/captures");
-            continue;
-        }
+        let Some(capture) = shared_capture(name) else { continue };
         assert_the_same(&read(&capture), name);
     }
 }

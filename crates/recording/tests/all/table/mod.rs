@@ -1,6 +1,5 @@
 //! The transactions table, written and read again: by the `parquet` and `csv` crates' readers here, by DuckDB and
 //! pandas in `outside.rs`.
-#![allow(clippy::print_stdout, reason = "a test says why it skips")]
 
 mod outside;
 pub(crate) mod samples;

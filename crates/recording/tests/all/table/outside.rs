@@ -17,7 +17,7 @@ fn can_import(modules: &[&str]) -> bool {
     let outcome = Command::new(python()).args(["-c", &import]).stdin(Stdio::null()).output();
     let can = outcome.is_ok_and(|output| output.status.success());
     if !can {
-        println!("SKIPPED: needs Python with {}", modules.join(", "));
+        plimsoll_testkit::skip(format_args!("needs Python with {}", modules.join(", ")));
     }
     can
 }

@@ -1,6 +1,6 @@
 //! Operations of 4.2: copies, and files with holes.
 
-use plimsoll_wire::nfs::v4::copy::{CloneRange, Copied, CopyRange};
+use plimsoll_wire::nfs::v4::copy::{CloneRange, Copied, CopyRange, Ranges};
 use plimsoll_wire::nfs::v4::read_plus::{ReadPlus, Segment};
 use plimsoll_wire::nfs::v4::sparse::{Allocate, Deallocate, Found, Seek};
 
@@ -54,7 +54,7 @@ fn a_copy_is_made_piece_by_piece() {
     let (from, source) = file(&mut client, b"source", &content);
     let (to, target) = file(&mut client, b"target", b"0123");
     let copied = |client: &mut Client<'_>, from_offset, to_offset, count| {
-        let call = CopyRange { from, to, from_offset, to_offset, count };
+        let call = CopyRange(Ranges { from, to, from_offset, to_offset, count });
         let results = on_two(client, (&source, &target), &call);
         match done(&results, &[53, 22, 32, 22, 60])[4] {
             Done::Copied(Copied { count, committed: Stable::FileSync, .. }) => count,
@@ -80,7 +80,7 @@ fn a_repeated_copy_is_answered_from_its_slot() {
     let copy = || {
         answer(&server, 2, |compound| {
             compound.add(&slot).add(&PutHandle(&source)).add(&Save).add(&PutHandle(&target));
-            compound.add(&CopyRange { from, to, from_offset: 0, to_offset: 0, count: 10 });
+            compound.add(&CopyRange(Ranges { from, to, from_offset: 0, to_offset: 0, count: 10 }));
         })
     };
     let first = copy();
@@ -113,11 +113,11 @@ fn copies_have_the_holes_of_their_source() {
     for (clones, name) in [(false, &b"copied"[..]), (true, b"cloned")] {
         // What is there before is replaced, also by holes.
         let (to, target) = file(&mut client, name, &[9; 3 * PAGE as usize]);
-        let (from_offset, to_offset, count) = (0, 0, size);
+        let ranges = Ranges { from, to, from_offset: 0, to_offset: 0, count: size };
         let files = (&source, &target);
         let results = match clones {
-            true => on_two(&mut client, files, &CloneRange { from, to, from_offset, to_offset, count }),
-            false => on_two(&mut client, files, &CopyRange { from, to, from_offset, to_offset, count }),
+            true => on_two(&mut client, files, &CloneRange(ranges)),
+            false => on_two(&mut client, files, &CopyRange(ranges)),
         };
         assert_eq!(status(&results), Status::OK);
         assert!(bytes_of(&client, &target) == bytes_of(&client, &source), "clones: {clones}");
@@ -136,11 +136,10 @@ fn copies_that_make_no_sense_are_refused() {
     let (two, target) = file(&mut client, b"target", &[2; 100]);
     let (reader, only_read) = client.open(b"o", b"read", open::READ).unwrap();
     let root = client.export();
-    let range = |from, to, from_offset, to_offset, count| CopyRange { from, to, from_offset, to_offset, count };
-    let mut copy = |files: (&FileHandle, &FileHandle), call: CopyRange| {
-        let CopyRange { from, to, from_offset, to_offset, count } = call;
-        let clone = CloneRange { from, to, from_offset, to_offset, count };
-        [status(&on_two(&mut client, files, &call)), status(&on_two(&mut client, files, &clone))]
+    let range = |from, to, from_offset, to_offset, count| Ranges { from, to, from_offset, to_offset, count };
+    let mut copy = |files: (&FileHandle, &FileHandle), ranges: Ranges| {
+        let copied = status(&on_two(&mut client, files, &CopyRange(ranges)));
+        [copied, status(&on_two(&mut client, files, &CloneRange(ranges)))]
     };
     assert_eq!(copy((&source, &target), range(one, two, 90, 0, 11)), [Status::INVAL; 2], "behind the end");
     assert_eq!(copy((&source, &target), range(one, two, 101, 0, 0)), [Status::INVAL; 2]);
@@ -153,7 +152,7 @@ fn copies_that_make_no_sense_are_refused() {
     assert_eq!(copy((&source, &source), range(one, one, 0, 50, 50)), [Status::INVAL, Status::OK]);
     assert_eq!(copy((&source, &source), range(one, one, 0, 49, 50)), [Status::INVAL; 2]);
     let alone = ask(&mut client, |compound| {
-        compound.add(&PutHandle(&target)).add(&range(one, two, 0, 0, 1));
+        compound.add(&PutHandle(&target)).add(&CopyRange(range(one, two, 0, 0, 1)));
     });
     assert_eq!(status(&alone), Status::NOFILEHANDLE, "nothing is saved");
     // From another server.
@@ -161,7 +160,7 @@ fn copies_that_make_no_sense_are_refused() {
     let mut arguments = Vec::new();
     let mut compound = Compound::begin(2, &mut arguments);
     compound.add(&client.slot(0, client.sequence)).add(&PutHandle(&source)).add(&Save).add(&PutHandle(&target));
-    compound.add(&range(one, two, 0, 0, 1));
+    compound.add(&CopyRange(range(one, two, 0, 0, 1)));
     let last = arguments.len() - 1;
     arguments[last] = 1;
     let mut out = Vec::new();
@@ -175,7 +174,7 @@ fn a_clone_is_whole_or_not_there() {
     let mut client = Client::new(&server, b"one");
     let (from, source) = file(&mut client, b"source", &[1; 8 * PAGE as usize]);
     let (to, target) = file(&mut client, b"target", b"");
-    let call = |to_offset| CloneRange { from, to, from_offset: 0, to_offset, count: 0 };
+    let call = |to_offset| CloneRange(Ranges { from, to, from_offset: 0, to_offset, count: 0 });
     assert_eq!(status(&on_two(&mut client, (&source, &target), &call(0))), Status::OK);
     assert!(bytes_of(&client, &target) == [1; 8 * PAGE as usize]);
     assert_eq!(status(&on_two(&mut client, (&source, &target), &call(8 * PAGE))), Status::NOSPC);

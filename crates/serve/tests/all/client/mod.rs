@@ -10,7 +10,7 @@ pub(crate) fn needs(programs: &[&str]) -> bool {
         !std::env::split_paths(&paths).any(|folder| folder.join(program).is_file())
     });
     if let Some(program) = missing {
-        println!("SKIPPED: needs {program}");
+        plimsoll_testkit::skip(format_args!("needs {program}"));
     }
     missing.is_none()
 }

@@ -2,6 +2,7 @@
 //!
 //! Spec: RFC 5531 9; RFC 1813 3.3 (NFS), 5.2 (MOUNT)
 
+use plimsoll_wire::nfs::status::{MNT3ERR_NOENT, NFS3ERR_BADHANDLE};
 use plimsoll_wire::rpc::Call;
 
 use crate::rpc::{MOUNT, NFS};
@@ -69,10 +70,6 @@ enum Node {
     File,
 }
 
-/// NFS3ERR_BADHANDLE.
-const BAD_HANDLE: u32 = 10_001;
-/// MNT3ERR_NOENT.
-const NO_EXPORT: u32 = 2;
 const PROGRAM_UNAVAILABLE: u32 = 1;
 const PROCEDURE_UNAVAILABLE: u32 = 3;
 const GARBAGE: u32 = 4;
@@ -108,7 +105,7 @@ fn mount(procedure: u32, arguments: &[u8]) -> Body {
     match procedure {
         0 | 3 | 4 => Body::Void,
         1 if opaque(arguments).is_some_and(|(path, _)| path == EXPORT.as_bytes()) => Body::Root,
-        1 => Body::Refused(NO_EXPORT),
+        1 => Body::Refused(MNT3ERR_NOENT),
         5 => Body::Exports,
         _ => Body::Rpc(PROCEDURE_UNAVAILABLE),
     }
@@ -123,7 +120,7 @@ fn nfs(procedure: u32, arguments: &[u8]) -> (Body, bool) {
     let node = match handle {
         ROOT => Node::Directory,
         file if number(file).is_some() => Node::File,
-        _ => return (Body::Refused(BAD_HANDLE), false),
+        _ => return (Body::Refused(NFS3ERR_BADHANDLE), false),
     };
     match procedure {
         1 => (Body::Attributes(node), true),
@@ -178,7 +175,7 @@ impl Body {
         match self {
             Body::Void | Body::Rpc(_) => (),
             // Every refusal of NFS that is used here says that there are no attributes.
-            Body::Refused(status) if status == NO_EXPORT => put(out, &[status]),
+            Body::Refused(status) if status == MNT3ERR_NOENT => put(out, &[status]),
             Body::Refused(status) => put(out, &[status, 0]),
             Body::Root => {
                 put(out, &[0]);
@@ -305,8 +302,8 @@ mod tests {
     fn unknown_calls_are_refused() {
         assert_eq!(answer(b"no call"), None);
         let status = |call: &[u8]| answer(call).map(|answer| answer.body);
-        assert_eq!(status(&rpc::getattr(7, b"elsewhere")), Some(Body::Refused(BAD_HANDLE)));
-        assert_eq!(status(&rpc::call(7, MOUNT, 3, 1, &rpc::opaque(b"/none"))), Some(Body::Refused(NO_EXPORT)));
+        assert_eq!(status(&rpc::getattr(7, b"elsewhere")), Some(Body::Refused(NFS3ERR_BADHANDLE)));
+        assert_eq!(status(&rpc::call(7, MOUNT, 3, 1, &rpc::opaque(b"/none"))), Some(Body::Refused(MNT3ERR_NOENT)));
         assert_eq!(status(&rpc::call(7, NFS, 3, 7, &rpc::opaque(ROOT))), Some(Body::Rpc(PROCEDURE_UNAVAILABLE)));
         assert_eq!(status(&rpc::call(7, 100_000, 2, 3, &[])), Some(Body::Rpc(PROGRAM_UNAVAILABLE)));
         assert_eq!(status(&rpc::call(7, NFS, 3, 6, &rpc::opaque(HANDLE))), Some(Body::Rpc(GARBAGE)));

@@ -5,7 +5,7 @@ use crate::nfs::v4::access::{ALL_RIGHTS, Access};
 use crate::nfs::v4::bind::BindConnection;
 use crate::nfs::v4::client_id::{ConfirmOpen, Renew, SetClientId, Unconfirmed};
 use crate::nfs::v4::close::{Close, FreeState, ReturnDelegation};
-use crate::nfs::v4::copy::{CloneRange, CopyRange};
+use crate::nfs::v4::copy::{CloneRange, CopyRange, Ranges};
 use crate::nfs::v4::create::{Create, Kind};
 use crate::nfs::v4::create_session::{Channel, CreateSession};
 use crate::nfs::v4::exchange_id::ExchangeId;
@@ -100,8 +100,8 @@ fn add_everything(handle: &FileHandle, compound: &mut Compound<'_>) {
         .add(&BindConnection([5; 16]))
         .add(&DestroySession([5; 16]))
         .add(&DestroyClient(7))
-        .add(&CopyRange { from: STATE, to: OTHER, from_offset: 1, to_offset: 2, count: 3 })
-        .add(&CloneRange { from: STATE, to: OTHER, from_offset: 4, to_offset: 5, count: 6 })
+        .add(&CopyRange(Ranges { from: STATE, to: OTHER, from_offset: 1, to_offset: 2, count: 3 }))
+        .add(&CloneRange(Ranges { from: STATE, to: OTHER, from_offset: 4, to_offset: 5, count: 6 }))
         .add(&Allocate { state: STATE, offset: 1, length: 2 })
         .add(&Deallocate { state: STATE, offset: 3, length: 4 })
         .add(&Seek { state: STATE, offset: 5, hole: true })
@@ -176,8 +176,8 @@ fn what_is_said_is_what_an_observer_sees() {
 fn what_4_2_adds_is_what_the_specification_says() {
     let mut bytes = Vec::new();
     Compound::begin(2, &mut bytes)
-        .add(&CopyRange { from: STATE, to: STATE, from_offset: 1, to_offset: 2, count: 3 })
-        .add(&CloneRange { from: STATE, to: STATE, from_offset: 4, to_offset: 5, count: 6 })
+        .add(&CopyRange(Ranges { from: STATE, to: STATE, from_offset: 1, to_offset: 2, count: 3 }))
+        .add(&CloneRange(Ranges { from: STATE, to: STATE, from_offset: 4, to_offset: 5, count: 6 }))
         .add(&Allocate { state: STATE, offset: 7, length: 8 })
         .add(&Deallocate { state: STATE, offset: 9, length: 10 })
         .add(&Seek { state: STATE, offset: 11, hole: false })

@@ -5,8 +5,6 @@
 use super::{Call, StateId};
 use crate::xdr::{Emit, Malformed, Strict};
 
-/// NFS4ERR_CLID_INUSE: another caller has this client's name.
-pub const IN_USE: u32 = 10_017;
 /// Bytes of a network id and of an address, at most. The specification has no limit.
 const LONGEST: usize = 1_024;
 

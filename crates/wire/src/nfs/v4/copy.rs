@@ -6,12 +6,9 @@ use super::{Call, StateId};
 use crate::nfs::v3::write::Stable;
 use crate::xdr::{Emit, Malformed, Strict};
 
-/// NFS4ERR_OFFLOAD_NO_REQS: the server cannot copy as it was asked to. It says how it can.
-pub(super) const NO_REQUIREMENTS: u32 = 10_094;
-
-/// COPY on one server: in order, and complete when the response comes.
+/// A range of the source, and its place in the destination.
 #[derive(Clone, Copy, Debug)]
-pub struct CopyRange {
+pub struct Ranges {
     /// The open of the source.
     pub from: StateId,
     /// The open of the destination.
@@ -24,14 +21,25 @@ pub struct CopyRange {
     pub count: u64,
 }
 
-impl Call for CopyRange {
-    const OPERATION: u32 = 60;
-
+impl Ranges {
     #[inline]
     fn emit(&self, out: &mut Vec<u8>) {
         self.from.emit(out);
         self.to.emit(out);
         [self.from_offset, self.to_offset, self.count].iter().for_each(|&number| out.put_u64(number));
+    }
+}
+
+/// COPY on one server: in order, and complete when the response comes.
+#[derive(Clone, Copy, Debug)]
+pub struct CopyRange(pub Ranges);
+
+impl Call for CopyRange {
+    const OPERATION: u32 = 60;
+
+    #[inline]
+    fn emit(&self, out: &mut Vec<u8>) {
+        self.0.emit(out);
         // Consecutive and synchronous; the source is on this server.
         [1, 1, 0].iter().for_each(|&word| out.put_u32(word));
     }
@@ -60,7 +68,7 @@ pub(super) fn parse(reader: &mut Strict<'_>) -> Result<Copied, Malformed> {
     if synchronous { Ok(Copied { count, committed, verifier, consecutive }) } else { Err(Malformed) }
 }
 
-/// `copy_requirements4`, after [`NO_REQUIREMENTS`].
+/// `copy_requirements4`, after NFS4ERR_OFFLOAD_NO_REQS: the server cannot copy as it was asked to. It says how it can.
 pub(super) fn skip_requirements(reader: &mut Strict<'_>) -> Result<(), Malformed> {
     reader.boolean()?;
     reader.boolean().map(|_| ())
@@ -68,26 +76,13 @@ pub(super) fn skip_requirements(reader: &mut Strict<'_>) -> Result<(), Malformed
 
 /// CLONE: source and destination share the range until one of them changes.
 #[derive(Clone, Copy, Debug)]
-pub struct CloneRange {
-    /// The open of the source.
-    pub from: StateId,
-    /// The open of the destination.
-    pub to: StateId,
-    /// Where the range begins in the source.
-    pub from_offset: u64,
-    /// Where the clone begins in the destination.
-    pub to_offset: u64,
-    /// How many bytes; 0: to the end of the source.
-    pub count: u64,
-}
+pub struct CloneRange(pub Ranges);
 
 impl Call for CloneRange {
     const OPERATION: u32 = 71;
 
     #[inline]
     fn emit(&self, out: &mut Vec<u8>) {
-        self.from.emit(out);
-        self.to.emit(out);
-        [self.from_offset, self.to_offset, self.count].iter().for_each(|&number| out.put_u64(number));
+        self.0.emit(out);
     }
 }

@@ -5,8 +5,6 @@
 use super::{Call, StateId};
 use crate::xdr::{Emit, Malformed, Strict};
 
-/// NFS4ERR_DENIED: another owner's lock conflicts.
-pub const DENIED: u32 = 10_010;
 /// Bytes of an owner, at most (NFS4_OPAQUE_LIMIT).
 const LONGEST_OWNER: usize = 1_024;
 

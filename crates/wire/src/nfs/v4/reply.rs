@@ -7,6 +7,7 @@ use super::{
     FileHandle, StateId, access, bind, client_id, copy, create_session, exchange_id, lock, open, operation, read,
     read_plus, readdir, sequence, sparse, test_state, write,
 };
+use crate::nfs::status::{NFS4ERR_CLID_INUSE, NFS4ERR_DENIED, NFS4ERR_OFFLOAD_NO_REQS};
 use crate::xdr::{Malformed, Strict};
 
 /// Bytes of a tag, at most. The specification has no limit; ours is empty, and servers send it back.
@@ -173,9 +174,9 @@ impl<'a> Reply<'a> {
     /// The few operations that say more when they fail.
     fn refused(&mut self, code: u32, status: u32) -> Result<Done<'a>, Malformed> {
         match (code, status) {
-            (12 | 13, lock::DENIED) => lock::skip_denied(&mut self.reader)?,
-            (60, copy::NO_REQUIREMENTS) => copy::skip_requirements(&mut self.reader)?,
-            (35, client_id::IN_USE) => client_id::skip_user(&mut self.reader)?,
+            (12 | 13, NFS4ERR_DENIED) => lock::skip_denied(&mut self.reader)?,
+            (60, NFS4ERR_OFFLOAD_NO_REQS) => copy::skip_requirements(&mut self.reader)?,
+            (35, NFS4ERR_CLID_INUSE) => client_id::skip_user(&mut self.reader)?,
             (34, _) => {
                 Mask::parse(&mut self.reader)?;
             }

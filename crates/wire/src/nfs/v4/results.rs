@@ -11,6 +11,9 @@ use crate::nfs::layout::Field::{
     Payload, Segments, Session, Skip, Slot, Stable, TargetSlot,
 };
 use crate::nfs::layout::{Field, Layout, Otherwise};
+use crate::nfs::status::{
+    NFS4ERR_CLID_INUSE, NFS4ERR_DENIED, NFS4ERR_LAYOUTTRYLATER, NFS4ERR_OFFLOAD_NO_REQS, NFS4ERR_TOOSMALL,
+};
 
 const NOTHING: Layout = &[];
 /// `change_info4`: a boolean and two change ids.
@@ -64,18 +67,18 @@ pub(super) fn layout(code: u32, status: u32) -> Option<Layout> {
 /// The few operations that say more when they fail.
 fn failure(code: u32, status: u32) -> Layout {
     match (code, status) {
-        // LOCK, LOCKT: NFS4ERR_DENIED.
-        (12 | 13, 10_010) => DENIED,
+        // LOCK, LOCKT.
+        (12 | 13, NFS4ERR_DENIED) => DENIED,
         // The attributes set before the failure are always there.
         (SETATTR, _) => &[Bitmap],
-        // SETCLIENTID: NFS4ERR_CLID_INUSE, by whom.
-        (35, 10_017) => &[Opaque, Opaque],
-        // GETDEVICEINFO: NFS4ERR_TOOSMALL, how much would do.
-        (47, 10_005) => &[WORD],
-        // LAYOUTGET: NFS4ERR_LAYOUTTRYLATER, will the server say when.
-        (50, 10_058) => &[WORD],
-        // COPY: NFS4ERR_OFFLOAD_NO_REQS.
-        (60, 10_094) => COPY_REQUIREMENTS,
+        // SETCLIENTID: by whom.
+        (35, NFS4ERR_CLID_INUSE) => &[Opaque, Opaque],
+        // GETDEVICEINFO: how much would do.
+        (47, NFS4ERR_TOOSMALL) => &[WORD],
+        // LAYOUTGET: will the server say when.
+        (50, NFS4ERR_LAYOUTTRYLATER) => &[WORD],
+        // COPY.
+        (60, NFS4ERR_OFFLOAD_NO_REQS) => COPY_REQUIREMENTS,
         _ => NOTHING,
     }
 }

@@ -43,9 +43,9 @@ pub struct Negotiated<'a> {
 pub struct Chosen {
     /// The preauthentication hash's number. Always there in dialect 3.1.1.
     pub hash: Option<u16>,
-    /// The `CIPHER_` number; 0 says that there is none in common.
+    /// The [`Cipher`](super::Cipher)'s number; 0 says that there is none in common.
     pub cipher: Option<u16>,
-    /// The `SIGN_` number.
+    /// The signing algorithm's number (MS-SMB2 2.2.3.1.7).
     pub signing: Option<u16>,
 }
 

@@ -30,9 +30,9 @@ pub struct Negotiate<'a> {
 pub struct Offer<'a> {
     /// Random bytes for the preauthentication hash, which is SHA-512; 32 by custom.
     pub salt: &'a [u8],
-    /// `CIPHER_` numbers, best first; none leaves the context out.
+    /// Numbers of [`Cipher`](super::Cipher)s, best first; none leaves the context out.
     pub ciphers: &'a [u16],
-    /// `SIGN_` numbers, best first; none leaves the context out.
+    /// Numbers of signing algorithms (MS-SMB2 2.2.3.1.7), best first; none leaves the context out.
     pub signing: &'a [u16],
     /// The server's name as the client knows it; empty leaves the context out.
     pub server: &'a str,

@@ -1,14 +1,13 @@
 //! Contexts that expire while an NFSv4 client returns a delegation or recovers a session, and requests that time out meanwhile.
 
 use plimsoll_testkit::nfs4::{Asked, DELEGATION, SLOTS, recall_of};
+use plimsoll_wire::nfs::status::{NFS4ERR_BADSESSION, NFS4ERR_NOENT};
 
-use super::resent::{BAD_SESSION, Play};
+use super::resent::Play;
 use super::*;
 use crate::operation::{Access, Caching, Disposition};
 
 const RETURN: u32 = 8;
-/// NFS4ERR_NOENT.
-const NOENT: u32 = 2;
 
 const EXPIRED: Wrong = Wrong::Denied(CONTEXT_PROBLEM);
 
@@ -51,9 +50,9 @@ fn a_recall_does_not_overtake_a_recovery_that_waits_for_room() {
     (2..6).for_each(|tag| play.begin(tag));
     assert_eq!(play.waiting.len(), 2);
     // After the newest answer the oldest call still fills the window.
-    play.answer(|asked| asked.failing(0, BAD_SESSION));
+    play.answer(|asked| asked.failing(0, NFS4ERR_BADSESSION));
     play.feed(&recall_of(1, DELEGATION));
-    play.answer(|asked| asked.failing(0, BAD_SESSION));
+    play.answer(|asked| asked.failing(0, NFS4ERR_BADSESSION));
     play.serve();
     (2..6).for_each(|tag| play.succeeded(tag));
     assert_eq!((play.client.over(), play.client.outstanding()), (None, 0));
@@ -183,13 +182,13 @@ fn a_refused_context_does_not_hide_that_a_request_was_sent_before() {
     play.receive();
     (0..2).for_each(|_| play.answer(Asked::fine));
     assert_eq!(play.waiting.len(), 2, "both are sent again");
-    play.answer(|asked| asked.failing(0, BAD_SESSION));
+    play.answer(|asked| asked.failing(0, NFS4ERR_BADSESSION));
     // CREATE_SESSION, and the other operation in the new session.
     (0..2).for_each(|_| play.answer(Asked::fine));
     play.succeeded(2);
     play.reply(Asked::fine, EXPIRED);
     play.answer(Asked::fine);
-    play.answer(|asked| asked.failing(2, NOENT));
+    play.answer(|asked| asked.failing(2, NFS4ERR_NOENT));
     assert_eq!(play.seen.take_done(Tag(1)), Some(Ok(Reply::Nothing)));
     assert_eq!((play.client.over(), play.client.outstanding()), (None, 0));
 }

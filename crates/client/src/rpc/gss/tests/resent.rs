@@ -1,12 +1,10 @@
 //! Requests that an NFSv4 client sends again, or that wait while it recovers a session, and the window of the context.
 
 use plimsoll_testkit::nfs4::{Asked, SLOTS};
+use plimsoll_wire::nfs::status::NFS4ERR_BADSESSION;
 
 use super::*;
 use crate::nfs4::{Nfs4Client, Nfs4Options};
-
-/// NFS4ERR_BADSESSION.
-pub(super) const BAD_SESSION: u32 = 10_052;
 
 /// An NFSv4 client and its server, which answers when the test says.
 pub(super) struct Play {
@@ -202,7 +200,7 @@ fn a_lost_session_is_recovered_before_what_waits_for_room() {
     assert_eq!(play.waiting.len(), 2);
     // After the newest answer the oldest call still fills the window.
     for _ in 0..2 {
-        play.answer(|asked| asked.failing(0, BAD_SESSION));
+        play.answer(|asked| asked.failing(0, NFS4ERR_BADSESSION));
     }
     play.serve();
     (0..4).for_each(|tag| play.succeeded(tag));

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use plimsoll_testkit::namespace::Namespace;
+use plimsoll_testkit::servers::available;
 
 use super::*;
 
@@ -10,13 +11,7 @@ const PORT: u16 = 40_100;
 
 /// A cable from the interface `near` to `far`, which is not up yet.
 fn cable() -> Option<Namespace> {
-    let place = match Namespace::new() {
-        Ok(place) => place,
-        Err(why) => {
-            println!("SKIPPED: {why}");
-            return None;
-        }
-    };
+    let place = available(Namespace::new())?;
     place.ip("link add near type veth peer name far");
     place.ip("link set dev near up");
     place.ip("address add 10.93.0.1/24 dev near");

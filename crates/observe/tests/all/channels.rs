@@ -1,0 +1,108 @@
+//! SMB sessions with channels to several addresses of their server.
+
+use plimsoll_model::{Anomaly, FileIdentity, Outcome, Transaction};
+use plimsoll_observe::capture::{Frame, LinkType};
+use plimsoll_observe::{Observed, Observer};
+use plimsoll_testkit::smb2::{self, command};
+use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss};
+
+const SESSION: u64 = 33;
+const BINDING: u8 = 1;
+const FILE: u8 = 1;
+/// The body of an interim response.
+const INTERIM: [u8; 9] = [9, 0, 0, 0, 0, 0, 0, 0, 0];
+
+fn asks(traffic: &mut Traffic, tcp: &mut Tcp, message: &smb2::Message) {
+    traffic.send(tcp, Side::Client, &nbss(&message.bytes()));
+}
+
+fn says(traffic: &mut Traffic, tcp: &mut Tcp, message: &smb2::Message) {
+    traffic.send(tcp, Side::Server, &nbss(&message.bytes()));
+}
+
+/// NEGOTIATE and SESSION_SETUP, with the server's GUID and the request's flags.
+fn sets_up(traffic: &mut Traffic, tcp: &mut Tcp, guid: u8, flags: u8) {
+    asks(traffic, tcp, &smb2::request(command::NEGOTIATE, 0).session(0).body(&[36; 36]));
+    let negotiated = [&[65, 0, 1, 0, 0x11, 3, 0, 0][..], &[guid; 16], &[0; 40]].concat();
+    says(traffic, tcp, &smb2::response(command::NEGOTIATE, 0, 0).session(0).body(&negotiated));
+    let mut body = [0; 24];
+    (body[0], body[2]) = (25, flags);
+    let session = if flags == BINDING { SESSION } else { 0 };
+    asks(traffic, tcp, &smb2::request(command::SESSION_SETUP, 1).session(session).body(&body));
+    let set_up = smb2::response(command::SESSION_SETUP, 1, 0).session(SESSION);
+    says(traffic, tcp, &set_up.body(&[9, 0, 0, 0, 72, 0, 0, 0]));
+}
+
+fn connects_and_opens(traffic: &mut Traffic, tcp: &mut Tcp) {
+    let path: Vec<u8> = r"\\server\data".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let fixed = [&[9, 0, 0, 0, 72, 0][..], &(path.len() as u16).to_le_bytes(), &path].concat();
+    asks(traffic, tcp, &smb2::request(command::TREE_CONNECT, 2).session(SESSION).body(&fixed));
+    let mut connected = [0; 16];
+    (connected[0], connected[2]) = (16, 1);
+    says(traffic, tcp, &smb2::response(command::TREE_CONNECT, 2, 0).session(SESSION).body(&connected));
+    asks(traffic, tcp, &smb2::create(3, "file").session(SESSION));
+    says(traffic, tcp, &smb2::created(3, smb2::file(FILE)).session(SESSION));
+}
+
+fn read(id: u64) -> [smb2::Message; 2] {
+    [smb2::read(id, smb2::file(FILE), 100), smb2::read_answer(id, &[7; 100])].map(|message| message.session(SESSION))
+}
+
+/// A session at one address, a channel to another one with this GUID, and a READ on each. The READ on the channel has an interim response
+/// there; `final_on_first`: its final one comes on the first connection.
+fn observe(guid: u8, final_on_first: bool) -> Observed<Vec<Transaction>> {
+    let mut traffic = Traffic::new(Link::Ethernet);
+    let mut first = Tcp::new(([10, 0, 1, 9], 701).into(), ([10, 0, 1, 1], 445).into());
+    let mut second = Tcp::new(([10, 0, 2, 9], 702).into(), ([10, 0, 2, 1], 445).into());
+    traffic.all(&first.handshake());
+    traffic.all(&second.handshake());
+    sets_up(&mut traffic, &mut first, 5, 0);
+    connects_and_opens(&mut traffic, &mut first);
+    sets_up(&mut traffic, &mut second, guid, BINDING);
+    let [request, response] = read(4);
+    asks(&mut traffic, &mut first, &request);
+    says(&mut traffic, &mut first, &response);
+    let [request, response] = read(50);
+    asks(&mut traffic, &mut second, &request);
+    let interim = smb2::response(command::READ, 50, smb2::PENDING).session(SESSION).asynchronous(905);
+    says(&mut traffic, &mut second, &interim.body(&INTERIM));
+    let last = if final_on_first { &mut first } else { &mut second };
+    says(&mut traffic, last, &response.asynchronous(905));
+    let mut observer = Observer::new(Vec::new());
+    for (number, frame) in (1..).zip(&traffic.frames) {
+        let (time_ns, link) = (Some(frame.time_ns), LinkType::Ethernet);
+        observer.frame(&Frame { number, time_ns, link, captured: &frame.bytes, original_len: frame.original_len });
+    }
+    observer.finish()
+}
+
+type Named<'o> = (Option<&'o str>, Option<&'o str>, Option<FileIdentity>);
+
+/// Share, path and file of each READ.
+fn reads(observed: &Observed<Vec<Transaction>>) -> Vec<Named<'_>> {
+    let is_read = |row: &&Transaction| row.procedure.row().name == "READ" && row.outcome == Outcome::Succeeded;
+    let named = |row: &Transaction| (observed.names.text(row.share), observed.names.text(row.path), row.asked.file);
+    observed.sink.iter().filter(is_read).map(named).collect()
+}
+
+#[test]
+fn a_channel_to_another_address_has_the_names_of_its_session() {
+    let observed = observe(5, false);
+    let [one, other] = reads(&observed)[..] else { panic!("two reads") };
+    assert_eq!((one.0, one.1), (Some(r"\\server\data"), Some("file")));
+    assert_eq!(other, one);
+}
+
+#[test]
+fn a_response_may_come_from_another_address() {
+    let observed = observe(5, true);
+    assert_eq!(reads(&observed).len(), 2);
+    assert_eq!(observed.coverage.anomalies.count(Anomaly::ResponseWithoutRequest), 0);
+}
+
+#[test]
+fn a_session_with_the_same_id_at_another_server_is_another_one() {
+    let observed = observe(6, false);
+    let [_, other] = reads(&observed)[..] else { panic!("two reads") };
+    assert_eq!((other.0, other.1), (None, None));
+}
