@@ -4,6 +4,7 @@ use plimsoll_client::operation::Cause;
 use plimsoll_drive::engine::{Answered, ClientTally, ConnectionFailure, Generator};
 use plimsoll_model::Reason;
 use plimsoll_report::findings::{FAILED_ACTIONS, MovedNumber, NO_SUCCESS, Times};
+use plimsoll_report::significant;
 
 use super::lateness::{judge, late, stolen, unknown};
 use super::wrong_data::wrong;
@@ -57,7 +58,8 @@ pub(super) fn reasons(level: &Level<'_>) -> Vec<Reason> {
     let gates = [nothing, failing, disconnected, wrong, starving, busy, behind, coarse];
     let of_the_generator = [late, stolen, unknown].into_iter().filter_map(|gate| gate(level));
     let invalid = gates.iter().filter_map(|gate| gate(level)).map(Reason::invalid);
-    invalid.chain(of_the_generator).chain(due_before(level)).collect()
+    let partial = ended_later(level).map(Reason::partial);
+    invalid.chain(of_the_generator).chain(partial).chain(due_before(level)).collect()
 }
 
 /// Reasons against the load generator alone, which show the faulty one of several.
@@ -95,20 +97,44 @@ pub(super) fn busy(level: &Level<'_>) -> Option<String> {
     })
 }
 
-/// Fewer iterations were over than were due: of arrivals at random, that is not always as many as were asked for.
+/// Fewer iterations were over than were due, and some were not begun on time.
 pub(super) fn behind(level: &Level<'_>) -> Option<String> {
+    let asked = missed_rate(level).filter(|_| !began_on_time(level))?;
     let generator = level.generator;
-    let asked = generator.asked_rate.filter(|_| !level.users)?.min(generator.planned as f64 / level.seconds);
-    (generator.achieved_rate < ACHIEVED * asked).then(|| {
-        format!(
-            "the rate was not reached: {achieved:.1} of {asked:.1} iterations/s (limit: at least {limit:.0} %); {never_started} \
-            planned iterations were never started{backlog}",
-            achieved = generator.achieved_rate,
-            limit = ACHIEVED * 100.0,
-            never_started = generator.never_sent,
-            backlog = backlog(level)
-        )
-    })
+    Some(format!(
+        "the rate was not reached: {achieved:.1} of {asked:.1} iterations/s (limit: at least {limit:.0} %); {never_started} planned \
+        iterations were never started{backlog}",
+        achieved = generator.achieved_rate,
+        limit = ACHIEVED * 100.0,
+        never_started = generator.never_sent,
+        backlog = backlog(level)
+    ))
+}
+
+/// Fewer iterations were over than were due, although they began on time: the load was as asked for.
+pub(super) fn ended_later(level: &Level<'_>) -> Option<String> {
+    let asked = missed_rate(level).filter(|_| began_on_time(level))?;
+    Some(format!(
+        "iterations began on time, but fewer ended in the measured phase than were due in it: {achieved} of {asked} iterations/s (limit: \
+        at least {limit:.0} %); they take longer than the warm-up, or the server falls behind: use a longer --warmup",
+        achieved = significant(level.generator.achieved_rate),
+        asked = significant(asked),
+        limit = ACHIEVED * 100.0
+    ))
+}
+
+/// The rate that was due, if clearly fewer iterations were over. Of arrivals at random, not always as many are due as were asked for.
+fn missed_rate(level: &Level<'_>) -> Option<f64> {
+    let generator = level.generator;
+    let scheduled = !level.users && generator.planned > 0;
+    let asked = generator.asked_rate.filter(|_| scheduled)?.min(generator.planned as f64 / level.seconds);
+    (generator.achieved_rate < ACHIEVED * asked).then_some(asked)
+}
+
+/// Whether the iterations of the schedule found a free slot when they were due.
+fn began_on_time(level: &Level<'_>) -> bool {
+    let generator = level.generator;
+    (generator.never_sent + generator.late_starts) as f64 <= (1.0 - ACHIEVED) * generator.planned as f64
 }
 
 /// A note about the numbers of a level whose schedule the server could not keep: they seem inconsistent with the length of the phase.
@@ -183,6 +209,24 @@ fn due_before(level: &Level<'_>) -> Option<Reason> {
             limit = MOST_DUE_BEFORE * 100.0
         ))
     })
+}
+
+/// What the server did so that the run misses every objective, besides the failures of the measured phase: these do not show clients that
+/// gave up before it.
+pub(super) fn unserved(level: &Level<'_>) -> Vec<String> {
+    // A client that pauses longer than the phase, or whose next iteration is due later, has no action either.
+    let closed = level.generator.asked_rate.is_none();
+    let failed = |client: &ClientTally| closed && client.starved() && !client.errors_outside.is_empty();
+    let idle = || level.clients.iter().filter(|client| could_not_connect(client) || failed(client));
+    let all = level.clients.len();
+    let clients = Some(idle().count()).filter(|idle| *idle > 0);
+    let clients = clients.map(|found| format!("{found} of {all} clients completed no action{}", unconnected(idle())));
+    clients.into_iter().chain(wrong(level)).collect()
+}
+
+/// Whether a client made no load because it could not connect, in any phase.
+pub(super) fn could_not_connect(client: &ClientTally) -> bool {
+    client.starved() && !client.connected && client.connection_failures.iter().any(|failure| !failure.was_up)
 }
 
 fn starving(level: &Level<'_>) -> Option<String> {

@@ -3,6 +3,7 @@
 use plimsoll_model::SystemUnderTest;
 
 use crate::findings::Findings;
+use crate::findings::comparison::ComparedGuarantee;
 
 /// Title, a label or a part of the description of the system under test.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +39,16 @@ pub(crate) fn described(sides: &[Findings]) -> Vec<DescribedRow> {
     let mut rows: Vec<DescribedRow> = names.iter().map(|(_, name)| row(name)).collect();
     rows.sort_by_key(|row| !row.differs());
     rows
+}
+
+/// Rows of the guarantees of the servers in a comparison.
+pub(crate) fn guarantees<'a>(rows: impl Iterator<Item = &'a ComparedGuarantee>) -> Vec<DescribedRow> {
+    rows.map(|row| DescribedRow { name: row.name.clone(), values: row.values.clone() }).collect()
+}
+
+/// Whether a guarantee belongs to the few that a brief comparison shows. The others contain counts, which always differ.
+pub(crate) fn is_brief(row: &ComparedGuarantee) -> bool {
+    row.unlike || row.name == "Dialect" && row.values.windows(2).any(|two| two[0] != two[1])
 }
 
 /// Title, then labels, then the description, whichever side has them.

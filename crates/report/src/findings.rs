@@ -51,7 +51,7 @@ mod times;
 pub use capture::{AnomalyCount, Clock, OneSidedConnection, Resent, Unseen};
 pub use channels::{Channel, Channels, MOST_LISTED, MOST_SESSIONS, Session};
 pub use client_path::{ClientPathRow, MOST_PATHS, RoundTripTimes};
-pub use clients::{ClientErrors, ClientRow, ClientSpread, MOST_CLIENT_ROWS, MOST_CLIENTS, OutlierClient};
+pub use clients::{ClientErrors, ClientRow, ClientSpread, MOST_CLIENT_ROWS, MOST_CLIENTS, OutlierClient, OutlierKind};
 pub use curve::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS, LoadCurve};
 pub use delegations::{DelegationRow, Delegations};
 pub use depth::{DepthShare, QueueDepth};

@@ -9,7 +9,8 @@
 //! it had the expected result. If the capacity were on the other side of that end, this would happen once in 2^6 = 64 times. An end that
 //! a run contradicts is moved outward and tested again, with one more run each time: 1/64 + 1/128 + … is at most 1/32, and only one end
 //! can be on the wrong side, so at most one interval in 32 (3.1 %) is wrong for this reason. Noise widens the interval, and never narrows
-//! it.
+//! it. A run of which it is unknown whether the load or the load generator is the cause moves the lower end like any other that does not
+//! hold: a load generator never makes a capacity look higher.
 //!
 //! If no upper end can be found (the highest load holds, the load generator is at its limit, few runs are left), only the lower end is
 //! confirmed: the capacity is at least that.
@@ -91,7 +92,7 @@ struct End {
     load: f64,
     /// Fresh runs in a row that went its way.
     confirmed: u32,
-    /// Number of moves: each needs one more run, so that the error probability of all together is 1 in 32.
+    /// Number of moves and of other new attempts: each needs one more run, so that the error probability of all together is 1 in 32.
     moves: u32,
 }
 
@@ -162,6 +163,21 @@ impl Search {
             self.search(held)
         }
         self.plan();
+    }
+
+    /// The run that was asked for missed the objective, but the load generator may be the cause: it does not count. The runs that confirm
+    /// the lower end must be consecutive, otherwise only those that hold would be selected. There it therefore counts as a miss, or,
+    /// before the first run that holds, starts the confirmation again. Returns whether it counts.
+    pub fn doubt(&mut self) -> bool {
+        let (confirming, asked) = (self.confirming, self.asked);
+        let Some(end) = self.held.as_mut().filter(|end| confirming && end.load == asked) else { return false };
+        if end.confirmed == 0 {
+            // Each further attempt needs one more run, as after a move.
+            end.moves += 1;
+            return false;
+        }
+        self.saw(false);
+        true
     }
 
     /// The load that was asked for cannot be made: from now on the search stays below it, and confirms what held there. `false`

@@ -85,7 +85,7 @@ impl MeasuredPhase<'_> {
         let part = |told: &PartEstimate| CallPart {
             part: name(told.part).to_owned(),
             seconds: told.known.seconds(),
-            how: how(told.known).to_owned(),
+            how: told.known.into(),
             why: why(told),
             adds: told.adds,
             over_above_s: None,
@@ -226,14 +226,6 @@ fn name(part: Part) -> &'static str {
     }
 }
 
-fn how(known: Known) -> &'static str {
-    match known {
-        Known::Measured(_) => "measured",
-        Known::Inferred(_) => "inferred",
-        Known::Missing(_) => "missing",
-    }
-}
-
 /// Source of an inferred part, or of the client's.
 fn why(told: &PartEstimate) -> &'static str {
     match (told.part, told.known) {
@@ -353,6 +345,6 @@ mod tests {
         let phase = phase(4);
         assert!(phase.response_s.unwrap() > phase.whole_s, "four are outstanding: {phase:?}");
         let waited = phase.parts.iter().find(|part| part.part == "server wait").unwrap();
-        assert_eq!((waited.seconds, waited.how.as_str()), (None, "missing"));
+        assert_eq!((waited.seconds, waited.how.label()), (None, "missing"));
     }
 }

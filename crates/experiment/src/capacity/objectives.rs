@@ -11,7 +11,8 @@ use plimsoll_results::ProcedureSet;
 use plimsoll_results::Usage;
 use plimsoll_results::comparison::{Condition, Threshold};
 
-/// Service-level objectives. Always among them: no failed operation, and no iteration of the schedule late or never started.
+/// Service-level objectives. Always among them: no failed operation, no client without service, no wrong data, no outage of most of the
+/// phase, and no iteration of the schedule late or never started.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Objectives {
     /// Those that were given.
@@ -101,7 +102,9 @@ impl Objectives {
         if ran.never_sent() > 0 {
             missed.push(format!("iterations that were never started: {}", ran.never_sent()));
         }
-        missed.extend(ran.behind().map(str::to_owned));
+        // A server that falls behind slowly ends iterations later and later.
+        missed.extend([ran.behind(), ran.ended_later()].into_iter().flatten().map(str::to_owned));
+        missed.extend_from_slice(ran.unserved());
         let mut unknown = Vec::new();
         for condition in &self.given {
             match value(condition, ran, scheduled) {

@@ -1,7 +1,7 @@
 //! The search itself: its next load, from the levels so far.
 
 use plimsoll_report::findings::Interruption;
-use plimsoll_report::findings::capacity::{Capacity, Trial};
+use plimsoll_report::findings::capacity::{Capacity, CapacityOutcome, Trial};
 use plimsoll_results::Usage;
 use plimsoll_stats::capacity::{Next, Search};
 
@@ -13,6 +13,8 @@ use crate::level_spec::LevelSpec;
 
 /// Runs in a row at one load in which the load generator may be the bottleneck, before the search gives that load up.
 const MAX_INVALID_TRIALS: u32 = 3;
+/// Runs in a row, at lower and lower loads, of which each missed the objective only because iterations ended after it.
+const MAX_LONG_RUNS: u32 = 3;
 /// Times that the search goes on below a load that the generator could not make.
 const MAX_CAPS: u32 = 3;
 
@@ -33,6 +35,8 @@ pub(crate) struct CapacitySearch<'a> {
     trials: Trials,
     /// Runs in a row that do not count, because the load generator was the bottleneck.
     invalid_trials: u32,
+    /// Runs in a row that missed the objective only because iterations ended after the phase.
+    long_runs: u32,
     /// Number of times that the search was limited to lower loads.
     caps: u32,
     /// Why it could not go on.
@@ -49,7 +53,8 @@ impl<'a> CapacitySearch<'a> {
     pub(crate) fn new(spec: &'a SearchSpec) -> Result<Self, Usage> {
         let objectives = Objectives::parse(&spec.objectives)?;
         let (search, trials) = (Search::new(spec.bounds()), Trials::new(spec.most.plan.load));
-        Ok(Self { spec, objectives, search, trials, invalid_trials: 0, caps: 0, ended: None, is_running: false })
+        let (invalid_trials, long_runs, caps, ended, is_running) = (0, 0, 0, None, false);
+        Ok(Self { spec, objectives, search, trials, invalid_trials, long_runs, caps, ended, is_running })
     }
 
     /// Judges the last run, if there is one, and plans the next.
@@ -110,7 +115,7 @@ impl<'a> CapacitySearch<'a> {
         }
         match self.ended {
             // Loads that all confirming runs carried are known in any case.
-            Some(why) => Capacity { outcome: "unfinished".to_owned(), why: Some(why), high: None, ..found },
+            Some(why) => Capacity { outcome: CapacityOutcome::Unfinished, why: Some(why), high: None, ..found },
             None => found,
         }
     }
@@ -127,6 +132,10 @@ impl<'a> CapacitySearch<'a> {
     }
 
     fn judge(&mut self, last: &LevelResult) {
+        if let Some(why) = last.unusable() {
+            self.end(format!("a run must not be used: {why}"));
+            return self.trials.end(last, None, vec![why.to_owned()]);
+        }
         match self.objectives.judge(last, self.trials.scheduled()) {
             Outcome::Met => {
                 self.search.saw(true);
@@ -149,15 +158,136 @@ impl<'a> CapacitySearch<'a> {
                     && !last.server_failed()
                     && !self.objectives.missed_on_time(last, self.trials.scheduled()) =>
             {
-                self.invalid_trials += 1;
+                self.invalid_trials = if self.search.doubt() { 0 } else { self.invalid_trials + 1 };
                 let fault = last.generators_fault().unwrap_or_default().to_owned();
                 self.trials.end(last, None, [why, vec![fault]].concat());
             }
             Outcome::Missed(why) => {
                 self.search.saw(false);
+                self.note_long_iterations(last, &why);
                 self.trials.end(last, Some(false), why);
                 self.invalid_trials = 0;
             }
         }
+    }
+
+    /// Ends the search if iterations last longer than its runs allow. A server that falls behind does better at a lower load.
+    fn note_long_iterations(&mut self, last: &LevelResult, why: &[String]) {
+        let only = last.ended_later().filter(|later| why == [*later]);
+        self.long_runs = if only.is_some() { self.long_runs + 1 } else { 0 };
+        if let Some(why) = only.filter(|_| self.long_runs >= MAX_LONG_RUNS && !self.trials.any_met()) {
+            self.end(why.to_owned());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_client::operation::Cause;
+    use plimsoll_drive::engine::{ClientTally, ConnectionFailure, EngineResult, Generator, Plan, WorkerCpu};
+    use plimsoll_model::{Procedure, Protocol};
+    use plimsoll_stats::{Options, Statistics};
+    use plimsoll_testkit::transaction;
+    use plimsoll_workload::{Arrivals, Load, Pause, Phases};
+
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    /// A run of 1 s whose requests take `took_ms`. The server serves the first `served` clients, and refuses the logons of the others.
+    fn level(plan: &Plan, served: u32, took_ms: i64, generator: Generator) -> LevelResult {
+        let mut statistics = Statistics::new(Options::default());
+        let read = Procedure::of(Protocol::Nfs3, 6);
+        (1..=100).for_each(|at| statistics.record(&transaction(read, at * took_ms * MS, took_ms * MS)));
+        let cause = Cause::LogonRefused;
+        let refused = ConnectionFailure { cause, was_up: false, measured: false, kept: false, count: 1 };
+        let client = |client_index| {
+            let mut tally = ClientTally { client_index, ..ClientTally::default() };
+            if client_index < served {
+                (tally.actions, tally.iterations, tally.connected) = (100, 100, true);
+                (0..100).for_each(|_| tally.responses.record(1_000_000));
+            } else {
+                tally.connection_failures.push(refused);
+            }
+            tally
+        };
+        let ran = EngineResult {
+            sinks: Vec::new(),
+            clients: (0..plan.clients()).map(client).collect(),
+            iterations: Vec::new(),
+            generator,
+            measured: (0, 1_000 * MS),
+            gaps: Vec::new(),
+            silences: Vec::new(),
+            targets: Vec::new(),
+            stopped: false,
+        };
+        crate::level::ended(statistics, None, ran, plan, "some load")
+    }
+
+    fn closed(clients: u32) -> Load {
+        Load::Closed { clients, think: Pause::None }
+    }
+
+    /// A search for the highest load with a median below 5 ms.
+    fn spec(most: Load, (start, runs): (f64, u32)) -> SearchSpec {
+        let phases = Phases { measured_ns: Some(1_000_000_000), ..Phases::default() };
+        let plan = Plan { phases, ..Plan::new(most) };
+        let most = LevelSpec { plan, words: most.to_string(), curve: None, parameter: None, share: None };
+        let least = most.least_load();
+        SearchSpec { most, least, start, resolution: 0.02, runs, objectives: vec!["p50 < 5ms".to_owned()] }
+    }
+
+    fn searched(spec: &SearchSpec, run: impl Fn(&Plan, usize) -> LevelResult) -> Capacity {
+        let mut search = CapacitySearch::new(spec).unwrap();
+        let mut ran: Vec<LevelResult> = Vec::new();
+        while let Some(next) = search.next(&ran).unwrap() {
+            assert!(ran.len() < 400, "it does not end");
+            ran.push(run(&next.plan, ran.len()));
+        }
+        search.summary(&ran)
+    }
+
+    /// Clients that were refused before the phase have no failure in it, and no request that could be too slow.
+    #[test]
+    fn a_load_whose_clients_cannot_connect_is_not_met() {
+        let capacity = searched(&spec(closed(100), (4.0, 100)), |plan, _| level(plan, 10, 1, Generator::default()));
+        let found = (capacity.outcome, capacity.low, capacity.high);
+        assert_eq!(found, (CapacityOutcome::Found, Some(10.0), Some(11.0)), "{capacity:?}");
+        let missed = capacity.trials.iter().find(|trial| trial.met == Some(false)).unwrap();
+        assert!(missed.because[0].starts_with("6 of 16 clients completed no action; 6 of the"), "{missed:?}");
+    }
+
+    /// At the highest load every second run misses, and the load generator is busy: nobody knows the cause.
+    #[test]
+    fn runs_in_doubt_do_not_confirm_a_load() {
+        let capacity = searched(&spec(closed(8), (8.0, 40)), |plan, number| {
+            let workers = vec![WorkerCpu { user_ns: 95, elapsed_ns: 100, ..WorkerCpu::default() }];
+            let slow = plan.clients() == 8 && number % 2 == 1;
+            level(plan, 8, if slow { 9 } else { 1 }, Generator { workers, ..Generator::default() })
+        });
+        assert!(capacity.low < Some(8.0), "{capacity:?}");
+    }
+
+    /// Every iteration begins on time and ends after the phase, at any rate.
+    #[test]
+    fn iterations_that_are_longer_than_the_runs_are_no_answer() {
+        let most = Load::Open { clients: 8, rate: 100.0, arrivals: Arrivals::Constant };
+        let capacity = searched(&spec(most, (64.0, 100)), |plan, _| {
+            let rate = plan.asked_rate().unwrap();
+            let (asked_rate, planned) = (Some(rate), rate as u64);
+            level(plan, 8, 1, Generator { asked_rate, planned, achieved_rate: rate / 2.0, ..Generator::default() })
+        });
+        assert_eq!((capacity.outcome, capacity.low), (CapacityOutcome::Unfinished, None), "{capacity:?}");
+        assert!(capacity.why.unwrap().ends_with("use a longer --warmup") && capacity.trials.len() == 3);
+    }
+
+    #[test]
+    fn a_run_without_its_files_ends_the_search() {
+        let lost = plimsoll_model::Reason::invalid("another run took the file set");
+        let run = |plan: &Plan, _| level(plan, 8, 1, Generator::default()).against(Some(lost.clone()));
+        let capacity = searched(&spec(closed(8), (8.0, 40)), run);
+        assert_eq!((capacity.outcome, capacity.trials.len()), (CapacityOutcome::Unfinished, 1), "{capacity:?}");
+        assert_eq!(capacity.why.as_deref(), Some("a run must not be used: another run took the file set"));
     }
 }

@@ -1,6 +1,6 @@
 //! The runs of a search, and their evaluation.
 
-use plimsoll_report::findings::capacity::{Capacity, Trial};
+use plimsoll_report::findings::capacity::{Capacity, CapacityOutcome, Trial};
 use plimsoll_report::text::load_words;
 use plimsoll_stats::capacity::{Answer, CONFIRMATIONS, Limit, Next, Search, sustained_load};
 use plimsoll_workload::Load;
@@ -45,6 +45,11 @@ impl Trials {
         self.end(ran, None, because);
     }
 
+    /// Whether a run met the objective.
+    pub(super) fn any_met(&self) -> bool {
+        self.trials.iter().any(|one| one.met == Some(true))
+    }
+
     /// The result after `ran` runs.
     pub(super) fn summary(mut self, search: &Search, objectives: &Objectives, ran: usize) -> Capacity {
         // One that was begun and could not be made is in no table.
@@ -64,7 +69,7 @@ impl Trials {
         Capacity {
             unit: unit.to_owned(),
             objectives: objectives.words(matches!(self.load, Load::Partly { .. })),
-            outcome: outcome.to_owned(),
+            outcome,
             why,
             low,
             low_tested,
@@ -121,19 +126,19 @@ impl Trials {
         }
     }
 
-    /// The outcome: a word, the interval's ends, and the reason without a result.
-    fn outcome(&self, search: &Search, unit: &str) -> (&'static str, Option<f64>, Option<f64>, Option<String>) {
+    /// The outcome, the interval's ends, and the reason without a result.
+    fn outcome(&self, search: &Search, unit: &str) -> (CapacityOutcome, Option<f64>, Option<f64>, Option<String>) {
         let answer = match search.next() {
             Next::Over(answer) => answer,
             Next::Run { load, .. } => {
                 let why = self.bottleneck(unit, |one| one.load.total_cmp(&load).is_eq());
                 let why = why.unwrap_or_else(|| self.interrupted(search));
                 // A load that every confirming run carried is known, however the search ended.
-                return ("unfinished", search.carried(), None, Some(why));
+                return (CapacityOutcome::Unfinished, search.carried(), None, Some(why));
             }
         };
         match answer {
-            Answer::Between { held, broken } => ("found", Some(held), Some(broken), None),
+            Answer::Between { held, broken } => (CapacityOutcome::Found, Some(held), Some(broken), None),
             Answer::AtLeast(held, limit) => {
                 let why = match limit {
                     Limit::Most => "the search tried no load above its upper limit (--most)".to_owned(),
@@ -146,12 +151,13 @@ impl Trials {
                         why.unwrap_or_else(|| "the load generator may be the cause of the missed objective".to_owned())
                     }
                 };
-                ("at least", Some(held), None, Some(why))
+                (CapacityOutcome::AtLeast, Some(held), None, Some(why))
             }
-            Answer::Nothing(least) => ("none", None, Some(least), Some(self.misses(least, unit))),
+            Answer::Nothing(least) => (CapacityOutcome::NoLoad, None, Some(least), Some(self.misses(least, unit))),
             Answer::Undecided { .. } => {
                 let found = unconfirmed(&self.trials, unit);
-                ("undecided", None, None, Some(format!("the search reached the limit of runs (--runs): {found}")))
+                let why = format!("the search reached the limit of runs (--runs): {found}");
+                (CapacityOutcome::Undecided, None, None, Some(why))
             }
         }
     }
@@ -213,7 +219,7 @@ mod tests {
     fn what_held_below_the_generators_limit_is_said() {
         let (search, trials) = bottleneck();
         let (outcome, low, high, why) = trials.outcome(&search, "clients");
-        assert_eq!((outcome, low, high), ("at least", Some(20.0), None));
+        assert_eq!((outcome, low, high), (CapacityOutcome::AtLeast, Some(20.0), None));
         assert_eq!(
             why.unwrap(),
             "at 40 clients the load generator may be the cause of the missed objective: one core was busy"
@@ -234,7 +240,7 @@ mod tests {
             search.saw(load <= 15.0 || load <= 16.0 && sixteen == 4);
         }
         let (outcome, low, _, why) = trials.outcome(&search, "clients");
-        assert_eq!((outcome, low), ("unfinished", Some(15.0)));
+        assert_eq!((outcome, low), (CapacityOutcome::Unfinished, Some(15.0)));
         assert!(why.unwrap().starts_with("interrupted after 0 runs"));
     }
 
@@ -294,7 +300,7 @@ mod tests {
             search.saw(met);
         }
         let (outcome, low, high, why) = trials.outcome(&search, "clients");
-        assert_eq!((outcome, low, high), ("none", None, Some(1.0)));
+        assert_eq!((outcome, low, high), (CapacityOutcome::NoLoad, None, Some(1.0)));
         assert_eq!(why.as_deref(), Some("even 1 client met the objective in only 2 of 10 runs"));
         trials.trials.iter_mut().for_each(|one| one.met = Some(false));
         assert_eq!(trials.misses(1.0, "clients"), "even 1 client misses the objective");
@@ -333,7 +339,7 @@ mod tests {
         }
         assert!(matches!(search.next(), Next::Over(Answer::Undecided { held: Some(..99.0), .. })));
         let (outcome, low, high, why) = trials.outcome(&search, "iterations/s");
-        assert_eq!((outcome, low, high), ("undecided", None, None));
+        assert_eq!((outcome, low, high), (CapacityOutcome::Undecided, None, None));
         assert_eq!(
             why.as_deref(),
             Some(

@@ -1,7 +1,7 @@
 //! A round's observation of a condition: one number.
 
 use plimsoll_report::collect::comparison::MeasuredRun;
-use plimsoll_stats::comparison::{Metric, Scope, estimate, repeats};
+use plimsoll_stats::comparison::{Metric, Scope, estimate, fewest_of_percentile, repeats};
 
 use plimsoll_results::comparison::{Condition, Threshold};
 
@@ -21,7 +21,7 @@ pub(super) struct RunNumber {
 
 impl RunNumber {
     /// # Errors
-    /// The run has no such number; the message says what is missing.
+    /// The run has no such number, or too few requests for it; the message says what is missing.
     pub(super) fn of(run: &MeasuredRun, condition: &Condition) -> Result<Self, String> {
         let Condition { name, metric, .. } = condition;
         let scope = Scope::named(&run.intervals, name).ok_or_else(|| missing(name, run))?;
@@ -29,8 +29,17 @@ impl RunNumber {
         let none = || format!("{name} has no {}", metric.label());
         let value = estimate(*metric, std::slice::from_ref(&course)).ok_or_else(none)?.value;
         let grain = repeats::grain(*metric, value, run.seconds());
-        Ok(Self { value, grain, operations: course.sum().row.count })
+        let row = course.sum().row;
+        enough(*metric, row.response.count())?;
+        Ok(Self { value, grain, operations: row.count })
     }
+}
+
+/// That a percentile of this number of requests is too fast by chance. It is so in every run, so more runs do not help.
+fn enough(metric: Metric, requests: u64) -> Result<(), String> {
+    let fewest = metric.percentile().map_or(0, fewest_of_percentile);
+    let (label, needed) = (metric.label(), format!("{requests} per run, at least {fewest} are needed"));
+    if requests < fewest { Err(format!("too few requests for {label} ({needed})")) } else { Ok(()) }
 }
 
 /// That a number is not reliable, if the load generator's lateness moved it in a run.
@@ -102,6 +111,10 @@ pub(super) fn grain(metric: Metric, observations: &[Observation]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_model::{Procedure, Protocol};
+    use plimsoll_stats::intervals::{IntervalRecorder, Intervals};
+    use plimsoll_testkit::transaction;
+
     use super::*;
 
     fn runs(values: &[f64]) -> Vec<RunNumber> {
@@ -128,6 +141,23 @@ mod tests {
         let of = |text: &str| reliable(&Condition::parse(text).unwrap(), &moved);
         assert!(of("read.p95 > +3%").unwrap_err().contains("so p95 is not reliable"));
         assert!(of("mean > 3ms").is_err() && of("p99 > +3%").is_ok() && of("throughput < -3%").is_ok());
+    }
+
+    /// p99.9 of 100 requests is the slowest one. If 0.2 % are slow, most runs have none of them, and the mean over many runs is too fast.
+    #[test]
+    fn a_run_with_too_few_requests_has_no_percentile() {
+        let number = |condition: &str, requests: i64| {
+            let mut recorder = IntervalRecorder::new(Intervals::growing());
+            let took = 1_000_000;
+            let read = Procedure::of(Protocol::Nfs3, 6);
+            (1..=requests).for_each(|at| recorder.record(&transaction(read, at * took, took)));
+            let run = MeasuredRun { span_ns: (0, 20_000 * took), intervals: recorder.finish() };
+            RunNumber::of(&run, &Condition::parse(condition).unwrap()).map(|number| number.operations)
+        };
+        let few = "too few requests for p99.9 (100 per run, at least 10000 are needed)";
+        assert_eq!(number("p99.9 > 200ms", 100), Err(few.to_owned()));
+        assert_eq!(number("p99.9 > 200ms", 10_000), Ok(10_000));
+        assert_eq!([number("p90 > 200ms", 100), number("mean > 200ms", 5)], [Ok(100), Ok(5)]);
     }
 
     #[test]

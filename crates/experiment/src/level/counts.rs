@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plimsoll_client::operation::Cause;
-use plimsoll_drive::engine::{self, ClientTally, IterationTally, WorkerCpu};
+use plimsoll_drive::engine::{self, ClientTally, ConnectionFailure, IterationTally, WorkerCpu};
 use plimsoll_report::collect::run::Answered;
 use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::{CONNECTION_ATTEMPT, KEPT_OPERATIONS, LOST_CONNECTION};
@@ -13,7 +13,7 @@ use plimsoll_report::findings::{
 use plimsoll_stats::curve::ClientTotals;
 
 use crate::lateness;
-use crate::validity::Level;
+use crate::validity::{Level, could_not_connect};
 
 /// The iterations of one kind; the caller knows its name.
 pub(crate) fn iteration_kind(tally: &IterationTally) -> IterationKind {
@@ -199,22 +199,25 @@ pub(crate) fn failures(clients: &[ClientTally]) -> Vec<(String, u64)> {
     sums.into_iter().collect()
 }
 
-/// Whether actions or connections failed in the measured phase for a reason that is not the generator's. A generator that is late may
-/// see an answer only after the timeout; it gets no error status and closes no connection of the server.
+/// Whether actions or connections failed in the measured phase for a reason that is not the generator's, or before it so that a client made
+/// no load; or whether data were wrong. A generator that is late may see an answer only after the timeout; it gets no error status and
+/// closes no connection of the server.
 pub(super) fn server_failed(clients: &[ClientTally]) -> bool {
     let servers = |cause: Cause| {
         !matches!(cause, Cause::TimedOut | Cause::Ended | Cause::OutOfResources | Cause::RefusedBySystem)
     };
     clients.iter().any(|client| {
+        let unconnected = could_not_connect(client);
+        let counts = |failure: &ConnectionFailure| failure.measured || unconnected && !failure.was_up;
         client.errors.iter().any(|(cause, _)| servers(*cause))
-            || client.connection_failures.iter().any(|failure| failure.measured && servers(failure.cause))
+            || client.connection_failures.iter().any(|failure| counts(failure) && servers(failure.cause))
+            || client.wrong_reads > 0
+            || client.count_of(Cause::WrongData) > 0
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_drive::engine::ConnectionFailure;
-
     use super::*;
 
     /// Of 1 to 5 ms: the sample's deviation is √2.5 ms, the population's √2 ms; of one value there is none.
@@ -298,5 +301,16 @@ mod tests {
         assert!(failed(&[(Cause::TimedOut, 9)], Some((Cause::ConnectionRefused, true))));
         assert!(!failed(&[(Cause::TimedOut, 9)], Some((Cause::OutOfResources, true))));
         assert!(!failed(&[], Some((Cause::ConnectionReset, false))), "not in the measured phase");
+    }
+
+    #[test]
+    fn a_late_generator_refuses_no_logon_and_returns_no_wrong_data() {
+        let refused = |cause| ConnectionFailure { cause, was_up: false, measured: false, kept: false, count: 1 };
+        let client = |cause| ClientTally { connection_failures: vec![refused(cause)], ..ClientTally::default() };
+        assert!(server_failed(&[client(Cause::LogonRefused)]));
+        assert!(!server_failed(&[client(Cause::OutOfResources)]));
+        let connected = ClientTally { connected: true, ..client(Cause::ConnectionReset) };
+        assert!(!server_failed(&[connected]), "another attempt succeeded");
+        assert!(server_failed(&[ClientTally { wrong_reads: 1, ..ClientTally::default() }]));
     }
 }

@@ -1,7 +1,7 @@
 //! Converts the results of a level for a report, and judges them.
 
 use plimsoll_drive::engine::{self, ClientTally, EngineResult, Plan};
-use plimsoll_model::Validity;
+use plimsoll_model::{Reason, Validity, Verdict};
 use plimsoll_report::collect::clients::spread;
 use plimsoll_report::collect::run::{MeasuredLevel, RecordedFacts, operations_together};
 use plimsoll_report::collect::times_of;
@@ -87,21 +87,16 @@ fn judged(
     let status = most_frequent(&statistics);
     let seen = validity::Level { status, ..judged_of(plan, (&generator, &clients), measured, response) };
     let seconds = seen.seconds;
-    let (busy, behind, late) = (validity::busy(&seen), validity::behind(&seen), alone_and_beside(&seen));
-    let (on_time, generators_fault) = (validity::on_time(&seen), validity::generators_fault(&seen));
     let silence = disruption::silence(&silences, &generator.unanswered, &statistics);
     // What the server did stands before the lateness of the generator.
     let mut reasons = outages::reasons(&silence, (&silences, &outages::targets(&targets)), &clients, measured);
+    let unserved = unserved(&seen, &reasons);
     reasons.extend(validity::reasons(&seen));
     let short_reads = disruption::short_reads(&clients);
     let planned_s = plan.phases.measured_ns.map(|ns| ns as f64 / 1e9);
     let interruption = (end != End::Planned).then_some(Interruption { after_s: seconds, planned_s });
     let words = plan.part.map_or_else(|| words.to_owned(), |part| format!("{words}, part {part}"));
-    let (words, stopped, ends) = match end {
-        End::Planned => (words, None, None),
-        End::Stopped => (format!("{words}{}", Interruption::WORDS), interruption, None),
-        End::Unknown => (format!("{words} (not finished)"), None, interruption),
-    };
+    let (words, stopped, ends) = ending(end, words, interruption);
     let (unanswered, answered) = (generator.unanswered.count, generator.answered.requests);
     reasons.extend(disruption::reasons(&silence, short_reads, unanswered, stopped, answered));
     reasons.extend(disruption::unbound(generator.bindings_at_stop));
@@ -143,13 +138,57 @@ fn judged(
     let iterations = clients.iter().map(|client| client.iterations).sum();
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
     let late_iterations = if scheduled { kinds.iter().map(|kind| kind.late + kind.unended).sum() } else { 0 };
-    let due = users.map(|_| clients.iter().map(|client| client.due_iterations).sum());
-    let asked = Some(clients.iter().map(ClientTally::asked).sum());
-    let (complete, span_ns, server_failed) = (end == End::Planned, measured, server_failed(&clients));
-    let judgement = Judgement { reasons, late, late_iterations, due, asked, on_time, busy, behind, server_failed };
+    let judgement = Judgement { late_iterations, unserved, ..judgement(&seen, reasons) };
     about.facts.validity = judgement.validity();
-    let recorded = MeasuredLevel { statistics, span_ns, iterations, about, threads, complete, generators_fault };
+    let recorded = MeasuredLevel {
+        statistics,
+        span_ns: measured,
+        iterations,
+        about,
+        threads,
+        complete: end == End::Planned,
+        generators_fault: validity::generators_fault(&seen),
+        invalid_by_generator: judgement.is_invalid_by_generator(),
+    };
     LevelResult { recorded, intervals, part: None, judgement }
+}
+
+/// The load of a level in words, with its end, and its interruption: if it was stopped, and if its end is unknown.
+fn ending(
+    end: End,
+    words: String,
+    interruption: Option<Interruption>,
+) -> (String, Option<Interruption>, Option<Interruption>) {
+    match end {
+        End::Planned => (words, None, None),
+        End::Stopped => (format!("{words}{}", Interruption::WORDS), interruption, None),
+        End::Unknown => (format!("{words} (not finished)"), None, interruption),
+    }
+}
+
+/// What the server did so that a level misses every objective, besides the failures of the measured phase; `outages` are the reasons of
+/// outages against it.
+fn unserved(level: &validity::Level<'_>, outages: &[Reason]) -> Vec<String> {
+    let most_of_it = outages.iter().filter(|reason| reason.verdict == Verdict::Invalid);
+    validity::unserved(level).into_iter().chain(most_of_it.map(|reason| reason.text.clone())).collect()
+}
+
+/// The reasons against a level, and the data for a search that follow from the input of the checks.
+fn judgement(level: &validity::Level<'_>, reasons: Vec<Reason>) -> Judgement {
+    let clients = level.clients;
+    Judgement {
+        reasons,
+        late: alone_and_beside(level),
+        due: level.users.then(|| clients.iter().map(|client| client.due_iterations).sum()),
+        asked: Some(clients.iter().map(ClientTally::asked).sum()),
+        on_time: validity::on_time(level),
+        busy: validity::busy(level),
+        behind: validity::behind(level),
+        ended_later: validity::ended_later(level),
+        server_failed: server_failed(clients),
+        of_the_generator: validity::reasons_of_the_generator(level),
+        ..Judgement::default()
+    }
 }
 
 /// Number of users with schedules; `None` if there are none.

@@ -46,8 +46,16 @@ pub(super) struct Judgement {
     pub(super) busy: Option<String>,
     /// The reason about a rate that was not achieved.
     pub(super) behind: Option<String>,
+    /// The reason about iterations that began on time and ended after the phase.
+    pub(super) ended_later: Option<String>,
     /// Failures that no lateness of the generator explains.
     pub(super) server_failed: bool,
+    /// What the server did so that the level misses every objective, besides the failures of the measured phase.
+    pub(super) unserved: Vec<String>,
+    /// The reasons about the load generator.
+    pub(super) of_the_generator: Vec<Reason>,
+    /// Why the level must not be used whatever server and generator did, such as a lost lease on the files.
+    pub(super) unusable: Option<String>,
 }
 
 impl Judgement {
@@ -58,6 +66,14 @@ impl Judgement {
         let others = self.reasons.iter().any(is_other);
         let said = |reason: &Reason| if others && reason == alone { beside.clone() } else { reason.clone() };
         Validity::of(self.reasons.iter().map(said))
+    }
+
+    /// Whether the load generator alone makes the level INVALID. One at its limit does not achieve its rate, so that says nothing more of
+    /// the server.
+    pub(super) fn is_invalid_by_generator(&self) -> bool {
+        let invalid = || self.reasons.iter().filter(|reason| reason.verdict == Verdict::Invalid);
+        let fault = |reason: &Reason| self.of_the_generator.contains(reason);
+        invalid().any(fault) && invalid().all(|reason| fault(reason) || self.behind.as_ref() == Some(&reason.text))
     }
 }
 
@@ -121,10 +137,27 @@ impl LevelResult {
             if let Some(part) = &mut self.part {
                 part.besides.push(reason.text.clone());
             }
+            if reason.verdict == Verdict::Invalid {
+                self.judgement.unusable.get_or_insert_with(|| reason.text.clone());
+            }
             self.judgement.reasons.push(reason);
-            self.recorded.about.facts.validity = self.judgement.validity();
+            self.judge();
         }
         self
+    }
+
+    /// The same with one thing more that speaks against the load generator of a part.
+    pub(crate) fn against_generator(mut self, reason: Reason) -> LevelResult {
+        self.judgement.of_the_generator.push(reason.clone());
+        self.judgement.reasons.push(reason);
+        self.judge();
+        self
+    }
+
+    /// The verdict, after the reasons have changed.
+    fn judge(&mut self) {
+        self.recorded.about.facts.validity = self.judgement.validity();
+        self.recorded.invalid_by_generator = self.judgement.is_invalid_by_generator();
     }
 
     /// The same without its numbers by time: of many levels they are much.
@@ -136,7 +169,7 @@ impl LevelResult {
     pub(crate) fn without_busy_client(mut self) -> LevelResult {
         let busy = self.judgement.busy.take();
         self.judgement.reasons.retain(|reason| Some(&reason.text) != busy.as_ref());
-        self.recorded.about.facts.validity = self.judgement.validity();
+        self.judge();
         self
     }
 
@@ -182,6 +215,11 @@ impl LevelResult {
     /// The reason that a rate was not achieved, whatever the cause.
     pub fn behind(&self) -> Option<&str> {
         self.judgement.behind.as_deref()
+    }
+
+    /// The reason that fewer iterations ended in the phase than were due in it, although they began on time.
+    pub(crate) fn ended_later(&self) -> Option<&str> {
+        self.judgement.ended_later.as_deref()
     }
 
     /// The leading response times of all operations together.
@@ -268,12 +306,28 @@ impl LevelResult {
         self.recorded.generators_fault.as_deref()
     }
 
+    /// Whether the load generator alone makes its numbers INVALID.
+    pub(crate) fn is_invalid_by_generator(&self) -> bool {
+        self.recorded.invalid_by_generator
+    }
+
+    /// What the server did so that the level misses every objective, besides its failures.
+    pub(crate) fn unserved(&self) -> &[String] {
+        &self.judgement.unserved
+    }
+
+    /// Why it must not be used whatever server and generator did; `None` where nothing of that kind happened.
+    pub(crate) fn unusable(&self) -> Option<&str> {
+        self.judgement.unusable.as_deref()
+    }
+
     /// The metrics of comparisons and conditions that the load generator's lateness moved.
     pub(crate) fn moved_metrics(&self) -> Vec<String> {
         self.recorded.moved_metrics()
     }
 
-    /// Whether there were failures that the lateness of a load generator cannot cause, such as an error status or a closed connection.
+    /// Whether there were failures that the lateness of a load generator cannot cause, such as an error status, a closed connection or
+    /// wrong data.
     pub fn server_failed(&self) -> bool {
         self.judgement.server_failed
     }
@@ -298,5 +352,21 @@ mod tests {
         };
         assert_eq!(of(Reason::invalid("the server was away")), ["the server was away", "it was late"]);
         assert_eq!(of(Reason::partial("an outage")), ["it was late; p50 is reliable", "an outage"]);
+    }
+
+    #[test]
+    fn the_generator_alone_is_at_fault_where_nothing_else_makes_a_level_invalid() {
+        let alone = |reasons: &[Reason]| {
+            let of_the_generator = vec![Reason::invalid("it was busy"), Reason::partial("it was late")];
+            let (behind, reasons) = (Some("the rate was not reached".to_owned()), reasons.to_vec());
+            Judgement { reasons, behind, of_the_generator, ..Judgement::default() }.is_invalid_by_generator()
+        };
+        let [busy, behind, wrong] = ["it was busy", "the rate was not reached", "wrong data"].map(Reason::invalid);
+        let late = Reason::partial("it was late");
+        assert!(
+            alone(std::slice::from_ref(&busy)) && alone(&[behind.clone(), busy.clone(), Reason::partial("an outage")])
+        );
+        assert!(!alone(&[wrong.clone(), busy]) && !alone(&[behind]), "the server may be");
+        assert!(!alone(&[wrong, late.clone()]) && !alone(&[late]) && !alone(&[]));
     }
 }

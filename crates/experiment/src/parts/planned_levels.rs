@@ -1,7 +1,7 @@
 //! The levels that parts drove: planned, or those of a search. A merge makes the search again, from the merged results.
 
 use plimsoll_model::Reason;
-use plimsoll_report::findings::capacity::Capacity;
+use plimsoll_report::findings::capacity::{Capacity, CapacityOutcome};
 
 use super::whole::Whole;
 use crate::capacity::CapacitySearch;
@@ -51,7 +51,7 @@ impl<'a> PlannedLevels<'a> {
         let found = search.summary(ran);
         Some(match apart {
             Some(why) => {
-                let (outcome, why) = ("unfinished".to_owned(), Some(why.text.clone()));
+                let (outcome, why) = (CapacityOutcome::Unfinished, Some(why.text.clone()));
                 Capacity { outcome, why, low: None, low_tested: None, high: None, ..found }
             }
             None => found,

@@ -86,6 +86,8 @@ impl Whole {
         let fault = level.recorded.generators_fault.take();
         level.recorded.generators_fault = fault.or_else(|| faulty(parts, plan));
         let level = reasons.into_iter().fold(level, |level, reason| level.against(Some(reason)));
+        let of_the_generators = parts.iter().flat_map(|(part, found)| of_the_generator(part, found, plan));
+        let level = of_the_generators.fold(level, LevelResult::against_generator);
         let guarantees = parts.iter().map(|(_, found)| &found.level.about.facts.guarantees);
         let alike = guarantees.clone().all(|one| Some(one) == guarantees.clone().next());
         let level = match guarantees.clone().next().filter(|_| alike) {
@@ -143,16 +145,18 @@ pub(super) fn facts_of(parts: &[(&PartRecording, Measured)]) -> Vec<String> {
     facts
 }
 
-/// Reasons against the whole because of a part: its clock, its machine, and its measured time.
+/// Reasons against the whole because of a part: its files, its clock and its measured time.
 fn against(part: &PartRecording, found: &Measured, plan: &Plan, measured: (i64, i64)) -> Vec<Reason> {
     let mut reasons: Vec<Reason> =
         found.result.besides.iter().map(|text| Reason::invalid(format!("{}: {text}", named(part)))).collect();
     reasons.extend(cut(part, found, plan, measured));
-    let level = alone(found, plan);
-    let of_the_generator = validity::reasons_of_the_generator(&level).into_iter();
     reasons
-        .extend(of_the_generator.map(|reason| Reason { text: format!("{}: {}", named(part), reason.text), ..reason }));
-    reasons
+}
+
+/// Reasons against the whole because of the load generator of a part.
+fn of_the_generator(part: &PartRecording, found: &Measured, plan: &Plan) -> Vec<Reason> {
+    let reasons = validity::reasons_of_the_generator(&alone(found, plan)).into_iter();
+    reasons.map(|reason| Reason { text: format!("{}: {}", named(part), reason.text), ..reason }).collect()
 }
 
 /// The input of the checks, of a part by itself.

@@ -213,7 +213,7 @@ fn an_unfair_and_a_lossy_client_are_found_and_named() {
     let odd = Oddities { unfair_file: Some((4, 1.5)), lossy_file: Some((6, 20)), ..Oddities::NONE };
     let (findings, text) = found.report(vec![found.level(odd, 0, 750)]);
     let spread = &findings.stages[0].facts.spread;
-    let named: Vec<(u32, &str)> = spread.outliers.iter().map(|odd| (odd.client, odd.how.as_str())).collect();
+    let named: Vec<(u32, &str)> = spread.outliers.iter().map(|odd| (odd.client, odd.how.label())).collect();
     assert_eq!(named, [(5, "slower"), (7, "lossy")], "{text}");
     assert_eq!((spread.clients_with_errors, spread.errors[0].client), (1, 7));
     assert!(

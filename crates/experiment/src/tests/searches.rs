@@ -159,7 +159,7 @@ fn a_condition_without_numbers_ends_the_search_without_a_verdict() {
     let (search, spec) = search(&simulated, None);
     let search = SearchSpec { objectives: vec!["write.p50 < 1ms".to_owned()], ..search };
     let (levels, capacity) = searched(&simulated, &spec, &search, &scratch);
-    assert_eq!((levels, capacity.outcome.as_str(), capacity.trials[0].met), (1, "unfinished", None));
+    assert_eq!((levels, capacity.outcome.label(), capacity.trials[0].met), (1, "unfinished", None));
     assert!(capacity.why.as_ref().unwrap().contains("the run has no number for write"), "{capacity:?}");
     assert!(!capacity.validity().valid);
 }
@@ -174,7 +174,7 @@ fn runs_without_requests_confirm_nothing() {
     let most = spec.variants.remove(0).levels.remove(0);
     let search = SearchSpec { most, least: 1, start: 1.0, resolution: 0.02, runs: 60, objectives: Vec::new() };
     let (_, capacity) = searched(&simulated, &spec, &search, &scratch);
-    assert_eq!((capacity.outcome.as_str(), capacity.low), ("unfinished", None), "{capacity:?}");
+    assert_eq!((capacity.outcome.label(), capacity.low), ("unfinished", None), "{capacity:?}");
     assert!(capacity.trials.iter().all(|trial| trial.met.is_none()) && capacity.trials.len() == 7, "{capacity:?}");
     assert_eq!(
         capacity.why.as_deref(),
@@ -202,10 +202,10 @@ fn a_search_that_an_error_ends_says_which() {
         found.summary(&levels)
     };
     let ended = capacity(2);
-    assert_eq!((ended.outcome.as_str(), ended.trials.len()), ("unfinished", 2), "{ended:?}");
+    assert_eq!((ended.outcome.label(), ended.trials.len()), ("unfinished", 2), "{ended:?}");
     assert_eq!(ended.why.as_deref(), Some("a run could not be made or recorded: the disk is full"));
     let whole = capacity(usize::MAX);
-    assert_eq!((whole.outcome.as_str(), whole.low), ("at least", Some(2.0)), "{whole:?}");
+    assert_eq!((whole.outcome.label(), whole.low), ("at least", Some(2.0)), "{whole:?}");
     assert!(whole.why.unwrap().contains("the limit of runs"));
 }
 
@@ -236,7 +236,7 @@ fn a_search_in_parts_is_the_search_in_one_process() {
     let (whole, merged) = (scratch.path().join("whole"), scratch.path().join("merged"));
     record_whole(&simulated, &whole);
     let capacity = reported(&whole).run.unwrap().capacity.unwrap();
-    assert_eq!(capacity.outcome, "found", "{capacity:?}");
+    assert_eq!(capacity.outcome.label(), "found", "{capacity:?}");
     assert!(capacity.low > Some(3.0) && capacity.high < Some(20.0), "{capacity:?}");
     let (parts, ended) = record_parts(&simulated, &scratch.path().join("parts"), 2, usize::MAX);
     ended.into_iter().for_each(|ended| ended.unwrap());
@@ -248,7 +248,7 @@ fn a_search_in_parts_is_the_search_in_one_process() {
     // Clocks that differed leave no answer.
     let (apart, _) = merge_parts(&parts, Some(Duration::from_secs(2)), None).unwrap();
     let without = apart.run.unwrap().capacity.unwrap();
-    assert_eq!((without.outcome.as_str(), without.low, without.high), ("unfinished", None, None));
+    assert_eq!((without.outcome.label(), without.low, without.high), ("unfinished", None, None));
     assert!(without.why.unwrap().contains("clocks of the parts differed by 2.00 s"));
 }
 
@@ -265,7 +265,7 @@ fn a_search_ends_with_the_part_that_ends() {
     assert!(said[2].starts_with("the search ended: part 1/3 (") && said[2].contains("part 2/3 ("), "{said:?}");
     let (findings, _) = merge_parts(&parts, None, None).unwrap();
     let capacity = findings.run.as_ref().unwrap().capacity.clone().unwrap();
-    assert_eq!((capacity.outcome.as_str(), capacity.low, capacity.high), ("unfinished", None, None), "{capacity:?}");
+    assert_eq!((capacity.outcome.label(), capacity.low, capacity.high), ("unfinished", None, None), "{capacity:?}");
     assert!(capacity.why.unwrap().contains("part 2/3 ("));
     assert_eq!(findings.validity.verdict, plimsoll_model::Verdict::Invalid);
     let whole = findings.stages.iter().filter(|stage| stage.facts.validity.reasons.is_empty()).count();

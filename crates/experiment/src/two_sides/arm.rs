@@ -115,7 +115,8 @@ impl<'a> Arm<'a> {
         let levels = self.level_specs.iter().enumerate().map(|(at, level_spec)| {
             let ran = || whole().filter_map(|levels| levels.get(at));
             let valid = ran().all(|level| level.validity().valid);
-            let point = ran().next().map(|level| LoadPoint { valid, ..level.recorded.point() });
+            let point = ran().map(|level| level.recorded.point()).reduce(LoadPoint::join);
+            let point = point.map(|point| LoadPoint { valid, ..point });
             LevelRuns {
                 level: level_spec.words.clone(),
                 point,

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::tests::connection_failures::refused;
-use plimsoll_drive::engine::WorkerCpu;
+use plimsoll_drive::engine::{ErrorOutside, WorkerCpu};
 
 fn times(p50_s: f64, p99_s: f64) -> Option<Times> {
     let (min_s, max_s, mean_s) = (p50_s, p99_s, p50_s);
@@ -81,6 +81,51 @@ fn each_gate_closes_by_itself() {
     assert!(said(none(), &[client(1000, &[(Cause::WrongData, 1)])]).ends_with("wrong data 1 time"));
     assert!(said(none(), &[client(9, &[]), client(0, &[])]).contains("1 of 2 clients"));
     assert!(said(none(), &[client(0, &[])]).contains("no action succeeded"));
+}
+
+/// Iterations of 8 s, two per second, in a phase of 10 s that begins after 5 s: those due before 7 s end in it.
+#[test]
+fn iterations_that_last_longer_than_the_warm_up_do_not_miss_their_rate() {
+    let long = Generator { asked_rate: Some(2.0), achieved_rate: 1.4, planned: 20, ..Generator::default() };
+    let clients = [client(100, &[])];
+    let of = |generator: &Generator| {
+        let level = Level { seconds: 10.0, ..level(generator, &clients, false) };
+        let verdicts: Vec<_> = reasons(&level).into_iter().map(|reason| (reason.verdict, reason.text)).collect();
+        (verdicts, behind(&level).is_some(), ended_later(&level).is_some())
+    };
+    let (verdicts, behind, later) = of(&long);
+    let [(verdict, text)] = &verdicts[..] else { panic!("{verdicts:?}") };
+    assert_eq!((*verdict, behind, later), (plimsoll_model::Verdict::Partial, false, true));
+    assert!(text.contains("1.40 of 2.00 iterations/s") && text.ends_with("use a longer --warmup"), "{text}");
+    // Those that wait for a free slot, or are never begun, are not on time.
+    for (late_starts, never_sent) in [(2, 0), (0, 2), (1, 1)] {
+        let (verdicts, behind, later) = of(&Generator { late_starts, never_sent, ..long.clone() });
+        assert_eq!((verdicts[0].0, behind, later), (plimsoll_model::Verdict::Invalid, true, false), "{verdicts:?}");
+    }
+    assert!(of(&Generator { late_starts: 1, ..long }).2, "one of twenty");
+}
+
+#[test]
+fn clients_without_service_are_found_whenever_they_failed() {
+    let closed = Generator::default();
+    let found = |clients: &[ClientTally]| unserved(&level(&closed, clients, false));
+    let refused_before = ClientTally { connection_failures: vec![refused(false, false, 3)], ..client(0, &[]) };
+    let said = "1 of 2 clients completed no action; 1 of the clients without an action failed to connect (3 attempts, most frequent cause: \
+        connection refused)";
+    assert_eq!(found(&[client(9, &[]), refused_before.clone()]), [said]);
+    assert_eq!(found(std::slice::from_ref(&refused_before)).len(), 1, "all of them");
+    // It pauses for longer than the phase, or another attempt succeeded, or it worked.
+    let connected = ClientTally { connected: true, ..refused_before.clone() };
+    let worked = ClientTally { actions: 1, ..refused_before };
+    assert_eq!(found(&[client(9, &[]), client(0, &[]), connected, worked]), Vec::<String>::new());
+    let cause = Cause::TimedOut;
+    let outside = vec![ErrorOutside { cause, words: "timed out".to_owned(), count: 1 }];
+    let hanging = ClientTally { connected: true, errors_outside: outside, ..client(0, &[]) };
+    assert_eq!(found(&[client(9, &[]), hanging.clone()]), ["1 of 2 clients completed no action"]);
+    let scheduled = Generator { asked_rate: Some(1.0), ..Generator::default() };
+    assert!(unserved(&level(&scheduled, &[hanging], false)).is_empty(), "it may have had no iteration");
+    let wrong_in_warmup = ClientTally { verified_reads: 12, wrong_reads: 5, ..client(1000, &[]) };
+    assert!(found(&[wrong_in_warmup])[0].starts_with("the server returned wrong data 5 times"));
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use plimsoll_stats::curve::{ClientOutliers, ClientTotals, judge_clients, median};
 
-use crate::findings::{ClientErrors, ClientRow, ClientSpread, MOST_CLIENT_ROWS, MOST_CLIENTS, OutlierClient};
+use crate::findings::{
+    ClientErrors, ClientRow, ClientSpread, MOST_CLIENT_ROWS, MOST_CLIENTS, OutlierClient, OutlierKind,
+};
 
 /// The report's data about clients with the same load. `alike`: clients of different threads can be compared.
 pub fn spread(clients: &[ClientTotals], alike: bool) -> ClientSpread {
@@ -58,17 +60,18 @@ fn number(one: &ClientTotals) -> u32 {
 }
 
 fn odd(clients: &[ClientTotals], found: &ClientOutliers, usual_s: Option<f64>) -> Vec<OutlierClient> {
-    let of = |numbers: &[u32], how: &str| -> Vec<OutlierClient> {
+    let of = |numbers: &[u32], how: OutlierKind| -> Vec<OutlierClient> {
         let known = numbers.iter().filter_map(|number| clients.iter().find(|one| one.client_index == *number));
         known
             .map(|one| {
                 let ClientErrors { client, errors, attempts } = errors_of(one);
                 let mean_s = (one.actions > 0).then_some(one.mean_s);
-                OutlierClient { client, how: how.to_owned(), mean_s, usual_s, errors, attempts, thread: one.thread }
+                OutlierClient { client, how, mean_s, usual_s, errors, attempts, thread: one.thread }
             })
             .collect()
     };
-    [of(&found.slower, "slower"), of(&found.quicker, "quicker"), of(&found.lossy, "lossy")].concat()
+    let (slower, quicker) = (of(&found.slower, OutlierKind::Slower), of(&found.quicker, OutlierKind::Quicker));
+    [slower, quicker, of(&found.lossy, OutlierKind::Lossy)].concat()
 }
 
 fn errors_of(one: &ClientTotals) -> ClientErrors {

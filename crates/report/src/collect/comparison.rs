@@ -9,7 +9,9 @@ mod mix;
 mod ranking;
 
 use plimsoll_stats::Intervals;
-use plimsoll_stats::comparison::{self as stats, Basis, CONFIDENCE, Course, Metric, Scope, estimate, holm, repeats};
+use plimsoll_stats::comparison::{
+    self as stats, Basis, CONFIDENCE, Course, Metric, Scope, Side, estimate, holm, repeats,
+};
 
 pub use contestant::{Contestant, Ignore, IterationCost, LevelRuns, LoadPoint, MeasuredRun};
 pub use loads::{differing_loads, time_out};
@@ -175,13 +177,16 @@ pub(super) struct Numbers {
     runs: Vec<f64>,
     /// Minimum uncertainty of a single run's number, at any length.
     grain: f64,
+    /// Of all runs as one, if the scatter of `runs` alone would say too little.
+    pooled: Option<Side>,
 }
 
 impl Numbers {
     /// The same numbers in another unit, multiplied by `factor`.
     pub(super) fn times(self, factor: f64) -> Numbers {
         let runs = self.runs.iter().map(|run| run * factor).collect();
-        Numbers { estimate: self.estimate.times(factor), runs, grain: self.grain * factor }
+        // No metric of another unit has a pooled number.
+        Numbers { estimate: self.estimate.times(factor), runs, grain: self.grain * factor, pooled: self.pooled }
     }
 }
 
@@ -190,10 +195,14 @@ pub(super) fn numbers(metric: Metric, runs: &[Course]) -> Option<Numbers> {
     let values: Vec<f64> = each().collect();
     let shortest = runs.iter().map(Course::seconds).fold(f64::INFINITY, f64::min);
     let grain = repeats::grain(metric, values.iter().copied().fold(0.0, f64::max), shortest);
-    // A row that is missing in some runs gives no scatter between runs, and no pairs.
-    let values = if values.len() == runs.len() { values } else { Vec::new() };
-    let estimate = repeats::estimate(metric, &values, grain).or_else(|| estimate(metric, runs))?;
-    Some(Numbers { estimate, runs: values, grain })
+    let pooled = repeats::pooled(metric, runs);
+    // A row that is missing in some runs gives no scatter between runs, and no pairs. A percentile of too few operations neither.
+    let values = if values.len() == runs.len() && pooled.is_ok() { values } else { Vec::new() };
+    let pooled = pooled.ok().flatten();
+    let repeated = repeats::estimate(metric, &values, grain);
+    let repeated = repeated.map(|found| pooled.map_or(found, |side| found.including(side.interval)));
+    let estimate = repeated.or_else(|| estimate(metric, runs))?;
+    Some(Numbers { estimate, runs: values, grain, pooled })
 }
 
 fn compare(metric: Metric, courses: &[Vec<Course>], from: From) -> Option<ComparedMetric> {
@@ -214,14 +223,19 @@ fn compare(metric: Metric, courses: &[Vec<Course>], from: From) -> Option<Compar
 
 fn difference(metric: Metric, a: &Numbers, b: &Numbers, from: From) -> Option<stats::Difference> {
     let grain = a.grain.max(b.grain);
-    match from {
+    let found = match from {
         From::Paired => {
             let pairs: Vec<(f64, f64)> = a.runs.iter().copied().zip(b.runs.iter().copied()).collect();
-            repeats::paired(metric, &pairs, grain)
+            repeats::paired(metric, &pairs, grain)?
         }
-        From::Welch => repeats::welch(metric, &a.runs, &b.runs, grain),
-        From::Batches => stats::Difference::of(&a.estimate, &b.estimate).ok(),
+        From::Welch => repeats::welch(metric, &a.runs, &b.runs, grain)?,
+        From::Batches => return stats::Difference::of(&a.estimate, &b.estimate).ok(),
+    };
+    if a.pooled.or(b.pooled).is_none() {
+        return Some(found);
     }
+    let side = |one: &Numbers| one.pooled.or_else(|| Side::of_estimate(&one.estimate));
+    Some(found.confirmed_by(&stats::Difference::of_sides(metric, &side(a)?, &side(b)?)))
 }
 
 pub(super) fn shown(estimate: &stats::Estimate) -> Estimate {

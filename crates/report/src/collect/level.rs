@@ -26,6 +26,9 @@ pub struct MeasuredLevel {
     /// Faults of the load generator; `None` if it kept up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generators_fault: Option<String>,
+    /// The level is INVALID because of the load generator alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub invalid_by_generator: bool,
 }
 
 /// Requests that users ask for, and that were answered in the measured phase, whenever they were meant.

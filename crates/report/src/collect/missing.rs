@@ -131,6 +131,14 @@ fn dropped(findings: &Findings) -> Option<String> {
     let (packets, unseen) = (&findings.packets, &findings.unseen);
     let halves = unseen.requests_after_gap.saturating_add(unseen.responses_after_gap);
     (packets.missing_bytes > 0 || halves > 0).then(|| {
+        let late = count(findings, Anomaly::SegmentLate);
+        if packets.missing_bytes == 0 && late > 0 {
+            return format!(
+                "{} came too late to fill gaps in the TCP streams, so the request or the response of {} is missing.",
+                plural(late, "packet"),
+                plural(halves, "operation")
+            );
+        }
         if packets.missing_bytes == 0 {
             return format!(
                 "Part of the captured data contains no recognised message, so the request or the response of {} is missing. Start the \
@@ -324,6 +332,18 @@ mod tests {
         assert!(said.starts_with("The capture dropped 8,000,000 bytes of data: "), "{said}");
         findings.anomalies[0].count = 9_000;
         assert!(dropped(&findings).unwrap().contains("about 7,714 packets"), "packets without data are reported too");
+    }
+
+    #[test]
+    fn packets_that_came_late_were_not_dropped() {
+        let mut findings = Findings::default();
+        findings.unseen.responses_after_gap = 2;
+        assert!(dropped(&findings).unwrap().starts_with("Part of the captured data contains no recognised message"));
+        let (kind, text) = (Anomaly::SegmentLate.label().to_owned(), Anomaly::SegmentLate.text().to_owned());
+        findings.anomalies = vec![crate::findings::AnomalyCount { kind, count: 3, text }];
+        let expected = "3 packets came too late to fill gaps in the TCP streams, so the request or the response of 2 \
+            operations is missing.";
+        assert_eq!(dropped(&findings).as_deref(), Some(expected));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Repeats of load levels, from the stages of a run.
 
-use plimsoll_stats::comparison::{Metric, repeats as statistics};
+use plimsoll_stats::comparison::{Metric, fewest_of_percentile, repeats as statistics};
 
 use crate::findings::{Interval, RepeatedLevel, Spread, Stage, Times, besides_repeat};
 
@@ -22,7 +22,11 @@ pub fn repeats(stages: &[Stage]) -> Vec<RepeatedLevel> {
 }
 
 fn level((level, curve): Place<'_>, runs: &[&Stage]) -> RepeatedLevel {
-    let time = |metric, pick: fn(&Times) -> f64| spread(metric, runs, |stage| stage.headline_time().as_ref().map(pick));
+    let time = |metric: Metric, pick: fn(&Times) -> f64| {
+        // The percentile of too few requests is too fast in each run, so it does not scatter as the true one does.
+        let fewest = metric.percentile().map_or(0, fewest_of_percentile);
+        spread(metric, runs, |stage| stage.headline_time().filter(|times| times.count >= fewest).as_ref().map(pick))
+    };
     RepeatedLevel {
         level: level.to_owned(),
         curve: curve.map(str::to_owned),

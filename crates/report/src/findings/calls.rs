@@ -1,5 +1,6 @@
 //! Where the time of a call goes.
 
+use plimsoll_stats::parts::Known;
 use serde::{Deserialize, Serialize};
 
 use super::profile::Profile;
@@ -65,8 +66,8 @@ pub struct CallPart {
     pub part: String,
     /// Mean per call, s; null where it is not known. A remainder below 0 says by how much parts overlap.
     pub seconds: Option<f64>,
-    /// `measured`, `inferred` or `missing`.
-    pub how: String,
+    /// Its source.
+    pub how: PartSource,
     /// How it was measured or inferred from what, or why it is missing.
     pub why: String,
     /// Whether it is a term of `whole_s`; the other parts are sums of terms, or additional information.
@@ -74,6 +75,36 @@ pub struct CallPart {
     /// `seconds` minus those of the same part of the call above, s; null if either is unknown.
     #[serde(default)]
     pub over_above_s: Option<f64>,
+}
+
+/// The source of the time of a part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PartSource {
+    /// Measured.
+    Measured,
+    /// Inferred from other numbers.
+    Inferred,
+    /// The time is not known.
+    #[default]
+    Missing,
+}
+
+plimsoll_model::words! {
+    PartSource,
+    "Every source.",
+    "The word in reports and files.":
+    Measured "measured", Inferred "inferred", Missing "missing"
+}
+
+impl From<Known> for PartSource {
+    fn from(known: Known) -> Self {
+        match known {
+            Known::Measured(_) => PartSource::Measured,
+            Known::Inferred(_) => PartSource::Inferred,
+            Known::Missing(_) => PartSource::Missing,
+        }
+    }
 }
 
 /// A call on the server and in a local directory: mean response times.
@@ -154,4 +185,16 @@ pub struct ServerCounter {
     /// Mean part of it in which they waited inside the server, s; null if the server does not tell waiting and service apart.
     #[serde(default)]
     pub waiting_mean_s: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_reports_have_the_same_word_of_a_source() {
+        for source in PartSource::ALL {
+            assert_eq!(serde_json::to_value(source).unwrap(), source.label());
+        }
+    }
 }

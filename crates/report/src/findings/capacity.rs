@@ -12,10 +12,8 @@ pub struct Capacity {
     pub unit: String,
     /// The objectives of the search.
     pub objectives: Vec<String>,
-    /// `found`; `at least` (`low` is confirmed, no higher load missed the objective: `why`); `none` (the lowest load misses the
-    /// objective); `undecided` (all allowed runs are used and no end is confirmed); `unfinished` (stopped, or the load generator was the
-    /// bottleneck; `low` is present if it was confirmed before).
-    pub outcome: String,
+    /// How it ended.
+    pub outcome: CapacityOutcome,
     /// Why it was not found.
     pub why: Option<String>,
     /// Lower end of the 95 % interval, in `unit`: this load met the objective.
@@ -33,6 +31,34 @@ pub struct Capacity {
     pub slack: Option<f64>,
     /// Every run, in order.
     pub trials: Vec<Trial>,
+}
+
+/// How a search ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CapacityOutcome {
+    /// Both ends of the interval are confirmed.
+    #[serde(rename = "found")]
+    Found,
+    /// `low` is confirmed, no higher load missed the objective: `why`.
+    #[serde(rename = "at least")]
+    AtLeast,
+    /// The lowest load misses the objective.
+    #[serde(rename = "none")]
+    NoLoad,
+    /// All allowed runs are used and no end is confirmed.
+    #[default]
+    #[serde(rename = "undecided")]
+    Undecided,
+    /// Stopped, or the load generator was the bottleneck; `low` is present if it was confirmed before.
+    #[serde(rename = "unfinished")]
+    Unfinished,
+}
+
+plimsoll_model::words! {
+    CapacityOutcome,
+    "Every outcome.",
+    "The word in reports and files.":
+    Found "found", AtLeast "at least", NoLoad "none", Undecided "undecided", Unfinished "unfinished"
 }
 
 /// One run of the search.
@@ -57,10 +83,12 @@ impl Capacity {
     /// Valid with an answer; "the lowest load misses the objective" is one. Partial if the search did not finish but a load is confirmed.
     #[must_use]
     pub fn validity(&self) -> Validity {
-        match self.outcome.as_str() {
-            "found" | "at least" | "none" => Validity::default(),
-            "unfinished" if self.low.is_some() => Validity::of(self.why.iter().map(Reason::partial)),
-            _ => Validity::of(self.why.iter().map(Reason::invalid)),
+        match self.outcome {
+            CapacityOutcome::Found | CapacityOutcome::AtLeast | CapacityOutcome::NoLoad => Validity::default(),
+            CapacityOutcome::Unfinished if self.low.is_some() => Validity::of(self.why.iter().map(Reason::partial)),
+            CapacityOutcome::Undecided | CapacityOutcome::Unfinished => {
+                Validity::of(self.why.iter().map(Reason::invalid))
+            }
         }
     }
 
@@ -103,6 +131,14 @@ pub(crate) fn first_missed<'t>(trials: &[&'t Trial]) -> &'t str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_and_reports_have_the_same_word_of_an_outcome() {
+        for outcome in CapacityOutcome::ALL {
+            assert_eq!(serde_json::to_value(outcome).unwrap(), outcome.label());
+        }
+        assert!(serde_json::from_str::<CapacityOutcome>("\"lost\"").is_err());
+    }
 
     #[test]
     fn the_longest_run_that_missed_decides() {

@@ -62,8 +62,8 @@ pub struct ClientRow {
 pub struct OutlierClient {
     /// Its number, from 1.
     pub client: u32,
-    /// slower, quicker or lossy.
-    pub how: String,
+    /// How it differs.
+    pub how: OutlierKind,
     /// Its mean response time, s; null where nothing succeeded.
     pub mean_s: Option<f64>,
     /// Median of all clients' mean response times, s.
@@ -77,6 +77,25 @@ pub struct OutlierClient {
     pub thread: u32,
 }
 
+/// How a client differs from the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutlierKind {
+    /// Its mean response time is longer.
+    Slower,
+    /// Its mean response time is shorter.
+    Quicker,
+    /// It has more errors.
+    Lossy,
+}
+
+plimsoll_model::words! {
+    OutlierKind,
+    "Every kind.",
+    "The word in reports and files.":
+    Slower "slower", Quicker "quicker", Lossy "lossy"
+}
+
 /// Errors of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientErrors {
@@ -86,4 +105,16 @@ pub struct ClientErrors {
     pub errors: u64,
     /// Its actions that succeeded and those that did not.
     pub attempts: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_reports_have_the_same_word_of_a_kind() {
+        for kind in OutlierKind::ALL {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.label());
+        }
+    }
 }

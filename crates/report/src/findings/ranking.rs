@@ -8,10 +8,9 @@ use super::comparison::{ComparedUnit, Difference, Estimate};
 /// valid are shown without ranks and do not count.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ranking {
-    /// The counted unit: [`OPERATIONS`], or [`ITERATIONS`] if sides use different protocols, in which the same work needs different
-    /// operations.
-    #[serde(default = "operations")]
-    pub by: String,
+    /// The counted unit.
+    #[serde(default)]
+    pub by: RankedBy,
     /// One entry a load curve, in the baseline's order.
     pub curves: Vec<RankedCurve>,
     /// Geometric mean over all points at which every side has an interval (`of` tells how many): throughput, then mean response time;
@@ -29,10 +28,17 @@ pub struct Ranking {
     pub tested: u64,
 }
 
-/// [`Ranking::by`]: operations answered, and their mean response time.
-pub const OPERATIONS: &str = "operations";
-/// [`Ranking::by`]: iterations, file data, and the mean time of an iteration.
-pub const ITERATIONS: &str = "iterations";
+/// The counted unit of a ranking.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RankedBy {
+    /// Operations answered, and their mean response time.
+    #[default]
+    Operations,
+    /// Iterations, file data, and the mean time of an iteration: for sides with different protocols, in which the same work needs
+    /// different operations.
+    Iterations,
+}
 
 /// [`Ranked::metric`] of [`Ranking::stability`]: the share of requests that failed.
 pub const ERRORS: &str = "errors";
@@ -40,10 +46,6 @@ pub const ERRORS: &str = "errors";
 pub const OUTAGES: &str = "outages";
 /// The same: the standard deviation of the clients' iterations over their mean.
 pub const CLIENT_SPREAD: &str = "client spread";
-
-fn operations() -> String {
-    OPERATIONS.to_owned()
-}
 
 /// A load curve of every side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

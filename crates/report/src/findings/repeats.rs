@@ -33,7 +33,7 @@ pub struct RepeatedLevel {
     pub response_mean_s: Option<Spread>,
     /// Their median, s; likewise.
     pub response_p50_s: Option<Spread>,
-    /// Their 99th percentile, s; likewise.
+    /// Their 99th percentile, s; null unless every run has enough requests for one.
     pub response_p99_s: Option<Spread>,
 }
 

@@ -4,7 +4,7 @@ use super::summary::{self, Totals, tile};
 use super::units::{UNKNOWN, count, duration, long_duration, optional, percent_of};
 use super::untrusted::Untrusted;
 use crate::findings::calls::{CallPhase, Calls};
-use crate::findings::capacity::Capacity;
+use crate::findings::capacity::{Capacity, CapacityOutcome};
 use crate::findings::{Findings, Run, Stage};
 use crate::text::{calls, capacity};
 use maud::{Markup, html};
@@ -86,11 +86,11 @@ fn capacity_tiles(found: &Capacity) -> Markup {
     let load = found.low.map_or_else(|| UNKNOWN.to_owned(), capacity::exact);
     let high = found
         .high
-        .filter(|_| found.outcome == "found")
+        .filter(|_| found.outcome == CapacityOutcome::Found)
         .map(|high| format!("95 % interval up to {}", capacity::exact(high)));
-    let note = high.unwrap_or_else(|| match found.outcome.as_str() {
-        "at least" => "lower bound".to_owned(),
-        outcome => outcome.to_owned(),
+    let note = high.unwrap_or_else(|| match found.outcome {
+        CapacityOutcome::AtLeast => "lower bound".to_owned(),
+        outcome => outcome.label().to_owned(),
     });
     html! {
         div { dt { "Capacity, " (Untrusted(&found.unit)) } dd { strong { (load) } small { (Untrusted(&note)) } } }

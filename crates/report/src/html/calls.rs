@@ -93,7 +93,7 @@ fn row(phase: &CallPhase, part: &CallPart, share: Option<Percentage>) -> Markup 
             td { (optional(part.seconds, duration)) }
             td { (percentage(share)) }
             @if phase.above.is_some() { td { (part.over_above_s.map_or_else(|| UNKNOWN.to_owned(), signed)) } }
-            td.text { (Untrusted(&part.how)) }
+            td.text { (part.how.label()) }
             td.text.wrap { (Untrusted(&part.why)) }
         }
     }

@@ -1,15 +1,14 @@
 //! Title, labels and the system under test in a page: a column for each side.
 
 use super::untrusted::Untrusted;
-use crate::described::{DescribedRow, described};
+use crate::described::{self, DescribedRow, described};
 use crate::findings::Findings;
 use crate::findings::comparison::ComparedGuarantee;
 use maud::{Markup, html};
 
 /// The guarantees of the servers in a comparison; None if unknown.
 pub(super) fn guarantees(sides: &[Findings], rows: &[ComparedGuarantee]) -> Option<Markup> {
-    let rows: Vec<DescribedRow> =
-        rows.iter().map(|row| DescribedRow { name: row.name.clone(), values: row.values.clone() }).collect();
+    let rows = described::guarantees(rows.iter());
     let caption = "What the servers guarantee. Rows with a difference that rules out a ranking come first.";
     (!rows.is_empty()).then(|| rows_of("guarantees", caption, sides, &rows))
 }

@@ -4,24 +4,24 @@ use super::units::{duration, optional};
 use super::untrusted::Untrusted;
 use crate::findings::Findings;
 use crate::findings::Stage;
-use crate::tables::{Place, places};
+use crate::tables::{LevelGroup, level_groups};
 use maud::{Markup, html};
 
 /// Mean response times, a line a level and a column a group; nothing where there is one level only.
 pub(super) fn section(sides: &[Findings]) -> Vec<Markup> {
-    places(sides).iter().filter_map(table).collect()
+    level_groups(sides).iter().filter_map(table).collect()
 }
 
-fn table(place: &Place<'_>) -> Option<Markup> {
-    let stages = &place.stages;
+fn table(levels: &LevelGroup<'_>) -> Option<Markup> {
+    let stages = &levels.stages;
     let names = names(stages);
-    let caption = format!("{}-caption", place.id("load-groups"));
+    let caption = format!("{}-caption", levels.id("load-groups"));
     (stages.len() > 1 && !names.is_empty()).then(|| {
         html! {
             div.scroll tabindex="0" role="region" aria-labelledby=(caption) {
                 table {
                     caption id=(caption) {
-                        "Mean response time of each group of operations at each load level" (place.words()) "."
+                        "Mean response time of each group of operations at each load level" (levels.words()) "."
                     }
                     thead { tr { th scope="col" { "Level" } @for name in &names { th scope="col" { (Untrusted(name)) } } } }
                     tbody { @for (prefix, stage) in stages {

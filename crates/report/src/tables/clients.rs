@@ -1,12 +1,12 @@
 //! All clients of each load level: their actions, response times and differences.
 
 use super::generator::UNATTRIBUTABLE;
-use super::{Cell, Column, Note, Place, Row, Table, Weight, driven_places, unattributable};
+use super::{Cell, Column, LevelGroup, Note, Row, Table, Weight, driven_level_groups, unattributable};
 use crate::findings::{ClientRow, Findings, MOST_CLIENT_ROWS, Stage};
 
 /// A table for what servers did and one for local directories; none where no level has several clients.
 pub(crate) fn clients(sides: &[Findings]) -> Vec<Table> {
-    driven_places(sides).filter_map(|place| table(&place)).collect()
+    driven_level_groups(sides).filter_map(|group| table(&group)).collect()
 }
 
 /// Whether clients of a level can be compared.
@@ -14,17 +14,17 @@ pub(crate) fn is_shared(stage: &Stage) -> bool {
     stage.facts.spread.clients.len() > 1
 }
 
-fn table(place: &Place<'_>) -> Option<Table> {
-    let shared = || place.stages.iter().filter(|(_, stage)| is_shared(stage));
+fn table(group: &LevelGroup<'_>) -> Option<Table> {
+    let shared = || group.stages.iter().filter(|(_, stage)| is_shared(stage));
     shared().next()?;
     Some(Table {
-        id: place.id("each-client"),
-        title: format!("Clients{}", place.words()),
+        id: group.id("each-client"),
+        title: format!("Clients{}", group.words()),
         scaled: None,
         caption: format!(
             "Every client of each load level{}: iterations and mean response time (each also divided by the mean of all clients of \
             the level), successful actions, and errors (failed actions).",
-            place.words()
+            group.words()
         ),
         columns: vec![
             Column::new("Level and client", "Level, client"),

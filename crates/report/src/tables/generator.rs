@@ -1,6 +1,6 @@
 //! Whether the load generator kept up at each level, and how the server shared itself among the clients.
 
-use super::{Cell, Column, Note, Place, Row, Table, Weight, driven_places};
+use super::{Cell, Column, LevelGroup, Note, Row, Table, Weight, driven_level_groups};
 use crate::findings::Findings;
 use crate::findings::{Stage, Times};
 
@@ -15,19 +15,19 @@ pub(crate) fn unattributable(stage: &Stage) -> bool {
 
 /// One table for servers and one for local directories; none for captures.
 pub(crate) fn generators(sides: &[Findings]) -> Vec<Table> {
-    driven_places(sides).map(|place| table(&place)).collect()
+    driven_level_groups(sides).map(|group| table(&group)).collect()
 }
 
-fn table(place: &Place<'_>) -> Table {
+fn table(group: &LevelGroup<'_>) -> Table {
     Table {
-        id: place.id("generator"),
-        title: format!("Load generator and fairness{}", place.words()),
+        id: group.id("generator"),
+        title: format!("Load generator and fairness{}", group.words()),
         scaled: None,
         caption: format!(
             "Schedule lag, wake-up lag and CPU time of the load generator{}, and how evenly the clients were served. Starved: clients \
             that ended no iteration. Jain's index: 1 if all clients had the same number of iterations. Least, most: fewest and most \
             iterations of a client, divided by the mean of all clients.",
-            place.words()
+            group.words()
         ),
         columns: vec![
             Column::new("Level", "Level"),
@@ -44,8 +44,8 @@ fn table(place: &Place<'_>) -> Table {
             Column::new("Least", "Min"),
             Column::new("Most", "Max"),
         ],
-        rows: place.stages.iter().map(|(prefix, stage)| row(prefix, stage)).collect(),
-        notes: notes(place),
+        rows: group.stages.iter().map(|(prefix, stage)| row(prefix, stage)).collect(),
+        notes: notes(group),
     }
 }
 
@@ -73,8 +73,8 @@ fn row(prefix: &str, stage: &Stage) -> Row {
     }
 }
 
-fn notes(place: &Place<'_>) -> Vec<Note> {
-    let stages = || place.stages.iter();
+fn notes(group: &LevelGroup<'_>) -> Vec<Note> {
+    let stages = || group.stages.iter();
     let mut notes = vec![Note::quiet(
         "Lag: schedule lag, actual minus intended start. Wake: wake-up lag, from the kernel's receive timestamp to the program's \
         read. Starved: clients that ended no iteration. Jain: Jain's index of the clients' iterations (1: all equal). Min, max: fewest and most \

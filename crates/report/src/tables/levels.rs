@@ -1,16 +1,16 @@
 //! Load levels: throughput and response time.
 
-use super::{Cell, Column, Note, Place, Row, Table, Weight, measured, places};
+use super::{Cell, Column, LevelGroup, Note, Origin, Row, Table, Weight, level_groups, measured};
 use crate::findings::Findings;
 use crate::findings::{Headline, Stage, Times};
 
 /// One table for servers and one for local directories; none for captures.
 pub(crate) fn levels(sides: &[Findings]) -> Vec<Table> {
-    places(sides).iter().map(table).collect()
+    level_groups(sides).iter().map(table).collect()
 }
 
-fn table(place: &Place<'_>) -> Table {
-    let scheduled = place.stages.iter().any(|(_, stage)| stage.headline.is_from_intended());
+fn table(group: &LevelGroup<'_>) -> Table {
+    let scheduled = group.stages.iter().any(|(_, stage)| stage.headline.is_from_intended());
     let from = if scheduled { Headline::ResponseTimeFromIntended } else { Headline::ResponseTime }.words();
     let beside = match scheduled {
         true => Column::new("p99, uncorrected", "p99 unc."),
@@ -24,13 +24,13 @@ fn table(place: &Place<'_>) -> Table {
         false => "p99 int.: p99 from the intended start of each operation, so it includes the delay of a late start.",
     };
     Table {
-        id: place.id("levels"),
-        title: format!("Load levels{}", place.words()),
+        id: group.id("levels"),
+        title: format!("Load levels{}", group.words()),
         scaled: Some(format!("response times of all operations{from}")),
         caption: format!(
             "Throughput and response time{from} at each load level{}, all operations together. A response time from the \
             intended start includes the delay of a late start.",
-            place.words()
+            group.words()
         ),
         columns: vec![
             Column::new("Level", "Level"),
@@ -47,16 +47,16 @@ fn table(place: &Place<'_>) -> Table {
             Column::new("Failed actions", "Failed"),
             Column::of_pages("p50 to p99"),
         ],
-        rows: place.stages.iter().map(|(prefix, stage)| row(prefix, stage, place.captured)).collect(),
-        notes: [Note::quiet(note)].into_iter().chain(failed(place)).collect(),
+        rows: group.stages.iter().map(|(prefix, stage)| row(prefix, stage, group.origin)).collect(),
+        notes: [Note::quiet(note)].into_iter().chain(failed(group)).collect(),
     }
 }
 
 /// Failures by kind; None without failures.
-fn failed(place: &Place<'_>) -> Option<Note> {
+fn failed(group: &LevelGroup<'_>) -> Option<Note> {
     let sum = |kind: usize| {
         let of = |(_, stage): &(String, &Stage)| stage.failures_by_kind().get(kind).copied().unwrap_or(0);
-        place.stages.iter().map(of).fold(0_u64, u64::saturating_add)
+        group.stages.iter().map(of).fold(0_u64, u64::saturating_add)
     };
     let (actions, attempts, lost) = (sum(0), sum(1), sum(2));
     (actions > 0 || attempts > 0 || lost > 0).then(|| Note {
@@ -68,7 +68,7 @@ fn failed(place: &Place<'_>) -> Option<Note> {
     })
 }
 
-fn row(prefix: &str, stage: &Stage, captured: bool) -> Row {
+fn row(prefix: &str, stage: &Stage, origin: Origin) -> Row {
     let time = |pick: fn(&Times) -> f64| Cell::Scaled(stage.headline_time().as_ref().map(pick));
     let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
     Row {
@@ -86,7 +86,7 @@ fn row(prefix: &str, stage: &Stage, captured: bool) -> Row {
             time(|t| t.p99_s),
             Cell::Scaled(other(stage).map(|t| t.p99_s)),
             // A capture does not contain actions.
-            if captured { Cell::Time(None) } else { measured(stage, Cell::Count(stage.failed())) },
+            if origin == Origin::Capture { Cell::Time(None) } else { measured(stage, Cell::Count(stage.failed())) },
             Cell::Range(stage.headline_time().map(|t| (t.p50_s, t.p99_s))),
         ],
     }

@@ -182,49 +182,68 @@ impl Note {
     }
 }
 
-/// Load levels that share a table: of all sides, with a server or without, or captured.
-pub(crate) struct Place<'a> {
-    /// No server took part.
-    pub(crate) local: bool,
-    /// Whether the level is a capture: numbers of the load generator are unknown.
-    pub(crate) captured: bool,
+/// Origin of load levels.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Load on a server.
+    Server,
+    /// Load on a local directory: no server took part.
+    Local,
+    /// A capture: numbers of the load generator are unknown.
+    Capture,
+}
+
+impl Origin {
+    fn of(side: &Findings, stage: &Stage) -> Origin {
+        match (&side.run, side.is_local(stage)) {
+            (None, _) => Origin::Capture,
+            (Some(_), true) => Origin::Local,
+            (Some(_), false) => Origin::Server,
+        }
+    }
+}
+
+/// Load levels of all sides that share a table, because they have the same origin.
+pub(crate) struct LevelGroup<'a> {
+    pub(crate) origin: Origin,
     /// The levels, each with what stands in front of its name.
     pub(crate) stages: Vec<(String, &'a Stage)>,
 }
 
-impl Place<'_> {
+impl LevelGroup<'_> {
     /// What stands behind "load levels" in headings.
     pub(crate) fn words(&self) -> &'static str {
-        match self {
-            Place { local: true, .. } => " in a local directory, without the server",
-            Place { captured: true, .. } => " of captures",
-            _ => "",
+        match self.origin {
+            Origin::Server => "",
+            Origin::Local => " in a local directory, without the server",
+            Origin::Capture => " of captures",
         }
     }
 
     /// The identifier of its table in a page.
     pub(crate) fn id(&self, of: &str) -> String {
-        let ending = match self {
-            Place { local: true, .. } => "-local",
-            Place { captured: true, .. } => "-captured",
-            _ => "",
+        let ending = match self.origin {
+            Origin::Server => "",
+            Origin::Local => "-local",
+            Origin::Capture => "-captured",
         };
         format!("{of}{ending}")
     }
 }
 
-/// The levels of all sides by where they ran.
-pub(crate) fn places<'a>(sides: &'a [Findings]) -> Vec<Place<'a>> {
-    let of = |local, captured| {
-        let wanted = |side: &Findings, stage: &Stage| (side.is_local(stage), side.run.is_none()) == (local, captured);
-        Place { local, captured, stages: stages(sides, wanted) }
+/// The levels of all sides by their origin.
+pub(crate) fn level_groups<'a>(sides: &'a [Findings]) -> Vec<LevelGroup<'a>> {
+    let of = |origin| {
+        let wanted = |side: &Findings, stage: &Stage| Origin::of(side, stage) == origin;
+        LevelGroup { origin, stages: stages(sides, wanted) }
     };
-    [of(false, false), of(true, false), of(false, true)].into_iter().filter(|place| !place.stages.is_empty()).collect()
+    let groups = [Origin::Server, Origin::Local, Origin::Capture].map(of);
+    groups.into_iter().filter(|group| !group.stages.is_empty()).collect()
 }
 
 /// The same without captures.
-pub(crate) fn driven_places<'a>(sides: &'a [Findings]) -> impl Iterator<Item = Place<'a>> {
-    places(sides).into_iter().filter(|place| !place.captured)
+pub(crate) fn driven_level_groups<'a>(sides: &'a [Findings]) -> impl Iterator<Item = LevelGroup<'a>> {
+    level_groups(sides).into_iter().filter(|group| group.origin != Origin::Capture)
 }
 
 /// The levels of all sides that are `wanted`, each with what stands in front of its name: the side's, where there are several.

@@ -1,6 +1,6 @@
 //! Silences, requests without an answer and short reads, a line a load level.
 
-use super::{Cell, Column, Note, Place, Row, Table, Weight, driven_places, measured};
+use super::{Cell, Column, LevelGroup, Note, Row, Table, Weight, driven_level_groups, measured};
 use crate::findings::Findings;
 use crate::findings::Stage;
 
@@ -9,18 +9,18 @@ const SHORTEST_S: f64 = 0.010;
 
 /// One table for servers and one for local directories; none for captures.
 pub(crate) fn outages(sides: &[Findings]) -> Vec<Table> {
-    driven_places(sides).map(|place| table(&place)).collect()
+    driven_level_groups(sides).map(|group| table(&group)).collect()
 }
 
-fn table(place: &Place<'_>) -> Table {
+fn table(group: &LevelGroup<'_>) -> Table {
     Table {
-        id: place.id("silence"),
-        title: format!("Silences, requests without a response, short reads{}", place.words()),
+        id: group.id("silence"),
+        title: format!("Silences, requests without a response, short reads{}", group.words()),
         scaled: None,
         caption: format!(
             "Silences (no response to any action although a request was outstanding or due), requests without a response, and short or empty reads{}. \
             Outages: silences of at least 1 s and at least 10 times the median response time of the slowest operation.",
-            place.words()
+            group.words()
         ),
         columns: vec![
             Column::new("Level", "Level"),
@@ -32,7 +32,7 @@ fn table(place: &Place<'_>) -> Table {
             Column::new("Short reads", "Short"),
             Column::new("Empty reads", "Empty"),
         ],
-        rows: place.stages.iter().map(|(prefix, stage)| row(prefix, stage)).collect(),
+        rows: group.stages.iter().map(|(prefix, stage)| row(prefix, stage)).collect(),
         notes: [Note::quiet(
             "Silence: longest time without a response to any action while a request was outstanding or due; a refusal that asks the client \
             to wait (NFS 4: DELAY, GRACE) does not end it. Outages: silences of at least 1 s and at least 10 times the median response time of the slowest operation. Outage time: total length of \
@@ -40,7 +40,7 @@ fn table(place: &Place<'_>) -> Table {
             returned fewer bytes than requested. Empty: reads that returned no bytes.",
         )]
         .into_iter()
-        .chain(place.stages.iter().filter_map(|(prefix, stage)| late_answers(prefix, stage)))
+        .chain(group.stages.iter().filter_map(|(prefix, stage)| late_answers(prefix, stage)))
         .collect(),
     }
 }

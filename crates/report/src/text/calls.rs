@@ -7,7 +7,7 @@ use super::run::optional;
 use super::table::Table;
 use super::units::{NONE, TimeScale, percent, significant, time};
 use super::{drawn, profile};
-use crate::findings::calls::{CallPart, CallPhase, Calls, PathRequests, ServerCounter};
+use crate::findings::calls::{CallPart, CallPhase, Calls, PartSource, PathRequests, ServerCounter};
 use crate::tables;
 
 /// The tables; nothing if not requested.
@@ -63,9 +63,9 @@ fn table_of_parts(page: &mut Page<'_>, title: &str, phases: &[&CallPhase]) -> fm
     table.head(&head);
     for name in names(phases) {
         let found = || phases.iter().filter_map(|phase| of(phase, name));
-        let mut how: Vec<&str> = found().filter(|part| part.seconds.is_some()).map(|part| part.how.as_str()).collect();
+        let mut how: Vec<&str> = found().filter(|part| part.seconds.is_some()).map(|part| part.how.label()).collect();
         how.dedup();
-        let how = if how.is_empty() { "missing".to_owned() } else { how.join(", ") };
+        let how = if how.is_empty() { PartSource::Missing.label().to_owned() } else { how.join(", ") };
         let within = !matches!(name, "client CPU" | "client wait" | "remainder");
         let shown = phases.iter().map(|phase| scale.show_maybe(of(phase, name).and_then(|part| part.seconds)));
         table.row([format!("{}{name}", if within { "  " } else { "" }), how].into_iter().chain(shown).collect());

@@ -5,7 +5,7 @@ use std::fmt;
 use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{significant, time};
-use crate::findings::capacity::{Capacity, Trial, first_missed};
+use crate::findings::capacity::{Capacity, CapacityOutcome, Trial, first_missed};
 
 /// The answer, its basis, and one line per load; nothing without a search.
 pub(super) fn draw(page: &mut Page<'_>, capacity: Option<&Capacity>) -> fmt::Result {
@@ -27,12 +27,14 @@ pub(super) fn draw(page: &mut Page<'_>, capacity: Option<&Capacity>) -> fmt::Res
 /// The answer in a sentence.
 pub(crate) fn answer(capacity: &Capacity) -> String {
     let (unit, why) = (&capacity.unit, capacity.why.as_deref().unwrap_or_default());
-    match (capacity.outcome.as_str(), capacity.low, capacity.high) {
-        ("found", Some(low), Some(high)) => {
+    match (capacity.outcome, capacity.low, capacity.high) {
+        (CapacityOutcome::Found, Some(low), Some(high)) => {
             format!("Capacity: {} (95 % interval {} to {}).", load_words(low, unit), exact(low), exact(high))
         }
-        ("at least" | "unfinished", Some(low), _) => format!("Capacity: at least {}: {why}.", load_words(low, unit)),
-        ("none", ..) => format!("No load meets the objective: {why}."),
+        (CapacityOutcome::AtLeast | CapacityOutcome::Unfinished, Some(low), _) => {
+            format!("Capacity: at least {}: {why}.", load_words(low, unit))
+        }
+        (CapacityOutcome::NoLoad, ..) => format!("No load meets the objective: {why}."),
         _ => format!("No capacity found: {why}."),
     }
 }
@@ -62,11 +64,11 @@ fn subtracted(capacity: &Capacity) -> Option<(f64, String)> {
 /// Confidence and cost of the answer.
 pub(crate) fn rests_on(capacity: &Capacity) -> String {
     let runs = capacity.confirmations;
-    let mut words = match capacity.outcome.as_str() {
-        "found" => format!("At least {runs} consecutive new runs confirmed each end of the interval. "),
-        "at least" | "none" | "unfinished" if capacity.low.is_some() || capacity.outcome == "none" => {
-            format!("At least {runs} consecutive new runs confirmed this result. ")
-        }
+    let result = || format!("At least {runs} consecutive new runs confirmed this result. ");
+    let mut words = match capacity.outcome {
+        CapacityOutcome::Found => format!("At least {runs} consecutive new runs confirmed each end of the interval. "),
+        CapacityOutcome::NoLoad => result(),
+        CapacityOutcome::AtLeast | CapacityOutcome::Unfinished if capacity.low.is_some() => result(),
         _ => String::new(),
     };
     words.push_str(&format!("Measured for {}", time(capacity.seconds())));

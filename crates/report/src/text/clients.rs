@@ -5,7 +5,7 @@ use std::fmt;
 use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, TimeScale, significant, time};
-use crate::findings::{Findings, OutlierClient, SizeCurve, Stage};
+use crate::findings::{Findings, OutlierClient, OutlierKind, SizeCurve, Stage};
 
 /// Maximum number of sizes or levels side by side in one table.
 const COLUMNS: usize = 6;
@@ -74,13 +74,13 @@ pub(crate) fn unjudged(stage: &Stage) -> Option<String> {
 /// A sentence about an outlier.
 pub(crate) fn sentence(odd: &OutlierClient) -> String {
     let OutlierClient { client, how, mean_s, usual_s, errors, attempts, .. } = odd;
-    match how.as_str() {
-        "lossy" => format!(
+    match how {
+        OutlierKind::Lossy => format!(
             "client {client} has far more errors than the other clients: {errors} of its {attempts} operations failed."
         ),
-        _ => {
+        OutlierKind::Slower | OutlierKind::Quicker => {
             let shown = |seconds: &Option<f64>| seconds.map_or_else(|| NONE.to_owned(), time);
-            let (own, usual) = (shown(mean_s), shown(usual_s));
+            let (own, usual, how) = (shown(mean_s), shown(usual_s), how.label());
             format!(
                 "client {client} is served {how} than the other clients: its actions take {own} on average; the median of all clients is {usual}."
             )

@@ -1,7 +1,7 @@
 //! Title, labels and the system under test in the terminal.
 
 use super::page::{Page, Role};
-use crate::described::{DescribedRow, described};
+use crate::described::{self, DescribedRow, described, is_brief};
 use crate::findings::Findings;
 use crate::findings::comparison::ComparedGuarantee;
 use crate::safe;
@@ -33,13 +33,7 @@ pub(super) fn guarantees(
     (sides, rows): (&[Findings], &[ComparedGuarantee]),
     all: bool,
 ) -> fmt::Result {
-    // The other rows contain counts, which always differ.
-    let brief = |row: &ComparedGuarantee| {
-        row.unlike || row.name == "Dialect" && row.values.windows(2).any(|two| two[0] != two[1])
-    };
-    let rows = rows.iter().filter(|row| all || brief(row));
-    let rows: Vec<DescribedRow> =
-        rows.map(|row| DescribedRow { name: row.name.clone(), values: row.values.clone() }).collect();
+    let rows = described::guarantees(rows.iter().filter(|row| all || is_brief(row)));
     if rows.is_empty() {
         return Ok(());
     }

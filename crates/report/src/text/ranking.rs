@@ -6,7 +6,7 @@ use super::table::Table;
 use super::units::{NONE, TimeScale, significant};
 use crate::findings::Findings;
 use crate::findings::comparison::{ComparedUnit, Comparison};
-use crate::findings::ranking::{ITERATIONS, Ranked, RankedCurve, Ranking};
+use crate::findings::ranking::{Ranked, RankedBy, RankedCurve, Ranking};
 use std::fmt;
 
 /// Text if no side is ahead.
@@ -18,9 +18,9 @@ pub(super) fn draw(page: &mut Page<'_>, sides: &[Findings], comparison: &Compari
     for curve in &ranking.curves {
         let of = curve.curve.as_deref().map_or_else(String::new, |name| format!(", {name}"));
         let unit = page.scale().words();
-        let (rate, time) = match ranking.by.as_str() {
-            ITERATIONS => ("Iterations (iterations/s)", "Mean time of an iteration"),
-            _ => ("Throughput (op/s)", "Mean response time"),
+        let (rate, time) = match ranking.by {
+            RankedBy::Iterations => ("Iterations (iterations/s)", "Mean time of an iteration"),
+            RankedBy::Operations => ("Throughput (op/s)", "Mean response time"),
         };
         points(page, &format!("{rate}{of}:"), sides, curve, |point| Some(&point.throughput))?;
         if curve.points.iter().any(|point| point.bytes.is_some()) {
@@ -28,7 +28,10 @@ pub(super) fn draw(page: &mut Page<'_>, sides: &[Findings], comparison: &Compari
         }
         points(page, &format!("{time}, {unit}{of}:"), sides, curve, |point| Some(&point.mean))?;
     }
-    let what = if ranking.by == ITERATIONS { "Most iterations (iterations/s):" } else { "Highest throughput (op/s):" };
+    let what = match ranking.by {
+        RankedBy::Iterations => "Most iterations (iterations/s):",
+        RankedBy::Operations => "Highest throughput (op/s):",
+    };
     highest(page, what, sides, &ranking.curves)?;
     places(page, sides, ranking)?;
     stability(page, sides, ranking)

@@ -6,6 +6,7 @@ use plimsoll_report::collect::comparison::{
 };
 use plimsoll_report::findings::capacity::Capacity;
 use plimsoll_report::findings::comparison::{ComparedMetric, ComparedVerdict, Comparison};
+use plimsoll_report::findings::ranking::RankedBy;
 use plimsoll_report::findings::{Fairness, Findings, LevelFacts, MovedNumber, Report, Run, Stage};
 use plimsoll_report::html;
 use plimsoll_report::json::{Layout, write};
@@ -399,7 +400,7 @@ fn servers_of_different_protocols_are_ranked_by_iterations() {
     let report = |a: Contestant, b: Contestant| Report::compare(vec![a, b], Order::Apart, Vec::new());
     let found = report(swept(smb, [2.0; 2], "x"), swept(nfs, [1.0; 2], "x"));
     let ranking = of(&found).ranking.as_ref().unwrap();
-    assert_eq!((ranking.by.as_str(), ranking.points, ranking.not_used), ("iterations", 2, 0));
+    assert_eq!((ranking.by, ranking.points, ranking.not_used), (RankedBy::Iterations, 2, 0));
     let point = &ranking.curves[0].points[1];
     let values = |of: &plimsoll_report::findings::ranking::Ranked| -> Vec<f64> {
         of.estimates.iter().flatten().map(|one| one.value).collect()
@@ -422,7 +423,7 @@ fn servers_of_different_protocols_are_ranked_by_iterations() {
 
     // With one protocol, operations are counted; with different workloads, nothing is comparable.
     let same = report(swept(smb, [2.0; 2], "x"), swept(smb, [1.0; 2], "x"));
-    assert_eq!(of(&same).ranking.as_ref().unwrap().by, "operations");
+    assert_eq!(of(&same).ranking.as_ref().unwrap().by, RankedBy::Operations);
     assert!(of(&report(swept(smb, [2.0; 2], "x"), swept(nfs, [1.0; 2], "y"))).ranking.is_none());
     // How much requests vary tells nothing of iterations of one request here and three there.
     let uneven = report(swept(smb, [2.0; 2], "x"), swept(nfs, [1.0, 3.0], "x"));
@@ -510,6 +511,30 @@ fn repeated_runs_bring_what_a_restart_changes() {
     let two = compared(runs(100)[..2].to_vec(), runs(103), Order::InPairs);
     assert_eq!(of(&two).levels[0].from, "batches", "two runs show nothing of restarts");
     assert!(of(&two).method.notes[0].contains("One run per side"));
+}
+
+/// Runs with the same few errors do not scatter, and the slowest of few requests is no p99.
+#[test]
+fn runs_that_agree_by_chance_show_nothing() {
+    let runs = |errors: u64| {
+        let mut one = run_of(4, 1000, 0);
+        let mut interval = Interval::at(0, IntervalWidth::USUAL);
+        interval.row_mut(Procedure::of(Protocol::Smb2, 8)).errors = errors;
+        one.intervals.add(interval);
+        vec![one; 3]
+    };
+    for order in [Order::Apart, Order::InPairs] {
+        let found = compared(runs(0), runs(1), order);
+        assert_eq!(["errors", "p50"].map(|name| verdict(&found, name)), ["none shown"; 2]);
+        // None of 360: as many as 1 % would often show none.
+        let errors = metric(&found, "all", "errors");
+        let high = |side: usize| errors.estimates[side].as_ref().unwrap().high.unwrap();
+        assert!(high(0) > 0.01 && high(1) > high(0), "{errors:?}");
+        let p99 = metric(&found, "all", "p99");
+        assert!(p99.estimates.iter().flatten().all(|one| one.low.is_none() && one.missing.is_some()), "{p99:?}");
+        assert_eq!(p99.differences, [None]);
+        assert_eq!(verdict(&compared(runs(0), runs(20), order), "errors"), "worse");
+    }
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub struct RecordedRun {
     pub run: MeasuredRun,
     /// Why they must not be used; `None` where they may.
     pub invalid: Option<String>,
-    /// Whether that is the load generator's fault, not the server's.
+    /// Whether that is the load generator's fault alone.
     pub generators_fault: bool,
     /// Whether they must not be used only because too many actions failed.
     pub failed_actions: bool,
@@ -52,7 +52,7 @@ pub fn runs(folder: &Path) -> anyhow::Result<Vec<RecordedRun>> {
             failed_actions: validity.is_some_and(only_actions_failed),
             invalid: reason.map(|reason| format!("{level} is INVALID: {reason}")),
             moved: recorded.as_ref().map(MeasuredLevel::moved_metrics).unwrap_or_default(),
-            generators_fault: recorded.is_some_and(|recorded| recorded.generators_fault.is_some()),
+            generators_fault: recorded.is_some_and(|recorded| recorded.invalid_by_generator),
             run: MeasuredRun { span_ns: (first, last), intervals: recording.intervals(stage)? },
             level,
         })
@@ -95,25 +95,27 @@ fn levels(recording: &Recording) -> anyhow::Result<Vec<LevelRuns>> {
     let mut levels: Vec<LevelRuns> = Vec::new();
     for stage in &recording.manifest.stages {
         let point = point(stage)?;
-        let level = words(point.as_ref());
-        let place = levels.iter().position(|known| known.level == level).unwrap_or_else(|| {
-            levels.push(LevelRuns { level, point: point.clone(), runs: Vec::new() });
-            levels.len() - 1
-        });
-        if let Some(invalid) = point.filter(|point| !point.valid)
-            && let Some(known) = levels.get_mut(place)
-        {
-            known.point = Some(invalid);
-        }
         // A level that could not be run has no time; that it was not is among the reasons of an invalid report.
-        if let (Some(first), Some(last)) = (stage.first_ns, stage.last_ns)
-            && first < last
-            && let Some(runs) = levels.get_mut(place)
-        {
-            runs.runs.push(MeasuredRun { span_ns: (first, last), intervals: recording.intervals(stage)? });
-        }
+        let span_ns = stage.first_ns.zip(stage.last_ns).filter(|(first, last)| first < last);
+        let run = |span_ns| anyhow::Ok(MeasuredRun { span_ns, intervals: recording.intervals(stage)? });
+        add(&mut levels, point, span_ns.map(run).transpose()?);
     }
     Ok(levels)
+}
+
+/// Adds a run to its level. The numbers of a level's point are those of all its runs.
+fn add(levels: &mut Vec<LevelRuns>, point: Option<LoadPoint>, run: Option<MeasuredRun>) {
+    let level = words(point.as_ref());
+    match levels.iter_mut().find(|known| known.level == level) {
+        Some(known) => {
+            known.point = match (known.point.take(), point) {
+                (Some(all), Some(one)) => Some(all.join(one)),
+                (all, one) => all.or(one),
+            };
+            known.runs.extend(run);
+        }
+        None => levels.push(LevelRuns { level, point, runs: run.into_iter().collect() }),
+    }
 }
 
 /// Where a load level lies; `None` of a capture.
@@ -128,5 +130,34 @@ fn words(point: Option<&LoadPoint>) -> String {
         None => WHOLE_CAPTURE.to_owned(),
         Some(LoadPoint { level, curve: Some(curve), .. }) => format!("{level}, {curve}"),
         Some(LoadPoint { level, .. }) => level.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_report::collect::comparison::IterationCost;
+
+    use super::*;
+
+    /// The caches were cold in the first repeat alone: the cost of an iteration is that of all repeats.
+    #[test]
+    fn an_iteration_costs_the_mean_over_all_repeats() {
+        let point = |requests: f64, seconds: f64, valid: bool| {
+            let (curve, level, pace) = (None, "4 clients".to_owned(), Vec::new());
+            let iteration = Some(IterationCost { requests, seconds: Some(seconds), count: 100 });
+            Some(LoadPoint { curve, level, load: 4.0, pace, outstanding: 4, valid, iteration })
+        };
+        let mut levels = Vec::new();
+        for one in [point(6.0, 2e-3, true), point(3.0, 1e-3, false), point(3.0, 1e-3, true)] {
+            add(&mut levels, one, None);
+        }
+        let [level] = &levels[..] else { panic!("{levels:?}") };
+        let point = level.point.as_ref().unwrap();
+        let cost = point.iteration.unwrap();
+        assert!((cost.requests - 4.0).abs() < 1e-9 && (cost.seconds.unwrap() - 4e-3 / 3.0).abs() < 1e-9, "{cost:?}");
+        assert_eq!((cost.count, point.valid), (300, false));
+        // A run without an ended iteration adds none.
+        let idle = point.clone().join(LoadPoint { iteration: None, ..point.clone() });
+        assert_eq!(idle.iteration, point.iteration);
     }
 }

@@ -111,6 +111,40 @@ fn what_the_generator_cannot_make_leaves_a_lower_end() {
     assert_eq!(search.carried(), None);
 }
 
+/// Every second run at the highest load misses, perhaps because of the load generator.
+#[test]
+fn runs_in_doubt_confirm_no_lower_end() {
+    let mut search = Search::new(Bounds { most: 10.0, runs: 100, ..BOUNDS });
+    let mut number = 0;
+    let answer = loop {
+        match search.next() {
+            Next::Over(answer) => break answer,
+            Next::Run { load, .. } => {
+                number += 1;
+                if load == 10.0 && number % 2 == 0 {
+                    search.doubt();
+                } else {
+                    search.saw(true);
+                }
+            }
+        }
+    };
+    let confirmed = if let Answer::AtLeast(held, _) = answer { held } else { 0.0 };
+    assert!(confirmed < 10.0, "{answer:?}");
+    // Before the first run that holds, nothing is moved, and one more run is needed.
+    let mut search = Search::new(Bounds { most: 10.0, ..BOUNDS });
+    search.saw(true);
+    assert!(!search.doubt() && search.is_confirming());
+    let runs = (1..).find(|_| {
+        search.saw(true);
+        search.carried().is_some()
+    });
+    assert_eq!(runs, Some(CONFIRMATIONS + 1));
+    // Before the confirmation it does not count.
+    let mut search = Search::new(Bounds { grain: Grain::Whole(1), ..BOUNDS });
+    assert!(!search.doubt() && search.runs() == 0);
+}
+
 #[test]
 fn noise_widens_the_interval_and_it_holds_the_capacity_all_the_same() {
     // Relative distance from the capacity at which a run still has the wrong result once in four.

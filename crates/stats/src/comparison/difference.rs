@@ -46,6 +46,14 @@ pub struct Difference {
     pub detectable: Option<f64>,
 }
 
+impl Interval {
+    /// The smallest interval that contains both.
+    #[must_use]
+    pub fn hull(self, other: Interval) -> Interval {
+        Interval { low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+}
+
 /// The verdict on a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -93,6 +101,20 @@ impl Difference {
         let relative_interval =
             ratio(baseline, other).map(|of| Interval { low: of.low.max(0.0) - 1.0, high: of.high - 1.0 });
         Self::judge(metric, value, interval, baseline.value, relative_interval, degrees)
+    }
+
+    /// The same difference where a second method must agree: its interval contains both, and it is shown only if both show it.
+    #[must_use]
+    pub fn confirmed_by(self, other: &Difference) -> Difference {
+        let verdict = if other.verdict == self.verdict { self.verdict } else { Verdict::NotShown };
+        Difference {
+            interval: self.interval.hull(other.interval),
+            relative_interval: self.relative_interval.zip(other.relative_interval).map(|(a, b)| a.hull(b)),
+            verdict,
+            p_value: self.p_value.max(other.p_value),
+            detectable: self.detectable.zip(other.detectable).map(|(a, b)| a.max(b)),
+            ..self
+        }
     }
 
     /// The verdict of an interval.

@@ -48,6 +48,13 @@ impl Estimate {
         });
         Estimate { value: self.value * factor, known, ..self }
     }
+
+    /// The same number with an interval that contains this one, too.
+    #[must_use]
+    pub fn including(self, interval: Interval) -> Estimate {
+        let known = self.known.map(|known| Known { interval: known.interval.hull(interval), ..known });
+        Estimate { known, ..self }
+    }
 }
 
 /// The number of a row in one or more runs of the same setup, combined as if they were one run; `None` if the row has no such number. The
@@ -120,7 +127,16 @@ fn mean(metric: Metric, runs: &[Course], whole: &Slot) -> Option<Estimate> {
     Some(Estimate { metric, value, known })
 }
 
-/// Wilson's interval of a share (1927), over as many independent operations as there seem to be.
+/// Wilson's interval of a share (1927), over as many independent operations as there seem to be. `half` is the half-width of an interval in
+/// standard errors.
+pub(super) fn wilson(share: f64, independent: f64, half: f64) -> Interval {
+    let over = half.powi(2) / independent;
+    let middle = (share + over / 2.0) / (1.0 + over);
+    let half = (over * (share * (1.0 - share) + over / 4.0)).sqrt() / (1.0 + over);
+    Interval { low: (middle - half).clamp(0.0, share), high: (middle + half).clamp(share, 1.0) }
+}
+
+/// The share of errors.
 fn errors(metric: Metric, runs: &[Course], whole: &Slot) -> Option<Estimate> {
     let count = whole.row.count as f64;
     if count == 0.0 {
@@ -129,10 +145,7 @@ fn errors(metric: Metric, runs: &[Course], whole: &Slot) -> Option<Estimate> {
     let value = whole.row.errors as f64 / count;
     let known = spread_over(runs, |slot| slot.row.errors as f64 - value * slot.row.count as f64).map(|spread| {
         let independent = count / design_effect(&spread, value, count);
-        let over = student::half_width(spread.degrees).powi(2) / independent;
-        let middle = (value + over / 2.0) / (1.0 + over);
-        let half = (over * (value * (1.0 - value) + over / 4.0)).sqrt() / (1.0 + over);
-        let interval = Interval { low: (middle - half).clamp(0.0, value), high: (middle + half).clamp(value, 1.0) };
+        let interval = wilson(value, independent, student::half_width(spread.degrees));
         Known { interval, degrees: spread.degrees, basis: Basis::Batches(spread.batches) }
     });
     Some(Estimate { metric, value, known })

@@ -3,6 +3,7 @@
 use statrs::distribution::{ContinuousCDF, Gamma};
 
 use super::difference::{Interval, Side};
+use super::student::CERTAIN;
 
 /// Ranks of the servers with a number, 1 is best: one plus the number of servers before it. Two servers tie unless the first and all
 /// servers as good or better were *shown* to beat the second and all servers as good or worse. So a server ties with every server from
@@ -55,9 +56,6 @@ pub fn arithmetic_mean(of: &[Side]) -> Option<Side> {
     let degrees = of.iter().map(|side| side.degrees).fold(f64::INFINITY, f64::min);
     (!of.is_empty()).then_some(Side { value, interval, degrees })
 }
-
-/// Degrees of freedom of an interval that needs no estimate of a variance: as good as infinitely many.
-const CERTAIN: f64 = 1e6;
 
 /// A rate, events per time, with the exact interval of a Poisson count (Garwood 1936); `None` if `time` is zero.
 pub fn rate(events: u64, time: f64) -> Option<Side> {

@@ -1,9 +1,12 @@
 //! Repeated runs: the effect of a restart shows only in the scatter of whole runs.
 
+use super::course::Course;
 use super::difference::{Difference, Interval, Side};
-use super::estimate::{Basis, Estimate, Known};
+use super::estimate::{Basis, Estimate, Known, wilson};
 use super::metric::Metric;
-use super::student;
+use super::missing::Missing;
+use super::quantile::fewest;
+use super::student::{self, CERTAIN};
 
 /// Runs per side from which on their scatter is used.
 pub const FEWEST: usize = 3;
@@ -16,6 +19,34 @@ pub fn grain(metric: Metric, value: f64, seconds: f64) -> f64 {
         _ if metric.percentile().is_some() => value * 1e-3,
         _ => 0.0,
     }
+}
+
+/// A number over all runs, with an interval that does not come from their scatter; `None` if their scatter says all. It says too little of
+/// few errors, whose number is often the same in each run by chance, and of a percentile of few operations, which is too fast in each run.
+///
+/// # Errors
+/// A percentile has too few operations even in all runs together, or they are too short.
+pub fn pooled(metric: Metric, runs: &[Course]) -> Result<Option<Side>, Missing> {
+    if runs.len() < FEWEST {
+        return Ok(None);
+    }
+    let Some(percentile) = metric.percentile() else { return Ok(share_of_errors(metric, runs)) };
+    let operations = |run: &Course| run.slots.iter().map(|slot| slot.row.response.count()).sum::<u64>();
+    if runs.iter().all(|run| operations(run) >= fewest(percentile)) {
+        return Ok(None);
+    }
+    super::estimate(metric, runs).map_or(Ok(None), |found| found.known.map(|_| Side::of_estimate(&found)))
+}
+
+/// The share of errors with the interval of independent operations; `None` for other metrics, and without operations.
+fn share_of_errors(metric: Metric, runs: &[Course]) -> Option<Side> {
+    let rows = || runs.iter().flat_map(|run| &run.slots).map(|slot| &slot.row);
+    let (failed, all) = (rows().map(|row| row.errors).sum::<u64>(), rows().map(|row| row.count).sum::<u64>());
+    (metric == Metric::Errors && all > 0).then(|| {
+        let value = failed as f64 / all as f64;
+        let interval = wilson(value, all as f64, student::half_width(CERTAIN));
+        Side { value, interval, degrees: CERTAIN }
+    })
 }
 
 /// The mean of a number over runs, with an interval from their scatter; `None` for fewer than [`FEWEST`]. `grain` is the minimum
@@ -72,8 +103,10 @@ fn moments(values: &[f64]) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::course::Slot;
     use super::super::difference::Verdict;
     use super::*;
+    use crate::IntervalRow;
 
     /// Student's own example (1908, "The probable error of a mean", section IX): additional hours of sleep of ten
     /// patients on two drugs.
@@ -94,6 +127,53 @@ mod tests {
     fn fewer_than_three_runs_show_nothing_of_restarts() {
         assert_eq!(estimate(Metric::Mean, &[1.0, 1.1], 0.0), None);
         assert_eq!(welch(Metric::Mean, &[1.0, 1.1, 1.2], &[1.0], 0.0), None);
+    }
+
+    /// Fisher's exact test of 3 errors among 300 operations against none: p = 0.25. The scatter of the runs says that it is certain.
+    #[test]
+    fn the_same_few_errors_in_each_run_show_no_difference() {
+        let run = |errors: u64| {
+            let row = IntervalRow { count: 100, errors, ..IntervalRow::default() };
+            Course { slots: vec![Slot { seconds: 1.0, row }] }
+        };
+        let side = |errors: u64| pooled(Metric::Errors, &[run(errors), run(errors), run(errors)]).unwrap().unwrap();
+        let found = |errors: u64| {
+            let chance = Difference::of_sides(Metric::Errors, &side(0), &side(errors));
+            let scatter = welch(Metric::Errors, &[0.0; 3], &[errors as f64 / 100.0; 3], 0.0).unwrap();
+            assert!(scatter.verdict == Verdict::Worse && scatter.p_value < 1e-9, "{scatter:?}");
+            scatter.confirmed_by(&chance)
+        };
+        let few = found(1);
+        assert_eq!(few.verdict, Verdict::NotShown);
+        assert!(few.p_value > 0.05 && few.interval.low < 0.0 && few.interval.high > 0.01, "{few:?}");
+        assert_eq!(found(10).verdict, Verdict::Worse);
+        // Wilson's interval of none among 300 ends at 3.84 / 303.84.
+        let none = estimate(Metric::Errors, &[0.0; 3], 0.0).unwrap().including(side(0).interval);
+        assert!((none.known.unwrap().interval.high - 0.012_643).abs() < 1e-5, "{none:?}");
+        assert_eq!(pooled(Metric::Throughput, &[run(0), run(0), run(0)]), Ok(None));
+    }
+
+    /// p99.9 of 60 operations is the slowest one. Of all runs together it is no more than that.
+    #[test]
+    fn a_percentile_of_few_operations_does_not_come_from_the_scatter_of_runs() {
+        let run = |each: u64| {
+            let slot = |_| {
+                let mut row = IntervalRow::default();
+                for ns in 1..=each {
+                    row.count += 1;
+                    row.response.record(ns);
+                    row.histogram.record(ns);
+                }
+                Slot { seconds: 1.0, row }
+            };
+            Course { slots: (0..12).map(slot).collect() }
+        };
+        let of = |metric, each| pooled(metric, &[run(each), run(each), run(each)]);
+        assert_eq!(of(Metric::P999, 5), Err(Missing::TooFew));
+        assert_eq!(of(Metric::P99, 100), Ok(None), "each run has enough");
+        let all = of(Metric::P99, 50).unwrap().unwrap();
+        assert!(all.interval.low <= all.value && all.value <= all.interval.high, "{all:?}");
+        assert_eq!(pooled(Metric::P999, &[run(5), run(5)]), Ok(None), "two runs are never judged by their scatter");
     }
 
     #[test]

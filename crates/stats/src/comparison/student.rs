@@ -2,6 +2,9 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+/// Degrees of freedom of an interval that needs no estimate of a variance: as good as infinitely many.
+pub(super) const CERTAIN: f64 = 1e6;
+
 /// The quantile `p` of Student's t-distribution with `degrees` degrees of freedom; infinite without a degree of freedom.
 pub(super) fn quantile(p: f64, degrees: f64) -> f64 {
     StudentsT::new(0.0, 1.0, degrees).map_or(f64::INFINITY, |t| t.inverse_cdf(p))

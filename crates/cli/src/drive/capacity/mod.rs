@@ -8,6 +8,7 @@ use plimsoll_experiment::{
     Monitor, RunRecording, RunSpec, Runner, SearchOptions, absolute_workload, find_capacity, parse_objective, searching,
 };
 use plimsoll_report::findings::Findings;
+use plimsoll_report::findings::capacity::CapacityOutcome;
 use plimsoll_results::comparison::Condition;
 
 use crate::drive::run::{LoadFlags, PartFlags, PhaseFlags, SetFlags, TargetFlags};
@@ -154,7 +155,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
 /// Missing the objective at the lowest load is a failed condition; a search without a result has no verdict.
 pub(super) fn ended(findings: &Findings, printed: bool) -> Done {
     let capacity = findings.run.as_ref().and_then(|run| run.capacity.as_deref());
-    match capacity.filter(|capacity| capacity.outcome == "none") {
+    match capacity.filter(|capacity| capacity.outcome == CapacityOutcome::NoLoad) {
         Some(none) => Done::Failed(format!(
             "{}: {}",
             none.objectives.join(", "),

@@ -2,7 +2,7 @@
 
 use super::measured;
 use crate::collect::percent;
-use crate::findings::calls::{CallPart, CallPhase, Calls, LocalCall};
+use crate::findings::calls::{CallPart, CallPhase, Calls, LocalCall, PartSource};
 use crate::findings::{Confidence, Diagnosis, Findings, Rule, Statement, Verdict};
 use crate::text::duration;
 
@@ -43,7 +43,7 @@ fn largest(phase: &CallPhase) -> Option<Statement> {
         part = first.part,
         share = percent(share(first)),
     );
-    let confidence = if first.how == "measured" { Confidence::Measured } else { Confidence::Inferred };
+    let confidence = if first.how == PartSource::Measured { Confidence::Measured } else { Confidence::Inferred };
     Some(Statement { confidence, ..measured(Rule::Part, text) })
 }
 

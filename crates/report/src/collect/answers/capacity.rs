@@ -2,7 +2,7 @@
 
 use super::{measured, percentiles, rate};
 use crate::collect::percent;
-use crate::findings::capacity::{Capacity, Trial, deciding};
+use crate::findings::capacity::{Capacity, CapacityOutcome, Trial, deciding};
 use crate::findings::{Diagnosis, Findings, Rule, Stage, Statement};
 use crate::text::{duration, exact_load, load_words, lowered};
 
@@ -14,21 +14,21 @@ pub(super) fn diagnose(findings: &Findings, capacity: &Capacity) -> Diagnosis {
     let objective = capacity.objectives.join(", ");
     let unit = &capacity.unit;
     let lowered = lowered(capacity).map_or_else(String::new, |why| format!(" {why}."));
-    let answer = match (capacity.outcome.as_str(), capacity.low, capacity.high) {
-        ("found", Some(low), Some(high)) => format!(
+    let answer = match (capacity.outcome, capacity.low, capacity.high) {
+        (CapacityOutcome::Found, Some(low), Some(high)) => format!(
             "The highest load that meets the objective ({objective}) is {load}; 95 % interval {low} to {high}.{lowered}",
             load = load_words(low, unit),
             low = exact_load(low),
             high = exact_load(high)
         ),
-        ("at least" | "unfinished", Some(low), _) => format!(
+        (CapacityOutcome::AtLeast | CapacityOutcome::Unfinished, Some(low), _) => format!(
             "At least {load} {meets} the objective ({objective}).{lowered} The highest load that meets it is not known: {why}.",
             load = load_words(low, unit),
             meets = meets(low, unit),
             why = capacity.why.as_deref().unwrap_or("the search did not finish")
         ),
         // Single runs may have met it.
-        ("none", ..) => format!(
+        (CapacityOutcome::NoLoad, ..) => format!(
             "No load meets the objective ({objective}): {why}.",
             why = capacity.why.as_deref().unwrap_or("even the lowest load misses it")
         ),

@@ -4,7 +4,9 @@ use plimsoll_model::Protocol;
 
 use super::{interference, measured, percentiles, rate};
 use crate::collect::{percent, plural};
-use crate::findings::{Confidence, Diagnosis, Findings, LoadCurve, Rule, Stage, Statement, Verdict};
+use crate::findings::{
+    Confidence, CurveMaximum, Diagnosis, Findings, LoadCurve, Rule, Stage, Statement, Times, Verdict,
+};
 use crate::text::duration;
 
 /// The load generator was the bottleneck: its threads were busy for this part of their time.
@@ -16,7 +18,9 @@ const GENERATOR_IDLE: f64 = 0.5;
 const NETWORK_SHARE: f64 = 0.5;
 /// It was not the bottleneck: the smoothed round trip is at most this fraction.
 const NETWORK_ABSENT: f64 = 0.1;
-/// A schedule was not kept: less than this part of the iterations asked for ended.
+/// The server takes most of the time only if the service times, which include its time, are at least this fraction of the response times.
+const SERVER_SHARE: f64 = 0.5;
+/// A schedule was not kept: less than this part of the iterations that were due ended.
 const SCHEDULE_KEPT: f64 = 0.98;
 /// Statuses of NFS 4 after which the client repeats the request later: NFS4ERR_DELAY, NFS4ERR_GRACE.
 const LATER: [u32; 2] = [10_008, 10_013];
@@ -73,8 +77,19 @@ fn of_curve(findings: &Findings, curve: &LoadCurve) -> Vec<Statement> {
         at.words()
     );
     let mut found = vec![measured(Rule::Throughput, highest)];
-    found.extend(knee(curve, at, peak.not_shown_lower.is_empty() && peak.interval.is_some()));
+    found.extend(knee(curve, at, is_alone(findings, curve, peak)));
     found
+}
+
+/// Whether throughput was shown to be lower at every other load: a level without an interval, or that must not be used, was not compared.
+fn is_alone(findings: &Findings, curve: &LoadCurve, peak: &CurveMaximum) -> bool {
+    let has_interval = |number: u32| {
+        let mut stages = findings.stages.iter().filter(|stage| stage.number == number);
+        stages.any(|stage| stage.facts.operations_per_s_interval.is_some())
+    };
+    let mut others = curve.points.iter().filter(|point| point.stage != peak.stage);
+    let are_compared = others.all(|point| point.used && has_interval(point.stage));
+    peak.interval.is_some() && peak.not_shown_lower.is_empty() && are_compared
 }
 
 fn knee(curve: &LoadCurve, peak: &Stage, alone: bool) -> Option<Statement> {
@@ -164,6 +179,7 @@ fn schedule(stage: &Stage) -> Option<Statement> {
         return Some(measured(Rule::Schedule, text));
     }
     let asked = stage.facts.asked_per_s.filter(|&asked| asked > 0.0)?;
+    let asked = due_per_s(stage).map_or(asked, |due| due.min(asked));
     let share = stage.iterations_per_s / asked;
     (share < SCHEDULE_KEPT).then(|| {
         let text = format!(
@@ -174,6 +190,15 @@ fn schedule(stage: &Stage) -> Option<Statement> {
         );
         measured(Rule::Schedule, text)
     })
+}
+
+/// Iterations per second that were due in the phase; `None` if they were not counted. With arrivals at random, or a low rate, fewer may be
+/// due than the rate says.
+fn due_per_s(stage: &Stage) -> Option<f64> {
+    let begun = stage.facts.iterations.iter().map(|kind| kind.ended.saturating_add(kind.unended));
+    let due = begun.fold(stage.facts.generator.never_sent, u64::saturating_add);
+    let seconds = stage.span.elapsed_s.filter(|&seconds| seconds > 0.0)?;
+    (due > 0).then(|| due as f64 / seconds)
 }
 
 /// The load generator is the bottleneck, if its processors were busy.
@@ -211,7 +236,8 @@ fn bottleneck(stage: &Stage) -> Option<Statement> {
         mean = duration(mean_s),
         busy = percent(stage.facts.generator.cpu_share),
     );
-    let whose = if share <= NETWORK_ABSENT {
+    let is_served = || service_share(stage).is_none_or(|of_service| of_service >= SERVER_SHARE);
+    let whose = if share <= NETWORK_ABSENT && is_served() {
         "most of the time is spent in the server"
     } else if share >= NETWORK_SHARE && trip.least_s >= trip.smoothed_s / 2.0 {
         "the network is the bottleneck"
@@ -220,6 +246,18 @@ fn bottleneck(stage: &Stage) -> Option<Statement> {
     };
     let text = format!("{facts}: {whose}.");
     Some(Statement { confidence: Confidence::Inferred, ..measured(Rule::Bottleneck, text) })
+}
+
+/// The part of the response times that is service time, to the first byte of the response; `None` if it was not measured. The rest is the
+/// transfer of requests and responses, which a fast network shortens, too.
+fn service_share(stage: &Stage) -> Option<f64> {
+    let rows = stage.operations.iter().filter(|row| row.is_counted_once());
+    let times = rows.filter_map(|row| Some((row.service_time?, row.response_time?)));
+    let (service, response) = times.fold((0.0, 0.0), |(service, response), (of_service, whole)| {
+        let sum = |times: Times| times.count as f64 * times.mean_s;
+        (service + sum(of_service), response + sum(whole))
+    });
+    (response > 0.0).then(|| service / response)
 }
 
 /// Failed actions by cause.

@@ -1,12 +1,12 @@
 use super::*;
-use crate::findings::calls::{CallPart, CallPhase, Calls, LocalCall};
-use crate::findings::capacity::{Capacity, Trial};
+use crate::findings::calls::{CallPart, CallPhase, Calls, LocalCall, PartSource};
+use crate::findings::capacity::{Capacity, CapacityOutcome, Trial};
 use crate::findings::comparison::{
     ComparedLevel, ComparedMetric, ComparedRow, ComparedUnit, ComparedVerdict, Difference,
 };
 use crate::findings::{
-    CurveMaximum, CurvePoint, FailureCount, Generator, Interval, Knee, LevelFacts, LoadCurve, OperationRow, RoundTrip,
-    Rule, Run, Span, Stage, StatusCount, Times, Users, Validity, letter,
+    CurveMaximum, CurvePoint, FailureCount, Generator, Interval, IterationKind, Knee, LevelFacts, LoadCurve,
+    OperationRow, RoundTrip, Rule, Run, Span, Stage, StatusCount, Times, Users, Validity, letter,
 };
 
 fn times(mean_s: f64) -> Times {
@@ -33,6 +33,7 @@ fn stage(number: u32, clients: u64, per_s: f64) -> Stage {
             clients,
             depth: 1,
             generator: Generator { cpu_share: 0.2, ..Generator::default() },
+            operations_per_s_interval: Some(Interval { low: per_s * 0.99, high: per_s * 1.01 }),
             ..LevelFacts::default()
         },
         number,
@@ -104,6 +105,12 @@ fn a_curve_has_its_highest_throughput_and_its_knee() {
     assert!(said(&findings, Rule::Knee).unwrap().contains("still rose at the highest load, 16 clients"));
     findings.curves = vec![curve(&findings.stages, Knee::default(), vec![1])];
     assert_eq!(said(&findings, Rule::Knee), None, "another level may be as good");
+    findings.curves = vec![curve(&findings.stages, Knee::default(), Vec::new())];
+    findings.stages[1].facts.operations_per_s_interval = None;
+    assert_eq!(said(&findings, Rule::Knee), None, "a level without an interval was not compared");
+    findings.stages[1] = stage(1, 8, 2000.0);
+    findings.curves[0].points[1].used = false;
+    assert_eq!(said(&findings, Rule::Knee), None, "nor one that must not be used");
 }
 
 #[test]
@@ -142,6 +149,22 @@ fn the_bottleneck_is_named_where_it_is_proven() {
     assert_eq!(with(0.2, Some((0.00002, 0.0008))), None, "acknowledgements that wait for answers are no network");
 }
 
+/// READs of 1 MiB over a slow link: its own small packets make a short round trip, and the first byte of a response comes early.
+#[test]
+fn the_transfer_of_responses_is_no_time_in_the_server() {
+    let with = |service_s: f64| {
+        let mut one = stage(0, 1, 100.0);
+        one.response_time = Some(times(0.009));
+        let (response_time, service_time) = (Some(times(0.009)), Some(times(service_s)));
+        one.operations = vec![OperationRow { response_time, service_time, ..row() }];
+        let round_trip = Some(RoundTrip { least_s: 0.0002, smoothed_s: 0.0007 });
+        one.facts.generator = Generator { cpu_share: 0.1, round_trip, ..Generator::default() };
+        said(&run(vec![one]), Rule::Bottleneck)
+    };
+    assert_eq!(with(0.0005), None);
+    assert!(with(0.006).unwrap().ends_with("most of the time is spent in the server."));
+}
+
 #[test]
 fn schedules_and_users() {
     let asked = |ended: f64| {
@@ -151,6 +174,16 @@ fn schedules_and_users() {
     };
     assert!(asked(800.0).unwrap().contains("asked for 1,000 iterations/s, but only 800 iterations/s ended (80 %)"));
     assert_eq!(asked(995.0), None);
+    // Arrivals at random: 960 were due, and all of them ended.
+    let drawn = |ended: f64| {
+        let mut one = Stage { iterations_per_s: ended, ..stage(0, 1, 900.0) };
+        one.facts.asked_per_s = Some(1000.0);
+        one.facts.iterations = vec![IterationKind { ended: 950, ..IterationKind::default() }];
+        one.facts.generator.never_sent = 10;
+        said(&run(vec![one]), Rule::Schedule)
+    };
+    assert_eq!(drawn(950.0), None);
+    assert!(drawn(800.0).unwrap().contains("asked for 960 iterations/s, but only 800 iterations/s ended (83 %)"));
     let users = |late: u64| {
         let users = Users { users: 5, due: 40, late, overload: late as f64 / 40.0, ..Users::default() };
         said(&run(vec![Stage { users: Some(users), ..stage(0, 5, 40.0) }]), Rule::Schedule).unwrap()
@@ -227,7 +260,7 @@ fn a_capacity_says_how_much_and_the_first_objective_missed() {
     let found = Capacity {
         unit: "users".into(),
         objectives: vec!["p99 < 50 ms".into()],
-        outcome: "found".into(),
+        outcome: CapacityOutcome::Found,
         low: Some(40.0),
         high: Some(44.0),
         trials: vec![trial(0, 40.0, true), trial(1, 44.0, false)],
@@ -256,7 +289,7 @@ fn a_capacity_says_how_much_and_the_first_objective_missed() {
     once.trials.push(trial(1, 40.0, false));
     let text = of_run(&searched(once), Diagnosis::default()).statements[1].text.clone();
     assert!(text.starts_with("The lowest load above 40 that missed the objective is 44 users"), "{text}");
-    let more = |low| Capacity { outcome: "at least".into(), low: Some(low), ..found.clone() };
+    let more = |low| Capacity { outcome: CapacityOutcome::AtLeast, low: Some(low), ..found.clone() };
     let text = |low| of_run(&searched(more(low)), Diagnosis::default()).statements[0].text.clone();
     assert!(
         text(40.0).starts_with(
@@ -268,10 +301,10 @@ fn a_capacity_says_how_much_and_the_first_objective_missed() {
     assert!(text(1.0).starts_with("At least 1 user meets the objective"), "{}", text(1.0));
     let why = Some("even 1 user met the objective in only 2 of 10 runs".to_owned());
     let trials = vec![trial(1, 1.0, false)];
-    let none = Capacity { outcome: "none".into(), low: None, why, trials, ..found.clone() };
+    let none = Capacity { outcome: CapacityOutcome::NoLoad, low: None, why, trials, ..found.clone() };
     let text = of_run(&searched(none), Diagnosis::default()).statements[0].text.clone();
     assert!(text.ends_with("(p99 < 50 ms): even 1 user met the objective in only 2 of 10 runs."), "{text}");
-    let undecided = Capacity { outcome: "undecided".into(), low: None, high: None, ..found };
+    let undecided = Capacity { outcome: CapacityOutcome::Undecided, low: None, high: None, ..found };
     assert!(of_run(&searched(undecided), Diagnosis::default()).statements.is_empty());
 }
 
@@ -279,7 +312,7 @@ fn broken_down(parts: &[(&str, f64, bool)], local_s: f64) -> Findings {
     let part = |&(name, seconds, adds): &(&str, f64, bool)| CallPart {
         part: name.into(),
         seconds: Some(seconds),
-        how: "measured".into(),
+        how: PartSource::Measured,
         why: String::new(),
         adds,
         over_above_s: None,

@@ -65,6 +65,31 @@ pub struct IterationCost {
     pub count: u64,
 }
 
+impl LoadPoint {
+    /// The point of all runs, of which `run` is one more: valid if every run is, with the cost of an iteration over all iterations.
+    #[must_use]
+    pub fn join(self, run: LoadPoint) -> LoadPoint {
+        let iteration = match (self.iteration, run.iteration) {
+            (Some(all), Some(one)) => Some(all.join(one)),
+            (all, one) => all.or(one),
+        };
+        LoadPoint { valid: self.valid && run.valid, iteration, ..self }
+    }
+}
+
+impl IterationCost {
+    /// The mean over the iterations of both.
+    fn join(self, other: IterationCost) -> IterationCost {
+        let (own, others) = (self.count as f64, other.count as f64);
+        let mean = |a: f64, b: f64| (a * own + b * others) / (own + others);
+        IterationCost {
+            requests: mean(self.requests, other.requests),
+            seconds: self.seconds.zip(other.seconds).map(|(a, b)| mean(a, b)),
+            count: self.count.saturating_add(other.count),
+        }
+    }
+}
+
 /// Differences between the conditions of the sides that are ignored: the sides are ranked and judged in spite of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ignore {

@@ -6,7 +6,7 @@ mod reweighted;
 use std::collections::BTreeSet;
 
 use plimsoll_model::Procedure;
-use plimsoll_stats::comparison::{Metric, Scope, fewest_of_percentile, repeats};
+use plimsoll_stats::comparison::{Metric, Scope, fewest_of_percentile};
 
 use self::reweighted::{Mix, changes_times, share};
 use super::contestant::{Ignore, LevelRuns};
@@ -29,7 +29,7 @@ pub(super) fn others(level: &[&LevelRuns], ignore: Ignore) -> Vec<Option<String>
             return None;
         }
         let theirs = mix(other);
-        other_mix(&ours, &theirs, &percentiles([(baseline, &ours), (other, &theirs)]))
+        other_mix(&ours, &theirs, &percentiles([&ours, &theirs]))
     };
     others.iter().map(words).collect()
 }
@@ -45,10 +45,10 @@ fn mix(of: &LevelRuns) -> Mix {
 }
 
 /// The percentiles (0..=100) that may have a verdict: others have no interval, and say nothing of the mix by chance.
-fn percentiles(sides: [(&LevelRuns, &Mix); 2]) -> Vec<f64> {
-    let is_known = |(level, mix): (&LevelRuns, &Mix), percentile: f64| {
+fn percentiles(sides: [&Mix; 2]) -> Vec<f64> {
+    let is_known = |mix: &Mix, percentile: f64| {
         let times: u64 = mix.values().map(|row| row.histogram.count()).sum();
-        level.runs.len() >= repeats::FEWEST || times >= fewest_of_percentile(percentile)
+        times >= fewest_of_percentile(percentile)
     };
     let all = Metric::ALL.into_iter().filter_map(Metric::percentile);
     all.filter(|&percentile| sides.iter().all(|&side| is_known(side, percentile))).collect()

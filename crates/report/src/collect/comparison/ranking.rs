@@ -12,9 +12,9 @@ use super::contestant::{Contestant, IterationCost, LevelRuns, LoadPoint};
 use super::{Numbers, Order, common, difference, from, numbers};
 use super::{shown, shown_difference};
 use crate::findings::comparison::{ComparedUnit, ComparedVerdict, Estimate};
-use crate::findings::ranking::{ITERATIONS, OPERATIONS, Ranked, RankedCurve, RankedPair, RankedPoint, Ranking};
+use crate::findings::ranking::{Ranked, RankedBy, RankedCurve, RankedPair, RankedPoint, Ranking};
 use crate::findings::{Stage, besides_repeat, letter};
-use by::{By, factor, uneven};
+use by::{factor, uneven};
 use stability::{StabilityPoint, stability};
 
 /// The ranking of sweeps; `None` where less than two points are of all, or where nothing can be counted that is the same for all:
@@ -26,7 +26,7 @@ pub(super) fn ranking(contestants: &[Contestant], order: Order) -> Option<Rankin
     if points.len() < 2 || contestants.len() < 2 {
         return None;
     }
-    if by == By::Iterations {
+    if by == RankedBy::Iterations {
         forget_intervals_of_uneven(&mut points);
     }
     let mut curves: Vec<RankedCurve> = Vec::new();
@@ -40,9 +40,8 @@ pub(super) fn ranking(contestants: &[Contestant], order: Order) -> Option<Rankin
     let used: Vec<&Point> = points.iter().filter(|point| point.used).collect();
     let overall = by.metrics().iter().map(|metric| together(*metric, by, &used, contestants.len())).collect();
     let not_used = (points.len() - used.len()) as u64;
-    let word = if by == By::Iterations { ITERATIONS } else { OPERATIONS }.to_owned();
     let mut found = Ranking {
-        by: word,
+        by,
         curves,
         overall,
         stability: stable(contestants, &levels),
@@ -78,13 +77,13 @@ fn forget_intervals_of_uneven(points: &mut [Point]) {
 }
 
 /// The unit by which these can be ranked.
-fn by_what(contestants: &[Contestant]) -> Option<By> {
+fn by_what(contestants: &[Contestant]) -> Option<RankedBy> {
     if of_one_protocol(contestants) {
-        return Some(By::Operations);
+        return Some(RankedBy::Operations);
     }
     let workload = |one: &Contestant| Some(one.findings.run.as_ref()?.workload_sha256.clone());
     let first = contestants.first().and_then(workload)?;
-    contestants.iter().all(|one| workload(one).as_ref() == Some(&first)).then_some(By::Iterations)
+    contestants.iter().all(|one| workload(one).as_ref() == Some(&first)).then_some(RankedBy::Iterations)
 }
 
 /// The protocols in which a contestant was asked for files; those that come before (logging on, portmap) tell nothing.
@@ -114,7 +113,7 @@ struct Point {
     load: f64,
     used: bool,
     from: super::From,
-    by: By,
+    by: RankedBy,
     /// The cost of an iteration; one entry per contestant, as in the fields below.
     costs: Vec<Option<IterationCost>>,
     throughput: Vec<Option<Numbers>>,
@@ -123,7 +122,7 @@ struct Point {
 }
 
 impl Point {
-    fn of(level: &[&LevelRuns], order: Order, by: By) -> Option<Point> {
+    fn of(level: &[&LevelRuns], order: Order, by: RankedBy) -> Option<Point> {
         let places: Vec<&LoadPoint> = level.iter().filter_map(|one| one.point.as_ref()).collect();
         let first = places.first().filter(|_| places.len() == level.len())?;
         let courses: Vec<Vec<Course>> =
@@ -183,7 +182,7 @@ impl Point {
 /// With all pairs, and no places yet.
 fn unplaced(
     metric: Metric,
-    by: By,
+    by: RankedBy,
     estimates: Vec<Option<Estimate>>,
     pair: impl Fn(usize, usize) -> Option<Differs>,
 ) -> Ranked {
@@ -241,7 +240,7 @@ fn stages<'a>(of: &'a Contestant, at: &LoadPoint) -> Vec<&'a Stage> {
     of.findings.stages.iter().filter(is_there).collect()
 }
 
-fn curve(name: Option<String>, points: &[&Point], by: By, count: usize) -> RankedCurve {
+fn curve(name: Option<String>, points: &[&Point], by: RankedBy, count: usize) -> RankedCurve {
     let highest: Vec<Option<&Point>> = (0..count).map(|one| highest(points, one)).collect();
     let at = |one: usize| highest.get(one).copied().flatten();
     let number = |one: usize| at(one)?.throughput.get(one)?.as_ref();
@@ -255,7 +254,7 @@ fn curve(name: Option<String>, points: &[&Point], by: By, count: usize) -> Ranke
         used: point.used,
         throughput: point.ranked(Metric::Throughput),
         mean: point.ranked(Metric::Mean),
-        bytes: (by == By::Iterations).then(|| point.ranked(Metric::Bytes)),
+        bytes: (by == RankedBy::Iterations).then(|| point.ranked(Metric::Bytes)),
     };
     RankedCurve {
         curve: name,
@@ -274,7 +273,7 @@ fn highest<'p>(points: &[&'p Point], one: usize) -> Option<&'p Point> {
 }
 
 /// The geometric mean of a number over all points at which every contestant has it, with its interval.
-fn together(metric: Metric, by: By, points: &[&Point], count: usize) -> Ranked {
+fn together(metric: Metric, by: RankedBy, points: &[&Point], count: usize) -> Ranked {
     // A point at which one has no interval, or may have nothing at all, is left out for all.
     let of = |point: &&Point| -> Option<Vec<Side>> {
         point.numbers(metric).iter().map(|one| Side::of_estimate(&one.as_ref()?.estimate)).collect()

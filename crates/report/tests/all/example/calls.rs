@@ -2,20 +2,22 @@
 
 use plimsoll_report::findings::calls::*;
 
-fn part(name: &str, seconds: Option<f64>, how: &str, adds: bool) -> CallPart {
-    CallPart { part: name.into(), seconds, how: how.into(), why: format!("why {name} <is>"), adds, over_above_s: None }
+fn part(name: &str, seconds: Option<f64>, how: PartSource, adds: bool) -> CallPart {
+    CallPart { part: name.into(), seconds, how, why: format!("why {name} <is>"), adds, over_above_s: None }
 }
 
 fn phase(call: &str, local: bool, outstanding: u32) -> CallPhase {
     let alone = outstanding == 1;
-    let mut parts =
-        vec![part("client CPU", Some(20e-6), "measured", true), part("client wait", Some(80e-6), "measured", !alone)];
+    let mut parts = vec![
+        part("client CPU", Some(20e-6), PartSource::Measured, true),
+        part("client wait", Some(80e-6), PartSource::Measured, !alone),
+    ];
     if !local {
-        parts.push(part("network", Some(10e-6), "measured", alone));
-        parts.push(part("server CPU", None, "missing", false));
+        parts.push(part("network", Some(10e-6), PartSource::Measured, alone));
+        parts.push(part("server CPU", None, PartSource::Missing, false));
     }
     if alone {
-        parts.push(part("remainder", Some(if local { 80e-6 } else { 70e-6 }), "inferred", true));
+        parts.push(part("remainder", Some(if local { 80e-6 } else { 70e-6 }), PartSource::Inferred, true));
     }
     CallPhase {
         stage: u64::from(outstanding),

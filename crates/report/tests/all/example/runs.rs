@@ -198,9 +198,9 @@ fn client_row(client: u32) -> ClientRow {
 
 /// Of 64 clients, one slow and one lossy.
 fn spread() -> ClientSpread {
-    let odd = |client, how: &str, mean_s, errors| OutlierClient {
+    let odd = |client, how, mean_s, errors| OutlierClient {
         client,
-        how: how.into(),
+        how,
         mean_s: Some(mean_s),
         usual_s: Some(0.008),
         errors,
@@ -213,7 +213,7 @@ fn spread() -> ClientSpread {
         max: Some(1.9),
         stddev: Some(0.12),
         clients: (1..=64).map(client_row).collect(),
-        outliers: vec![odd(4, "slower", 0.0156, 0), odd(12, "lossy", 0.008, 9)],
+        outliers: vec![odd(4, OutlierKind::Slower, 0.0156, 0), odd(12, OutlierKind::Lossy, 0.008, 9)],
         outlier_clients: 2,
         errors: vec![ClientErrors { client: 12, errors: 9, attempts: 40 }],
         clients_with_errors: 1,

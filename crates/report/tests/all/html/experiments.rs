@@ -59,11 +59,11 @@ fn a_warm_server_is_not_compared_with_a_cold_disk() {
 
 #[test]
 fn a_search_leads_with_the_capacity() {
-    use plimsoll_report::findings::capacity::Capacity;
+    use plimsoll_report::findings::capacity::{Capacity, CapacityOutcome};
     let mut findings = run();
     let found = Capacity {
         unit: "clients".into(),
-        outcome: "found".into(),
+        outcome: CapacityOutcome::Found,
         low: Some(12.0),
         high: Some(13.0),
         objectives: vec!["p99 < 20ms".into()],

@@ -3,28 +3,21 @@
 use plimsoll_stats::comparison::Metric;
 
 use crate::collect::comparison::contestant::IterationCost;
+use crate::findings::ranking::RankedBy;
 
-/// The counted unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum By {
-    Operations,
-    /// For contestants with different protocols, in which the same work needs different operations.
-    Iterations,
-}
-
-impl By {
+impl RankedBy {
     pub(super) fn label(self, metric: Metric) -> &'static str {
         match (self, metric) {
-            (By::Iterations, Metric::Throughput) => "iterations",
-            (By::Iterations, Metric::Mean) => "iteration time",
+            (RankedBy::Iterations, Metric::Throughput) => "iterations",
+            (RankedBy::Iterations, Metric::Mean) => "iteration time",
             _ => metric.label(),
         }
     }
 
     pub(super) fn metrics(self) -> &'static [Metric] {
         match self {
-            By::Operations => &[Metric::Throughput, Metric::Mean],
-            By::Iterations => &[Metric::Throughput, Metric::Bytes, Metric::Mean],
+            RankedBy::Operations => &[Metric::Throughput, Metric::Mean],
+            RankedBy::Iterations => &[Metric::Throughput, Metric::Bytes, Metric::Mean],
         }
     }
 }
@@ -43,9 +36,9 @@ pub(super) fn uneven(costs: &[IterationCost]) -> bool {
 }
 
 /// Factor from a number of requests to a number of iterations, if iterations are counted; `None` if the cost of an iteration is unknown.
-pub(super) fn factor(metric: Metric, by: By, value: f64, cost: Option<IterationCost>) -> Option<f64> {
+pub(super) fn factor(metric: Metric, by: RankedBy, value: f64, cost: Option<IterationCost>) -> Option<f64> {
     match (by, metric) {
-        (By::Operations, _) | (_, Metric::Bytes) => Some(1.0),
+        (RankedBy::Operations, _) | (_, Metric::Bytes) => Some(1.0),
         (_, Metric::Mean) => Some(cost?.seconds? / value).filter(|factor| factor.is_finite()),
         _ => Some(1.0 / cost?.requests),
     }
