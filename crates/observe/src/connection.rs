@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::connection_context::ConnectionContext;
 use crate::message::{Framing, Message};
-use crate::missing::{Ledger, client_by_port};
+use crate::missing::{Ledger, OpenGaps, client_by_port};
 use crate::packet::{Segment, Stamp};
 use crate::pairing::{Output, Pairing};
 use crate::shared_state::Shared;
@@ -46,6 +46,8 @@ pub(crate) struct Connection {
     pub(crate) opening: Option<Box<Opening>>,
     /// Per direction: where bytes were missing that the other end had received before it sent more.
     unseen_from: [u64; 2],
+    /// Gaps that a later packet may still fill.
+    open_gaps: OpenGaps,
     /// Packets that were counted as a client's before it was known which end that is.
     unsure: [Commands; 2],
     /// Waiting that TCP's headers tell of.
@@ -81,6 +83,7 @@ impl Connection {
             paired: Paired { pairing: Pairing::default(), link, ledger: Ledger::default() },
             opening: None,
             unseen_from: [0; 2],
+            open_gaps: OpenGaps::default(),
             unsure: Default::default(),
             watch: Watch::default(),
             acknowledgements: Default::default(),
@@ -238,8 +241,9 @@ impl Connection {
         if segment.flags.syn() {
             self.paired.ledger.begin(direction, tcp_flow.origin());
         }
-        if (self.paired.link.holes != losses || tcp_flow.is_holding()) && self.is_file_server() {
-            shared.account.bursts.add(before_ns, stamp.time_ns);
+        let lost = self.paired.link.holes != losses;
+        if lost || tcp_flow.is_holding() || self.open_gaps.is_open(direction) {
+            self.note_gap(direction, (before_ns, stamp.time_ns), lost, counts.as_ref(), shared);
         }
         let now_ns = stamp.time_ns;
         if segment.wire_len == 0 {
@@ -261,6 +265,26 @@ impl Connection {
             }
         }
         self.watch.data(&segment, direction, now_ns, self.tcp_flows[direction].largest());
+    }
+
+    /// A packet came at the end of `times` that showed a gap, or may have filled one. A hole in TLS is none of those that `lost` tells of.
+    #[cold]
+    #[inline(never)]
+    fn note_gap<S>(
+        &mut self,
+        direction: usize,
+        times: (i64, i64),
+        lost: bool,
+        counts: Option<&Counts>,
+        shared: &mut Shared<S>,
+    ) {
+        if self.is_file_server() {
+            let is_filled = counts.is_some_and(|fresh| fresh.holes_filled > 0);
+            let is_holding = self.tcp_flows[direction].is_holding();
+            let is_given_up = self.open_gaps.is_open(direction) && !is_holding && !is_filled;
+            let (unexplained, bursts) = (self.framed.holes[direction].unexplained(), &mut shared.account.bursts);
+            self.open_gaps.packet(direction, times, lost || is_given_up, is_holding, unexplained, bursts);
+        }
     }
 
     /// One end closes the connection, or breaks it off.
@@ -292,6 +316,9 @@ impl Connection {
         self.paired.link.resent_to[direction] = self.tcp_flows[direction].resent_to;
         shared.output.anomalies.add_many(Anomaly::SegmentLate, fresh.late);
         shared.output.anomalies.add_many(Anomaly::GapFilled, fresh.holes_filled);
+        if fresh.late > 0 {
+            self.open_gaps.came(direction, self.framed.holes[direction].unexplained());
+        }
         if fresh.retransmitted + fresh.late + fresh.out_of_order > 0 {
             let end = self.tcp_flows[direction].next().unwrap_or_default();
             self.acknowledgements[direction].forget(end);

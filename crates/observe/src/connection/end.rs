@@ -9,7 +9,8 @@ use crate::account::Account;
 use crate::connection_context::{ConnectionContext, Ended};
 use crate::message::Framing;
 use crate::missing::client_by_port;
-use crate::pairing::waits;
+use crate::pairing::smb2::Smb2Shared;
+use crate::pairing::{Pending, waits};
 use crate::shared_state::Shared;
 
 /// Maximum number of connections whose first and last packet times are remembered.
@@ -24,12 +25,8 @@ impl Connection {
 
     /// The connection has ended or is forgotten: nothing more comes.
     pub(crate) fn end<S: Sink>(&mut self, shared: &mut Shared<S>, packets: &mut PacketCounts) {
-        for direction in 0..2 {
-            let tcp_flow = &mut self.tcp_flows[direction];
-            let messages = Messages { paired: &mut self.paired, direction, shared };
-            let mut consumer = StreamConsumer { framed: &mut self.framed, messages, packets };
-            tcp_flow.finish(&mut consumer);
-        }
+        self.open_gaps.end(&mut shared.account.bursts);
+        (0..2).for_each(|direction| self.give_up_holes(direction, shared, packets));
         for direction in 0..2 {
             let tcp_flow = &self.tcp_flows[direction];
             let end = tcp_flow.next().unwrap_or_default();
@@ -54,18 +51,43 @@ impl Connection {
             let responded_ns = self.responded_ns;
             self.paired.link.ended = Some(Ended::Closed { direction, at_ns, responded_ns });
         }
-        let waited = self.has_waited();
+        let waited = self.has_waited(&shared.smb2);
         self.paired.pairing.end(&self.paired.link, shared);
         self.settle_packets(shared, packets);
         self.settle(waited, shared);
     }
 
+    /// No packet came for minutes. Drops answers whose requests have not come, and passes on what waits behind holes if it takes memory
+    /// that other connections may need.
+    pub(crate) fn leave_idle<S: Sink>(&mut self, shared: &mut Shared<S>, packets: &mut PacketCounts) {
+        self.paired.pairing.clear_early(&mut shared.output.early);
+        for direction in 0..2 {
+            if self.tcp_flows[direction].has_reserved() {
+                self.give_up_holes(direction, shared, packets);
+            }
+        }
+    }
+
+    /// Passes on all that waits behind holes.
+    fn give_up_holes<S: Sink>(&mut self, direction: usize, shared: &mut Shared<S>, packets: &mut PacketCounts) {
+        let messages = Messages { paired: &mut self.paired, direction, shared };
+        let mut consumer = StreamConsumer { framed: &mut self.framed, messages, packets };
+        self.tcp_flows[direction].finish(&mut consumer);
+    }
+
     /// Whether a request waited for its response when one end closed the connection.
-    fn has_waited(&self) -> bool {
+    fn has_waited(&self, smb2: &Smb2Shared) -> bool {
         let Some((_, closed_ns)) = self.watch.closed_by() else { return false };
         let (link, mut waited) = (&self.paired.link, false);
-        self.paired.pairing.waiting(|request| waited |= request.first.time_ns <= closed_ns && waits(link, request));
-        waited
+        let mut note = |request: &Pending| waited |= request.first.time_ns <= closed_ns && waits(link, request);
+        self.paired.pairing.waiting(&mut note);
+        smb2.waiting_of(link.connection, &mut note);
+        waited || self.paired.pairing.waited_unread(closed_ns)
+    }
+
+    /// The last request that needs the server, or data where requests cannot be read.
+    fn used_ns(&self, last_ns: Option<i64>) -> Option<i64> {
+        self.paired.pairing.used_ns().filter(|_| self.framed.tls.is_none()).or(last_ns)
     }
 
     /// What requests that still wait know of the connection if the capture ends now.
@@ -154,7 +176,8 @@ impl Connection {
             let ends = &self.paired.link.ends;
             let life = self.watch.life(client, ends[client].ip, ends[1 - client]);
             let logged_off = self.paired.pairing.has_logged_off();
-            account.lives.add(Life { waited, logged_off, ..life });
+            let used_ns = self.used_ns(life.last_ns);
+            account.lives.add(Life { waited, logged_off, used_ns, ..life });
             let stuck = self.watch.stuck(client);
             account.client_paths.add(self.paired.link.ends[client].ip, &network, acknowledgements, stuck);
         }

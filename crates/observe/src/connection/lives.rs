@@ -17,11 +17,11 @@ const GOES_ON_NS: i64 = 1_000_000_000;
 const LASTED_NS: i64 = 1_000_000_000;
 /// A connection is in use if it had data this long before its end, ns.
 const IN_USE_NS: i64 = 2_000_000_000;
-/// Servers close connections after minutes without use. One with data this long before its close was closed for another reason, ns.
+/// Servers close connections after minutes without use. One with a request this long before its close was closed for another reason, ns.
 const IDLE_NS: i64 = 30_000_000_000;
 /// A client that needs its connection connects again within this time, ns.
 const BACK_NS: i64 = 10_000_000_000;
-/// Servers start within this time, ns. A client that connects later had no use for the server before.
+/// Servers start within this time, ns. A client that connects later had no use for the server before, unless a request of it waited.
 const STARTED_NS: u64 = 900_000_000_000;
 
 /// A connection of a client to a server.
@@ -33,6 +33,8 @@ pub(crate) struct Life {
     pub(super) begin_ns: Option<i64>,
     /// The last data.
     pub(super) last_ns: Option<i64>,
+    /// The last request, other than those that only keep the connection or a lease; or the last data, where requests cannot be read.
+    pub(super) used_ns: Option<i64>,
     /// The server closed it, and before the client did.
     pub(super) closed_ns: Option<i64>,
     /// It ended with a reset, not with a FIN: whether that has the client's address, and when.
@@ -51,13 +53,13 @@ impl Life {
         let is_used = |last_ns: i64| reset_ns.saturating_sub(last_ns) <= IN_USE_NS;
         let was_used = self.begin_ns.is_some_and(lasted) && self.last_ns.is_some_and(is_used);
         // Some clients end each connection with a reset once they have logged off.
-        (was_used && !self.logged_off).then_some(reset_ns)
+        (was_used && (self.waited || !self.logged_off)).then_some(reset_ns)
     }
 
     /// Whether the client still needed the connection when the server closed it.
     fn was_needed(&self, closed_ns: i64) -> bool {
-        let is_used = |last_ns: i64| closed_ns.saturating_sub(last_ns) <= IDLE_NS;
-        self.waited || (self.last_ns.is_some_and(is_used) && !self.logged_off)
+        let is_used = |used_ns: i64| closed_ns.saturating_sub(used_ns) <= IDLE_NS;
+        self.waited || (self.used_ns.is_some_and(is_used) && !self.logged_off)
     }
 }
 
@@ -166,15 +168,16 @@ fn of_server(lives: &[Life]) -> Vec<Restart> {
 
 /// The restart, if clients connected again.
 fn restart(server: Endpoint, closed_ns: (i64, i64), members: &[(i64, &Life)], lives: &[Life]) -> Option<Restart> {
-    let mut clients: HashMap<IpAddr, i64> = HashMap::new();
+    let mut clients: HashMap<IpAddr, (i64, bool)> = HashMap::new();
     for &(closed_ns, life) in members {
-        let one = clients.entry(life.client).or_insert(closed_ns);
-        *one = closed_ns.max(*one);
+        let (since_ns, waited) = clients.entry(life.client).or_insert((closed_ns, false));
+        *since_ns = closed_ns.max(*since_ns);
+        *waited |= life.waited;
     }
-    let back = |(client, since_ns): (&IpAddr, &i64)| {
+    let back = |(client, (since_ns, waited)): (&IpAddr, &(i64, bool))| {
         let of_client = lives.iter().filter(|life| life.client == *client);
         let next_ns = of_client.filter_map(|life| life.begin_ns).filter(|begin_ns| begin_ns > since_ns).min()?;
-        Some(next_ns.abs_diff(*since_ns)).filter(|away_ns| *away_ns <= STARTED_NS)
+        Some(next_ns.abs_diff(*since_ns)).filter(|away_ns| *waited || *away_ns <= STARTED_NS)
     };
     let times: Vec<u64> = clients.iter().filter_map(back).collect();
     Some(Restart {
@@ -203,6 +206,7 @@ mod tests {
                 client: [10, 0, 0, client].into(),
                 begin_ns: Some(begin_ms * MS),
                 last_ns: Some(last_ms * MS),
+                used_ns: Some(last_ms * MS),
                 closed_ns: closed_ms.map(|ms| ms * MS),
                 reset: None,
                 waited: false,
@@ -249,13 +253,32 @@ mod tests {
         assert_eq!(restarts(&[idle[0], used, much_later]), [], "it needed no server before");
     }
 
+    /// A connection of the client 10.0.0.1 with these properties.
+    fn life(last_s: i64, waited: bool, logged_off: bool) -> Life {
+        let (server, client) = (Endpoint { ip: [10, 0, 1, 1].into(), port: 445 }, [10, 0, 0, 1].into());
+        let (begin_ns, last_ns, closed_ns, reset) = (Some(0), Some(last_s * 1_000 * MS), None, None);
+        Life { server, client, begin_ns, last_ns, used_ns: last_ns, closed_ns, reset, waited, logged_off }
+    }
+
+    #[test]
+    fn a_client_whose_request_waited_may_come_back_late() {
+        let found = |waited: bool| {
+            let mut all = Lives::default();
+            (0..2).for_each(|_| all.add(Life { closed_ns: Some(900_000 * MS), ..life(899, waited, false) }));
+            all.add(Life { begin_ns: Some(2_100_000 * MS), ..life(2_101, false, false) });
+            all.restarts().iter().map(|one| one.back_after_ns.0 / 1_000_000_000).collect::<Vec<u64>>()
+        };
+        assert_eq!((found(true), found(false)), (vec![1_200], vec![]));
+    }
+
+    #[test]
+    fn a_reset_while_a_request_waits_counts_also_after_the_last_request() {
+        let reset = |waited: bool| Life { reset: Some((true, 10_500 * MS)), ..life(10, waited, true) };
+        assert_eq!((reset(true).reset_ns(), reset(false).reset_ns()), (Some(10_500 * MS), None));
+    }
+
     #[test]
     fn a_connection_is_needed_in_which_a_request_waits_and_not_after_the_last_request() {
-        let server = Endpoint { ip: [10, 0, 1, 1].into(), port: 445 };
-        let life = |last_s: i64, waited: bool, logged_off: bool| {
-            let (begin_ns, last_ns, client) = (Some(0), Some(last_s * 1_000 * MS), [10, 0, 0, 1].into());
-            Life { server, client, begin_ns, last_ns, closed_ns: None, reset: None, waited, logged_off }
-        };
         let needed = |life: Life| life.was_needed(600_000 * MS);
         assert!(needed(life(590, false, false)) && needed(life(1, true, false)));
         assert!(!needed(life(590, false, true)) && !needed(life(1, false, false)));
@@ -270,6 +293,7 @@ mod tests {
                 client: [10, 0, 0, client].into(),
                 begin_ns: Some(begin_ms * MS),
                 last_ns: Some(last_ms * MS),
+                used_ns: None,
                 closed_ns: None,
                 reset: reset_ms.map(|ms| (true, ms * MS)),
                 waited: false,

@@ -88,6 +88,11 @@ impl Holes {
         self.unexplained += u64::from(!acknowledged);
     }
 
+    /// The number of holes that were not acknowledged, and whose bytes have not come.
+    pub(crate) fn unexplained(&self) -> u64 {
+        self.unexplained
+    }
+
     /// Bytes of a hole that was not acknowledged came after it was given up; `is_last` fills it.
     pub(crate) fn found(&mut self, len: u64, is_last: bool) {
         self.bytes = self.bytes.saturating_sub(len);

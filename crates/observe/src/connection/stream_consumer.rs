@@ -166,6 +166,20 @@ impl<S: Sink> StreamConsumer<'_, S> {
 }
 
 impl<S> StreamConsumer<'_, S> {
+    /// Framing is lost: a message that is due shows where it goes on.
+    #[cold]
+    #[inline(never)]
+    fn expect_due(&mut self, chunk: &Chunk<'_>) {
+        let (direction, pairing) = (self.messages.direction, &mut self.messages.paired.pairing);
+        if self.framed.framing != Framing::Smb {
+            return;
+        }
+        let found = message::smb_headers(chunk.bytes).find(|&(_, len, bytes)| pairing.is_due(bytes, len, direction));
+        if let Some((at, ..)) = found {
+            self.framed.framers[direction].expect(chunk.offset + at as u64);
+        }
+    }
+
     /// The framing that these bytes show, where it is unknown.
     #[inline]
     fn recognise(&mut self, bytes: &[u8]) -> Option<Framing> {
@@ -206,6 +220,9 @@ impl<S: Sink> StreamConsumer<'_, S> {
             || ((self.framed.tls.is_some() || tls::may_begin_record(chunk.bytes)) && self.is_tls(chunk))
         {
             return;
+        }
+        if self.framed.framers[self.messages.direction].is_lost() {
+            self.expect_due(chunk);
         }
         let messages = &mut self.messages;
         let framer = &mut self.framed.framers[messages.direction];

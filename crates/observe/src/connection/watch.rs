@@ -312,6 +312,7 @@ impl Watch {
             client: ip,
             begin_ns: self.syn.map(|(_, syn_ns)| syn_ns),
             last_ns: self.last_data_ns.iter().flatten().max().copied(),
+            used_ns: None,
             closed_ns: self.closed_by.filter(|(direction, _)| *direction != client).map(|(_, closed_ns)| closed_ns),
             reset: self.closed_by.filter(|_| self.is_reset).map(|(direction, ns)| (direction == client, ns)),
             waited: false,

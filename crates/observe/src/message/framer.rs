@@ -72,6 +72,17 @@ impl Framer {
         self.state == State::Boundary
     }
 
+    /// Whether framing is lost.
+    #[inline]
+    pub fn is_lost(&self) -> bool {
+        self.state == State::Lost
+    }
+
+    /// Framing is lost, and goes on where a message begins at this offset.
+    pub fn expect(&mut self, begin_offset: u64) {
+        self.search.expect(begin_offset);
+    }
+
     /// Whether a message was found so far.
     pub fn found_once(&self) -> bool {
         self.search.found_once

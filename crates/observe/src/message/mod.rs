@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use framer::{Faults, Framer};
 pub use prefix::Framing;
-pub use signature::{HEADER_NEED, is_call, is_reply, recognise};
+pub use signature::{HEADER_NEED, is_call, is_reply, recognise, smb_headers};
 
 use crate::packet::Stamp;
 

@@ -100,7 +100,8 @@ fn find_rpc(bytes: &[u8], mut beyond: impl FnMut(usize)) -> Option<usize> {
     }
 }
 
-/// A header of SMB is a weak sign: a file may be a capture, or the image of a memory.
+/// A header of SMB is a weak sign: a file may be a capture, or the image of a memory. Only one that is due needs no other sign
+/// ([`smb_headers`]).
 fn find_smb(bytes: &[u8], mut beyond: impl FnMut(usize)) -> Option<usize> {
     if is_sound_smb(bytes) {
         return Some(0);
@@ -114,6 +115,16 @@ fn find_smb(bytes: &[u8], mut beyond: impl FnMut(usize)) -> Option<usize> {
             return None;
         };
         (next.len() < SMB_NEED || is_smb(next)).then_some(start)
+    })
+}
+
+/// SMB headers in these bytes that make sense: where their prefixes stand, the lengths of the messages, and the bytes from the headers on.
+pub fn smb_headers(bytes: &[u8]) -> impl Iterator<Item = (usize, u32, &[u8])> {
+    memchr::memmem::find_iter(bytes, b"SMB").filter_map(move |at| {
+        let start = at.checked_sub(nbss::PREFIX_LEN + 1)?;
+        let rest = bytes.get(start..)?;
+        let prefix = nbss::Header::parse(rest).filter(|_| is_sound_smb(rest))?;
+        Some((start, prefix.length, rest.get(nbss::PREFIX_LEN..)?))
     })
 }
 

@@ -64,6 +64,64 @@ impl Bursts {
     }
 }
 
+/// Times of one connection, by direction, since a gap that a later packet may still fill: a packet that only came late was not lost.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct OpenGaps {
+    open: [Option<(i64, i64)>; 2],
+    /// Times of the last gap for which the stream no longer waits, though its bytes were not acknowledged and may come late; and the
+    /// number of such gaps before it.
+    given_up: [Option<(i64, i64, u64)>; 2],
+    /// The number of such gaps so far.
+    unexplained: [u64; 2],
+}
+
+impl OpenGaps {
+    /// Whether a direction had a gap when its last packet came.
+    #[inline]
+    pub(crate) fn is_open(&self, direction: usize) -> bool {
+        self.open[direction].is_some()
+    }
+
+    /// A packet of `direction` came: the connection's packet before it, and its own time. It showed that bytes were `lost`, or there is
+    /// still a gap before data that came (`is_holding`), or it filled the gap. `unexplained` is the number of gaps so far whose bytes were
+    /// not acknowledged and have not come.
+    pub(crate) fn packet(
+        &mut self,
+        direction: usize,
+        (from_ns, to_ns): (i64, i64),
+        lost: bool,
+        is_holding: bool,
+        unexplained: u64,
+        bursts: &mut Bursts,
+    ) {
+        let gap = &mut self.open[direction];
+        let (first_ns, last_ns) = gap.unwrap_or((from_ns, to_ns));
+        *gap = (is_holding || lost).then_some((first_ns.min(from_ns), last_ns.max(to_ns)));
+        let before = std::mem::replace(&mut self.unexplained[direction], unexplained);
+        if lost && unexplained > before {
+            let given_up = gap.take().map(|(from_ns, to_ns)| (from_ns, to_ns, before));
+            let earlier = std::mem::replace(&mut self.given_up[direction], given_up);
+            earlier.into_iter().for_each(|(from_ns, to_ns, _)| bursts.add(from_ns, to_ns));
+        } else if lost {
+            self.open.iter_mut().filter_map(Option::take).for_each(|(from_ns, to_ns)| bursts.add(from_ns, to_ns));
+        }
+    }
+
+    /// Bytes of a gap came late: if it was the last one and has no others, nothing was lost.
+    pub(crate) fn came(&mut self, direction: usize, unexplained: u64) {
+        self.unexplained[direction] = unexplained;
+        let given_up = &mut self.given_up[direction];
+        *given_up = given_up.filter(|(.., before)| unexplained > *before);
+    }
+
+    /// The bytes of the gaps were lost.
+    pub(crate) fn end(&mut self, bursts: &mut Bursts) {
+        let given_up = self.given_up.iter_mut().filter_map(Option::take).map(|(from_ns, to_ns, _)| (from_ns, to_ns));
+        let open = self.open.iter_mut().filter_map(Option::take);
+        open.chain(given_up).for_each(|(from_ns, to_ns)| bursts.add(from_ns, to_ns));
+    }
+}
+
 /// Bursts looked at, at most: the longest.
 const LOOKED_AT_MAX: usize = 64;
 /// Maximum gap before a burst that can hide a connection's end, as a multiple of the connection's mean time between operations.
@@ -152,6 +210,34 @@ mod tests {
         (0..100_000).for_each(|at| bursts.add(at * 10, at * 10 + 5));
         let all = bursts.finish();
         assert!(all.len() <= KEPT_MAX && all.first().map(|first| first.0) == Some(0), "{}", all.len());
+    }
+
+    #[test]
+    fn a_gap_that_is_filled_is_no_burst_and_one_that_stays_is() {
+        let (mut bursts, mut gaps) = (Bursts::default(), OpenGaps::default());
+        gaps.packet(0, (10, 20), false, true, 0, &mut bursts);
+        gaps.packet(0, (20, 30), false, true, 0, &mut bursts);
+        assert!(gaps.is_open(0) && !gaps.is_open(1));
+        gaps.packet(0, (30, 40), false, false, 0, &mut bursts);
+        assert!(!gaps.is_open(0), "filled");
+        gaps.packet(1, (50, 60), false, true, 0, &mut bursts);
+        gaps.packet(0, (60, 70), true, false, 0, &mut bursts);
+        assert!(!gaps.is_open(1), "bytes were lost");
+        gaps.packet(0, (80, 90), false, true, 0, &mut bursts);
+        gaps.end(&mut bursts);
+        assert_eq!(bursts.finish(), [(50, 70), (80, 90)]);
+    }
+
+    #[test]
+    fn a_gap_that_is_filled_after_it_was_given_up_is_no_burst() {
+        let (mut bursts, mut gaps) = (Bursts::default(), OpenGaps::default());
+        gaps.packet(0, (10, 20), true, false, 1, &mut bursts);
+        gaps.packet(0, (30, 40), true, false, 2, &mut bursts);
+        gaps.came(0, 2);
+        gaps.came(0, 1);
+        gaps.packet(0, (50, 60), true, false, 2, &mut bursts);
+        gaps.end(&mut bursts);
+        assert_eq!(bursts.finish(), [(10, 20), (50, 60)]);
     }
 
     /// Found by the proof of lossy captures: one end was counted once for each burst that came later.

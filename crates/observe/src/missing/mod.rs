@@ -11,7 +11,7 @@ mod ledger;
 mod tally;
 
 pub(crate) use blocks::Blocks;
-pub(crate) use bursts::{Bursts, between_connections};
+pub(crate) use bursts::{Bursts, OpenGaps, between_connections};
 pub(crate) use ids::Ids;
 pub(crate) use ledger::{End, Ledger, client_by_port};
 pub(crate) use tally::Tally;

@@ -2,6 +2,9 @@
 //!
 //! Sessions and opens belong to a server, not to a connection: another channel of the session uses them too. Channels may go to several
 //! addresses of the server; ids are then known by the address at which the session was set up.
+//!
+//! The GUID of a server shows which addresses it has, but some servers leave it 0, and copies of a machine may have the same one. So in any
+//! doubt, a session is only known at its own address: a name of another server would be worse than none.
 
 use plimsoll_model::{Endpoint, FileIdentity, Symbol};
 use serde::{Deserialize, Serialize};
@@ -11,8 +14,11 @@ use crate::recent::Recent;
 /// The newest ids of each kind are remembered, twice as many at most: some 56 bytes each. Clients do not give all of them back.
 const IDS: usize = 100_000;
 
-/// The newest addresses of servers, and bound sessions, are remembered, twice as many at most.
-const ADDRESSES: usize = 10_000;
+/// The newest connections with GUIDs, and bound sessions, are remembered, twice as many at most.
+const CHANNELS: usize = 10_000;
+
+/// The GUIDs that a client and a server stated when they connected. All channels of a session have the same ones.
+pub(crate) type Guids = [[u8; 16]; 2];
 
 /// The object of a file id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,12 +35,14 @@ pub struct Smb2Names {
     users: Recent<(Endpoint, u64), Symbol, IDS>,
     shares: Recent<(Endpoint, u64, u32), Symbol, IDS>,
     opened: Recent<(Endpoint, [u8; 16]), Opened, IDS>,
-    /// The GUIDs of servers, by address: all addresses of a server have the same one.
-    guids: Recent<Endpoint, [u8; 16], ADDRESSES>,
-    /// Where sessions were set up, by the server's GUID.
-    sessions: Recent<([u8; 16], u64), Endpoint, IDS>,
+    /// The GUIDs of connections, by number.
+    guids: Recent<u32, Guids, CHANNELS>,
+    /// Sessions that were set up at an address.
+    set_up: Recent<(Endpoint, u64), (), IDS>,
+    /// Where sessions were set up, by GUIDs; `None` if at several addresses.
+    sessions: Recent<(Guids, u64), Option<Endpoint>, IDS>,
     /// Sessions with a channel to another address of the server, and where they were set up.
-    channels: Recent<(Endpoint, u64), Endpoint, ADDRESSES>,
+    channels: Recent<(Endpoint, u64), Endpoint, CHANNELS>,
 }
 
 impl Smb2Names {
@@ -47,22 +55,40 @@ impl Smb2Names {
         session.and_then(|session| self.channels.get(&(server, session))).unwrap_or(server)
     }
 
-    /// A server stated its GUID (MS-SMB2 2.2.4).
-    pub fn learn_server(&mut self, server: Endpoint, guid: [u8; 16]) {
-        self.guids.insert(server, guid);
-    }
-
-    /// A session was set up.
-    pub fn learn_session(&mut self, server: Endpoint, session: u64) {
-        let origin = self.origin(server, Some(session));
-        if let Some(guid) = self.guids.get(&server) {
-            self.sessions.insert((guid, session), origin);
+    /// Both ends of a connection stated their GUIDs (MS-SMB2 2.2.3, 2.2.4). One of zeros names no server.
+    pub fn learn_guids(&mut self, connection: u32, guids: Guids) {
+        match guids[1] == [0; 16] {
+            true => self.guids.remove(&connection),
+            false => self.guids.insert(connection, guids),
         }
     }
 
+    /// A new session gets its id: one that had a channel to this address is over.
+    pub fn begin_session(&mut self, server: Endpoint, session: u64) {
+        self.channels.remove(&(server, session));
+        self.set_up.insert((server, session), ());
+    }
+
+    /// A session was set up on a connection, or its user logged on again.
+    pub fn learn_session(&mut self, connection: u32, server: Endpoint, session: u64) {
+        if self.origin(server, Some(session)) != server {
+            return;
+        }
+        self.set_up.insert((server, session), ());
+        let Some(guids) = self.guids.get(&connection) else { return };
+        let at = match self.sessions.get(&(guids, session)) {
+            Some(before) => before.filter(|before| *before == server),
+            None => Some(server),
+        };
+        self.sessions.insert((guids, session), at);
+    }
+
     /// A connection was bound to a session.
-    pub fn bind(&mut self, server: Endpoint, session: u64) {
-        let origin = self.guids.get(&server).and_then(|guid| self.sessions.get(&(guid, session)));
+    pub fn bind(&mut self, connection: u32, server: Endpoint, session: u64) {
+        if self.set_up.get(&(server, session)).is_some() {
+            return;
+        }
+        let origin = self.guids.get(&connection).and_then(|guids| self.sessions.get(&(guids, session))).flatten();
         if let Some(origin) = origin.filter(|origin| *origin != server) {
             self.channels.insert((server, session), origin);
         }

@@ -92,8 +92,8 @@ impl<S: Sink> Observer<S> {
             self.packed_ns = now_ns;
             // The keys of decrypted connections are not written anywhere.
             let packs = self.shared.smb2.decryption.is_none();
-            let early = &mut self.shared.output.early;
-            self.connections.leave_idle(packs, |connection| connection.paired.pairing.clear_early(early));
+            let (shared, packets) = (&mut self.shared, &mut self.packets);
+            self.connections.leave_idle(packs, |connection| connection.leave_idle(shared, packets));
         }
         while let Some(mut closed) = self.connections.take_closed(|connection| connection.is_over(now_ns)) {
             closed.end(&mut self.shared, &mut self.packets);

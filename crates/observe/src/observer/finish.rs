@@ -20,7 +20,7 @@ impl<S: Sink> Observer<S> {
         let Shared { mut output, mut smb2, mut account, .. } = self.shared;
         smb2.end(&mut output);
         let encrypted = std::mem::take(&mut smb2.sealed).finish();
-        let (breaks, lease_breaks) = smb2.breaks.finish();
+        let (breaks, lease_breaks) = std::mem::take(&mut output.breaks).finish();
         let credits = smb2.credits;
         let unseen = output.tally.take();
         account.unseen.add(&unseen);

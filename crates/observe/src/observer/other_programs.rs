@@ -3,10 +3,12 @@
 //!
 //! A reply does not name its program: only its call tells.
 
+use std::net::IpAddr;
+
 use plimsoll_wire::rpc::{self, Program};
 use serde::{Deserialize, Serialize};
 
-use crate::packet::{Address, Path};
+use crate::packet::{Address, Path, ip_address};
 use crate::recent::Recent;
 
 /// Calls that are remembered, at least; with twice as many, they take 1 MB.
@@ -34,18 +36,19 @@ pub(super) struct OtherPrograms {
 }
 
 impl OtherPrograms {
-    /// Whether a datagram, which looks like a message of this kind, is a call of another program, or the reply to a call that went
-    /// elsewhere. Notes calls.
+    /// Whether a datagram, which looks like a message of this kind, is a call of another program or to many servers, or the reply to a call
+    /// that went elsewhere. Notes calls.
     #[inline]
     pub(super) fn takes(&mut self, kind: Option<rpc::Message>, path: &Path, payload: &[u8], time_ns: i64) -> bool {
         match kind {
             Some(rpc::Message::Reply) => self.answers(path, payload, time_ns),
-            Some(rpc::Message::Call) => {
-                if is_call_it(payload) {
-                    self.note(path, payload, Sent { time_ns, conversation_with: Some(path.destination) });
-                }
-                false
+            Some(rpc::Message::Call) if is_call_it(payload) => {
+                let is_for_many = is_for_many(path.destination);
+                let conversation_with = (!is_for_many).then_some(path.destination);
+                self.note(path, payload, Sent { time_ns, conversation_with });
+                is_for_many
             }
+            Some(rpc::Message::Call) => false,
             None => {
                 let is_other = rpc::plausible_call_of_any_program(payload);
                 if is_other {
@@ -77,6 +80,12 @@ fn is_call_it(payload: &[u8]) -> bool {
         .is_some_and(|call| call.program() == Program::Portmap.number() && call.procedure() == CALLIT)
 }
 
+/// Whether several hosts have this address: a multicast one, or a broadcast one as far as it shows that without its netmask.
+fn is_for_many(address: Address) -> bool {
+    let ip = ip_address(address);
+    ip.is_multicast() || matches!(ip, IpAddr::V4(ip) if ip.octets()[3] == u8::MAX)
+}
+
 fn xid(payload: &[u8]) -> Option<u32> {
     payload.first_chunk().map(|bytes| u32::from_be_bytes(*bytes))
 }
@@ -88,7 +97,7 @@ mod tests {
     const SECOND_NS: i64 = 1_000_000_000;
     const CLIENT: Address = 1;
     const SERVER: Address = 2;
-    const BROADCAST: Address = 255;
+    const BROADCAST: Address = 0xffff_ffff_ffff;
 
     fn path(source: Address, destination: Address) -> Path {
         let port = |address| if address == CLIENT { 700 } else { 800 };
@@ -125,7 +134,7 @@ mod tests {
     #[test]
     fn replies_to_a_broadcast_come_from_other_addresses() {
         let mut programs = OtherPrograms::default();
-        assert!(!takes(&mut programs, [CLIENT, BROADCAST], &call(7, 100_000, CALLIT), 0));
+        assert!(takes(&mut programs, [CLIENT, BROADCAST], &call(7, 100_000, CALLIT), 0));
         assert!(takes(&mut programs, [SERVER, CLIENT], &reply(7), 1));
         assert!(!takes(&mut programs, [CLIENT, SERVER], &call(8, 100_000, CALLIT), 0));
         assert!(!takes(&mut programs, [SERVER, CLIENT], &reply(8), 1), "the reply of its conversation");

@@ -38,8 +38,11 @@ impl<S: Sink> Observer<S> {
         let mut all = UnfinishedOnes::default();
         // The report knows when packets may be missing.
         let times = (i64::MIN, now_ns);
-        each(&self.connections, &self.shared.smb2, times, |link, request| all.unanswered(link, request));
-        all.finish(now_ns, &self.shared.output.last_responses)
+        let output = &self.shared.output;
+        each(&self.connections, &self.shared.smb2, times, |link, request| {
+            all.unanswered(link, request, output.held_until(link, request));
+        });
+        all.finish(now_ns, &output.last_responses)
     }
 
     /// Takes the last packets, if they wait for others of the same time: after [`TIED_NS`] none comes any more. One of them may show that a

@@ -6,7 +6,9 @@
 
 mod early;
 mod far;
+mod held;
 mod last_responses;
+mod last_use;
 mod ntlm_user;
 mod output;
 mod pending;
@@ -22,6 +24,7 @@ mod unfinished;
 pub use crate::connection_context::{ConnectionContext, Ended};
 pub use early::EarlyCount;
 pub(crate) use last_responses::LastResponses;
+pub(crate) use last_use::LastUse;
 pub use output::Output;
 pub use pending::PendingTable;
 #[cfg(feature = "anonymize")]
@@ -106,6 +109,15 @@ impl Pairing {
         self.rpc.get_or_insert_default().is_early_reply(bytes, direction)
     }
 
+    /// Whether an SMB message of `len` bytes, of which these are the first, is due where framing was lost.
+    pub(crate) fn is_due(&mut self, bytes: &[u8], len: u32, direction: usize) -> bool {
+        match bytes {
+            [0xff, ..] => self.smb1.as_mut().is_some_and(|smb1| smb1.is_due(bytes, len, direction)),
+            [0xfe, ..] => self.smb2.as_mut().is_some_and(|smb2| smb2.is_due(bytes, len, direction)),
+            _ => false,
+        }
+    }
+
     /// The ids of requests that went in `direction`, where the protocol has some that may count up.
     pub(crate) fn ids(&self, direction: usize) -> Option<&Ids> {
         match (&self.smb2, &self.smb1, &self.rpc) {
@@ -131,9 +143,21 @@ impl Pairing {
 
     /// Whether the last request ended the use of a share or a session: then the client may need the connection no longer.
     pub(crate) fn has_logged_off(&self) -> bool {
-        let of_smb2 = self.smb2.as_ref().and_then(|smb2| smb2.last_request());
-        let last = of_smb2.or_else(|| self.smb1.as_ref().and_then(|smb1| smb1.last_request()));
+        let of_smb1 = || self.smb1.as_ref().map(|smb1| smb1.last_use());
+        let last = self.smb2.as_ref().map(|smb2| smb2.last_use()).or_else(of_smb1).and_then(|last| last.request);
         last.is_some_and(unfinished::may_be_last)
+    }
+
+    /// When the connection was last used, other than to keep it or a lease.
+    pub(crate) fn used_ns(&self) -> Option<i64> {
+        let of_smb1 = self.smb1.as_ref().and_then(|smb1| smb1.last_use().at_ns);
+        let of_rpc = self.rpc.as_ref().and_then(|rpc| rpc.last_use().at_ns);
+        self.smb2.as_ref().and_then(|smb2| smb2.last_use().at_ns).max(of_smb1).max(of_rpc)
+    }
+
+    /// Whether a request that could not be read waits since this time or before.
+    pub(crate) fn waited_unread(&self, until_ns: i64) -> bool {
+        self.smb2.as_ref().is_some_and(|smb2| smb2.waited_unread(until_ns))
     }
 
     /// Passes the requests that wait for an answer to `take`, except those with an interim answer of SMB2.

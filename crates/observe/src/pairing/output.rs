@@ -9,6 +9,8 @@ use plimsoll_model::{
 use serde::{Deserialize, Serialize};
 
 use super::rpc::{Delegations, Slots, SpareCalls};
+use super::smb1::OplockBreaks;
+use super::smb2::BreakTimes;
 use super::unfinished::UnfinishedOnes;
 use super::{Answer, ConnectionContext, EarlyCount, LastResponses, Pending};
 use crate::missing::{Tally, client_by_port};
@@ -42,6 +44,10 @@ pub struct Output<S> {
     pub(crate) unfinished: UnfinishedOnes,
     /// When each server last sent a response.
     pub(crate) last_responses: LastResponses,
+    /// Leases and oplocks that servers broke.
+    pub(crate) breaks: BreakTimes,
+    /// Oplocks that servers broke in SMB1.
+    pub(crate) oplock_breaks: OplockBreaks,
     /// Slots of NFS 4.1 sessions.
     pub(crate) slots: Slots,
     /// Delegations of NFS 4.
@@ -71,6 +77,8 @@ impl<S> Output<S> {
             late_requests: Default::default(),
             unfinished: Default::default(),
             last_responses: Default::default(),
+            breaks: Default::default(),
+            oplock_breaks: Default::default(),
             slots: Default::default(),
             delegations: Default::default(),
             early: Default::default(),
@@ -93,6 +101,8 @@ impl<S> Output<S> {
             late_requests,
             unfinished,
             last_responses,
+            breaks,
+            oplock_breaks,
             slots,
             delegations,
             early,
@@ -111,6 +121,8 @@ impl<S> Output<S> {
             late_requests,
             unfinished,
             last_responses,
+            breaks,
+            oplock_breaks,
             slots,
             delegations,
             early,
@@ -126,6 +138,11 @@ impl<S> Output<S> {
     pub(crate) fn unread(&mut self, why: Anomaly) {
         self.anomalies.add(why);
         self.unread += 1;
+    }
+
+    /// Until when a request may wait for a client that is to give up a lease or oplock of its file, ns.
+    pub(crate) fn held_until(&self, link: &ConnectionContext, request: &Pending) -> Option<i64> {
+        self.breaks.held_until(link, request).max(self.oplock_breaks.held_until(link, request))
     }
 
     /// A response came in `direction`, or what may be one. If the direction of requests is not known, either end may be the server.
@@ -212,7 +229,8 @@ impl<S: Sink> Output<S> {
 
     /// Hands on a part of an unanswered request.
     pub fn unanswered_member(&mut self, link: &ConnectionContext, id: Option<u64>, request: &Pending) {
-        self.unfinished.unanswered(link, request);
+        let held_until_ns = self.held_until(link, request);
+        self.unfinished.unanswered(link, request, held_until_ns);
         self.sink.transaction(&transaction(link, id, request, None), &self.names);
     }
 

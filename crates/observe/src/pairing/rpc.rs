@@ -30,7 +30,7 @@ use waiting::Waiting;
 
 use super::early::{Early, EarlyCount};
 use super::pending::Displaced;
-use super::{Answer, ConnectionContext, Output, Pending, PendingTable, Role};
+use super::{Answer, ConnectionContext, LastUse, Output, Pending, PendingTable, Role};
 use crate::message::Message;
 use crate::missing::Ids;
 use crate::names::Handles;
@@ -53,6 +53,7 @@ pub struct Rpc {
     /// The NFS 4.1 session of the last call with one.
     session: Option<u64>,
     asked_for_tls: bool,
+    last: LastUse,
 }
 
 impl Rpc {
@@ -95,6 +96,11 @@ impl Rpc {
     /// Whether a client asked whether the server speaks RPC over TLS (RFC 9289 4.1).
     pub(crate) fn asked_for_tls(&self) -> bool {
         self.asked_for_tls
+    }
+
+    /// What the connection was last used for.
+    pub(crate) fn last_use(&self) -> LastUse {
+        self.last
     }
 
     /// Drops answers whose calls have not come.
@@ -172,6 +178,7 @@ impl Rpc {
             None => {}
         }
         self.session = waiting.pending.session.or(self.session);
+        self.last.request(waiting.pending.procedure, message.first.time_ns, waiting.only_keeps_lease());
         if waiting.pending.procedure.is_unknown() {
             output.anomalies.add(Anomaly::ProcedureUnknown);
         }

@@ -6,11 +6,15 @@
 //!
 //! Spec: MS-CIFS 2.2.1.6, 3.2.4.1, 3.3.4.1
 
+mod acknowledgements;
 mod arrival;
 mod bodies;
+mod due;
 mod early;
+mod ending;
 mod exchange;
 mod ids;
+mod oplock_breaks;
 mod parts;
 mod raw;
 mod row;
@@ -19,21 +23,23 @@ mod tests;
 
 use plimsoll_model::{Anomaly, Outcome, Procedure, Protocol, Sink};
 use plimsoll_wire::smb1::andx::{Chain, Link as Command};
-use plimsoll_wire::smb1::header::{Header, Status};
-use plimsoll_wire::smb1::{command, locking, session, transaction};
+use plimsoll_wire::smb1::{command, session, transaction};
 use plimsoll_wire::smb2;
 use serde::{Deserialize, Serialize};
 
 use super::pending::Displaced;
 use super::request::{both, later};
 use super::smb2::outcome as nt_outcome;
-use super::{Answer, ConnectionContext, Output, Pending, PendingTable, Role};
+use super::{Answer, ConnectionContext, LastUse, Output, Pending, PendingTable, Role};
 use crate::message::{Content, Message};
 use crate::missing::Ids as MessageIds;
+use acknowledgements::{Acknowledgements, is_acknowledgement};
 use arrival::{Arrival, Fields};
 use early::Early;
+use ending::ending;
 use exchange::{Exchange, answers};
 use ids::Ids;
+pub(crate) use oplock_breaks::OplockBreaks;
 use parts::Parts;
 use row::{Binding, Row, shown};
 
@@ -44,11 +50,12 @@ pub struct Smb1 {
     early: Early,
     ids: Ids,
     raw: raw::Raw,
+    acknowledgements: Acknowledgements,
     /// A NEGOTIATE that waits, which may be answered in SMB2.
     negotiate: Option<u64>,
     /// MIDs of requests.
     mids: MessageIds,
-    last_request: Option<Procedure>,
+    last: LastUse,
 }
 
 impl Smb1 {
@@ -73,12 +80,15 @@ impl Smb1 {
             output.anomalies.add(Anomaly::HeaderCutShort);
             return if header.is_response() == Some(false) { Role::Request } else { Role::Response };
         };
+        let arrival = Arrival { message, fields, direction, link };
         if header.is_unsolicited() == Some(true) && header.command() == Some(command::LOCKING_ANDX) {
             // The server's notice that an oplock is broken.
             output.one_way += 1;
+            if let Some(broken) = chain.next() {
+                output.oplock_breaks.notified(&broken, &arrival, &self.ids);
+            }
             return Role::OneWay;
         }
-        let arrival = Arrival { message, fields, direction, link };
         if fields.is_response {
             self.response(&mut chain, &arrival, output);
         } else {
@@ -129,9 +139,9 @@ impl Smb1 {
         &self.mids
     }
 
-    /// The last request.
-    pub(crate) fn last_request(&self) -> Option<Procedure> {
-        self.last_request
+    /// What the connection was last used for.
+    pub(crate) fn last_use(&self) -> LastUse {
+        self.last
     }
 
     /// Whether a request waits for its answer.
@@ -156,6 +166,8 @@ impl Smb1 {
         let Arrival { fields, direction, link, .. } = *arrival;
         let Some(first) = chain.next() else { return };
         let primary = command::primary(first.command);
+        self.acknowledgements.forget(fields.id);
+        output.oplock_breaks.requested(link.connection, &first);
         if command::is_unanswered(first.command) || (first.command == command::ECHO && wants_no_answer(&first)) {
             output.one_way += 1;
             return;
@@ -166,14 +178,17 @@ impl Smb1 {
         }
         self.mids.mid(fields.id as u16, link.breaks[direction]);
         let second = chain.next();
-        if second.is_none() && is_oplock_acknowledgment(&first) {
+        if second.is_none() && is_acknowledgement(&first) {
             output.one_way += 1;
+            let rows = self.rows(first, second, chain, arrival, output);
+            self.acknowledgements.add(Exchange::new(fields, rows));
             return;
         }
         self.raw.client_went_on(direction);
         let rows = self.rows(first, second, chain, arrival, output);
         let mut exchange = Exchange::new(fields, rows);
-        self.last_request = Some(exchange.first.pending.procedure);
+        let pending = &exchange.first.pending;
+        self.last.request(pending.procedure, pending.first.time_ns, first.command == command::ECHO);
         exchange.parts = Parts::of_request(&first);
         match first.command {
             command::NEGOTIATE => self.negotiate = Some(fields.id),
@@ -191,6 +206,12 @@ impl Smb1 {
 
     /// A request begins to wait.
     fn wait<S: Sink>(&mut self, exchange: Exchange, link: &ConnectionContext, output: &mut Output<S>) {
+        let before = self.waiting.get_mut(exchange.id).filter(|_| exchange.first.command == command::NEGOTIATE);
+        if before.is_some_and(|old| old.first.command == command::NEGOTIATE && old.first.pending.holes == link.holes) {
+            // A server answers the first one only.
+            output.anomalies.add(Anomaly::IdReused);
+            return exchange.give_up(link, output);
+        }
         match self.waiting.insert(exchange.id, exchange) {
             Some(Displaced::SameId(_, old)) => {
                 output.anomalies.add(Anomaly::IdReused);
@@ -271,6 +292,11 @@ impl Smb1 {
             return;
         }
         let Some(exchange) = self.waiting.get_mut(fields.id) else {
+            if let Some(refused) = self.acknowledgements.take_refused(first.command, arrival) {
+                // It is an operation, and no one-way message.
+                output.one_way = output.one_way.saturating_sub(1);
+                return self.finish(refused, first, chain, arrival, output);
+            }
             self.early.add(fields.id, message.acknowledges, message.first.time_ns);
             return self.orphan(first, chain, direction, link, output);
         };
@@ -368,22 +394,4 @@ fn own_part(command: &Command<'_>, end: u64) -> u64 {
 
 fn wants_no_answer(echo: &Command<'_>) -> bool {
     session::echo_number(echo) == Some(0)
-}
-
-fn is_oplock_acknowledgment(command: &Command<'_>) -> bool {
-    locking::Locking::new(command).is_some_and(|locking| locking.is_oplock_acknowledgment())
-}
-
-/// Status as on the wire, and the outcome. A DOS error is an error, except the two that are warnings in NT: no more files (ERRDOS 18),
-/// more data (ERRDOS 234).
-fn ending(header: &Header<'_>) -> (Option<u32>, Outcome) {
-    const ERRDOS: u8 = 1;
-    let outcome = match header.status() {
-        None => Outcome::Unknown,
-        Some(Status::Nt(status)) => nt_outcome(Some(status)),
-        Some(Status::Dos { class: ERRDOS, code: 18 | 234 }) => Outcome::Succeeded,
-        Some(status) if status.is_success() => Outcome::Succeeded,
-        Some(_) => Outcome::Refused,
-    };
-    (header.status_wire(), outcome)
 }

@@ -10,22 +10,25 @@ mod asynchronous;
 mod breaks;
 mod context;
 mod credits;
+mod due;
+mod encrypted_response;
 mod request;
 mod response;
 mod sealed;
 
-use plimsoll_model::{Anomaly, Credits, Outcome, Procedure, Sink};
+use plimsoll_model::{Anomaly, Credits, Outcome, Sink};
 use plimsoll_wire::smb2::compound::{Member, Members};
 use plimsoll_wire::smb2::header::{self, Header};
 use plimsoll_wire::smb2::{Kind, status};
 use serde::{Deserialize, Serialize};
 
 use self::asynchronous::Asynchronous;
+pub(crate) use self::breaks::BreakTimes;
 use super::early::{Early, EarlyCount};
-use super::{Answer, ConnectionContext, Output, Pending, PendingTable, Role};
+use super::{Answer, ConnectionContext, LastUse, Output, Pending, PendingTable, Role};
 use crate::decrypt::{Channel, Decryption, Opened};
 use crate::message::Message;
-use crate::missing::Ids;
+use crate::missing::{Ids, client_by_port};
 use crate::names::Smb2Names;
 
 /// A request that waits.
@@ -48,8 +51,6 @@ pub struct Smb2Shared {
     /// Decrypts messages, where keys were given.
     #[serde(skip)]
     pub(crate) decryption: Option<Box<Decryption>>,
-    /// Leases and oplocks that servers broke.
-    pub(crate) breaks: breaks::BreakTimes,
     /// Waiting for credits.
     pub(crate) credits: Credits,
     /// Encrypted messages that were not read.
@@ -62,6 +63,11 @@ impl Smb2Shared {
     /// Passes the requests that have only an interim answer to `take`, with their connections as they were then.
     pub(crate) fn waiting(&self, take: impl FnMut(&ConnectionContext, &Pending)) {
         self.asynchronous.waiting(take);
+    }
+
+    /// Passes those of one connection to `take`.
+    pub(crate) fn waiting_of(&self, connection: u32, take: impl FnMut(&Pending)) {
+        self.asynchronous.waiting_of(connection, take);
     }
 
     /// The capture has ended, and its connections end now.
@@ -93,8 +99,8 @@ pub struct Smb2 {
     channel: Option<Box<Channel>>,
     /// The direction of requests, once a plain one was seen.
     client: Option<usize>,
-    /// The last of them.
-    last_request: Option<Procedure>,
+    /// What the connection was last used for.
+    last: LastUse,
     /// Encrypted requests that wait.
     sealed: sealed::Outstanding,
 }
@@ -118,7 +124,10 @@ impl Smb2 {
                 self.plain(message, direction, link, shared, output)
             }
             Some(Kind::Encrypted) => self.encrypted(message, direction, link, shared, output),
-            kind => unreadable(kind, output),
+            kind => {
+                self.went_on(message, direction, link);
+                unreadable(kind, output)
+            }
         }
     }
 
@@ -141,7 +150,10 @@ impl Smb2 {
                 let inner = Message { bytes: &plain, len: plain.len() as u64, ..*message };
                 let role = match Kind::of(&plain) {
                     Some(Kind::Plain) => self.plain(&inner, direction, link, shared, output),
-                    kind => unreadable(kind, output),
+                    kind => {
+                        self.went_on(message, direction, link);
+                        unreadable(kind, output)
+                    }
                 };
                 if let Some(decryption) = &mut shared.decryption {
                     decryption.recycle(plain);
@@ -152,10 +164,31 @@ impl Smb2 {
             Opened::Malformed => output.anomalies.add(Anomaly::MessageMalformed),
             Opened::NoKey | Opened::Incomplete => {}
         }
+        self.went_on(message, direction, link);
+        if self.answers_plain(message, direction, link, output) {
+            output.anomalies.add(Anomaly::MessageEncrypted);
+            return Role::Response;
+        }
+        if self.may_be_request(direction, link) {
+            let ends = (link.ends[1 - direction].ip, link.ends[direction].ip);
+            output.breaks.unread(ends, message.first.time_ns);
+        }
         self.sealed.message(message, direction, self.client, link, &mut shared.sealed);
         output.unread(Anomaly::MessageEncrypted);
         output.tally.others().encrypted += 1;
         Role::Response
+    }
+
+    /// Whether a message that was not read may be of the client.
+    fn may_be_request(&self, direction: usize, link: &ConnectionContext) -> bool {
+        self.client.or_else(|| client_by_port(&link.ends)).is_none_or(|client| client == direction)
+    }
+
+    /// The connection was used for a message that was not read.
+    #[cold]
+    fn went_on(&mut self, message: &Message<'_>, direction: usize, link: &ConnectionContext) {
+        let at_ns = message.last.unwrap_or(message.first).time_ns;
+        self.last.unread(at_ns, self.may_be_request(direction, link), sealed::may_be_echo(message));
     }
 
     #[inline]
@@ -202,9 +235,14 @@ impl Smb2 {
         &self.ids
     }
 
-    /// The last request that could be read.
-    pub(crate) fn last_request(&self) -> Option<Procedure> {
-        self.last_request
+    /// What the connection was last used for.
+    pub(crate) fn last_use(&self) -> LastUse {
+        self.last
+    }
+
+    /// Whether an encrypted request from this time or before waits for its answer.
+    pub(crate) fn waited_unread(&self, until_ns: i64) -> bool {
+        self.sealed.waited(until_ns)
     }
 
     /// Drops answers whose requests have not come.

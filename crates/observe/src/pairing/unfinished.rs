@@ -18,24 +18,44 @@ pub(super) fn may_be_last(procedure: Procedure) -> bool {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct UnfinishedOnes {
     all: Vec<(u32, Unfinished)>,
+    /// Those that may wait for a client until a time, ns: until then they show nothing about the server.
+    held: Vec<(u32, i64, Unfinished)>,
 }
 
 impl UnfinishedOnes {
     /// Takes a request that was not answered. If its connection has not ended, the request was given up for another reason (its id was used
     /// again, its response came before it, or its connection is no longer followed), and it is not known that it had no response.
-    pub(crate) fn unanswered(&mut self, link: &ConnectionContext, request: &Pending) {
+    ///
+    /// Until `held_until_ns`, it may wait for a client that is to give up a lease or oplock.
+    pub(crate) fn unanswered(&mut self, link: &ConnectionContext, request: &Pending, held_until_ns: Option<i64>) {
         let Some(found) = unfinished(link, request) else { return };
+        // A server that ends the connection does not wait.
+        match held_until_ns.filter(|_| found.end != WaitEnd::Server) {
+            Some(until_ns) if self.held.len() < Coverage::UNFINISHED => {
+                self.held.push((link.connection, until_ns, found));
+            }
+            Some(_) => {}
+            None => self.add(link.connection, &found),
+        }
+    }
+
+    fn add(&mut self, connection: u32, found: &Unfinished) {
         let has_room = self.all.len() < Coverage::UNFINISHED;
         // All requests of a connection come one after the other.
-        match self.all.last_mut().filter(|(connection, one)| *connection == link.connection && one.end == found.end) {
-            Some((_, one)) => one.add(&found),
-            None if has_room => self.all.push((link.connection, found)),
+        match self.all.last_mut().filter(|(of, one)| *of == connection && one.end == found.end) {
+            Some((_, one)) => one.add(found),
+            None if has_room => self.all.push((connection, *found)),
             None => {}
         }
     }
 
     /// All, in the order of their ends; `last_ns` is the end of the capture.
-    pub(crate) fn finish(self, last_ns: i64, last_responses: &LastResponses) -> Vec<Unfinished> {
+    pub(crate) fn finish(mut self, last_ns: i64, last_responses: &LastResponses) -> Vec<Unfinished> {
+        for (connection, until_ns, one) in std::mem::take(&mut self.held) {
+            if one.end_ns.min(last_ns) > until_ns {
+                self.add(connection, &one);
+            }
+        }
         let mut all: Vec<Unfinished> = self.all.into_iter().map(|(_, one)| one).collect();
         all.iter_mut().for_each(|one| one.end_ns = one.end_ns.min(last_ns));
         let until_the_end = all.iter_mut().filter(|one| one.end == WaitEnd::Capture);

@@ -7,15 +7,18 @@ use serde::{Deserialize, Serialize};
 pub(super) struct Found {
     /// The receiver had acknowledged the hole when it was given up.
     pub(super) acknowledged: bool,
-    /// No others of the hole are missing, or of its part on this side of other bytes that came late.
+    /// No others of the hole are missing.
     pub(super) is_last: bool,
 }
 
-/// What is missing of a hole, or of a part of one.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+/// Parts of a hole that may be missing at once, at most.
+const PARTS_MAX: usize = 64;
+
+/// What is missing of a hole.
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Missing {
-    start: u64,
-    end: u64,
+    /// From an offset to another.
+    parts: Vec<(u64, u64)>,
     acknowledged: bool,
 }
 
@@ -28,27 +31,34 @@ pub(super) struct GivenUp {
 
 impl GivenUp {
     pub(super) fn add(&mut self, start: u64, end: u64, acknowledged: bool) {
-        self.push(Missing { start, end, acknowledged });
+        if let Some(oldest) = self.recent.get_mut(self.next) {
+            *oldest = Missing { parts: vec![(start, end)], acknowledged };
+        }
+        self.next = (self.next + 1) % self.recent.len();
     }
 
     /// Takes bytes that came late; `None` if they are of no such hole. The same bytes once more are a retransmission.
     pub(super) fn find(&mut self, start: u64, end: u64) -> Option<Found> {
-        let hole = self.recent.iter_mut().find(|hole| hole.start <= start && end <= hole.end)?;
-        let (before, behind) = (Missing { end: start, ..*hole }, Missing { start: end, ..*hole });
-        let rest = [before, behind].map(|part| part.start < part.end);
-        let found = Found { acknowledged: hole.acknowledged, is_last: rest == [false; 2] };
-        *hole = if rest[0] { before } else { behind };
-        if rest == [true; 2] {
-            self.push(behind);
-        }
-        Some(found)
+        self.recent.iter_mut().find_map(|hole| hole.find(start, end))
     }
+}
 
-    fn push(&mut self, hole: Missing) {
-        if let Some(oldest) = self.recent.get_mut(self.next) {
-            *oldest = hole;
+impl Missing {
+    fn find(&mut self, start: u64, end: u64) -> Option<Found> {
+        let has_room = self.parts.len() < PARTS_MAX;
+        let part = self.parts.iter_mut().find(|part| part.0 <= start && end <= part.1)?;
+        match (part.0 < start, end < part.1) {
+            (true, true) if !has_room => return None,
+            (true, true) => {
+                let behind = (end, part.1);
+                part.1 = start;
+                self.parts.push(behind);
+            }
+            (true, false) => part.1 = start,
+            (false, true) => part.0 = end,
+            (false, false) => self.parts.retain(|part| *part != (start, end)),
         }
-        self.next = (self.next + 1) % self.recent.len();
+        Some(Found { acknowledged: self.acknowledged, is_last: self.parts.is_empty() })
     }
 }
 
@@ -65,10 +75,26 @@ mod tests {
         let found = |acknowledged, is_last| Some(Found { acknowledged, is_last });
         assert_eq!(given_up.find(140, 160), found(true, false));
         assert_eq!(given_up.find(140, 160), None, "again");
-        assert_eq!(given_up.find(100, 140), found(true, true), "one of the two parts that were left");
+        assert_eq!(given_up.find(100, 140), found(true, false), "one of the two parts that were left");
         assert_eq!(given_up.find(180, 200), found(true, false));
         assert_eq!(given_up.find(160, 180), found(true, true));
         assert_eq!(given_up.find(300, 310), found(false, true));
         assert_eq!(given_up.find(300, 310), None);
+    }
+
+    #[test]
+    fn the_oldest_hole_keeps_both_of_its_parts() {
+        let mut given_up = GivenUp::default();
+        (1..5).for_each(|hole| given_up.add(hole * 100, hole * 100 + 30, false));
+        let found = [(110, 120), (120, 130), (100, 110)].map(|(start, end)| given_up.find(start, end));
+        assert_eq!(found.map(|found| found.map(|found| found.is_last)), [Some(false), Some(false), Some(true)]);
+        assert!((2..5).all(|hole| given_up.find(hole * 100, hole * 100 + 30).is_some()));
+    }
+
+    #[test]
+    fn a_hole_has_a_bound_on_its_parts() {
+        let mut given_up = GivenUp::default();
+        given_up.add(0, 1_000_000, false);
+        assert_eq!((1..1_000).filter(|at| given_up.find(at * 10, at * 10 + 1).is_some()).count(), PARTS_MAX - 1);
     }
 }

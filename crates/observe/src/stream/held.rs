@@ -12,8 +12,8 @@ const BYTES_USUAL: usize = 1 << 20;
 /// Segments and bytes that wait at most, if there is memory: a path of 10 Gbit/s and 10 ms has 12.5 MB in flight.
 pub(super) const SEGMENTS_MAX: usize = 16_384;
 const BYTES_MAX: usize = 16 << 20;
-/// Memory of a segment that waits, besides its bytes.
-pub(super) const SEGMENT_BYTES: u64 = 128;
+/// Memory of a segment that waits, besides its bytes; a queue may be half empty.
+pub(super) const SEGMENT_BYTES: u64 = 192;
 
 /// A segment that waits.
 #[derive(Debug, Serialize, Deserialize)]
@@ -68,9 +68,21 @@ impl HeldSegments {
         segments * SEGMENT_BYTES + self.bytes.saturating_sub(BYTES_USUAL) as u64
     }
 
+    /// Gives memory back that only many segments need.
+    pub(super) fn shrink(&mut self) {
+        if self.segments.len() <= SEGMENTS_USUAL {
+            self.segments.shrink_to(SEGMENTS_USUAL);
+        }
+    }
+
     /// When the packet came whose bytes are the first.
     pub(super) fn first_ns(&self) -> Option<i64> {
         self.segments.front().map(|held| held.chunk.stamp.time_ns)
+    }
+
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.segments.capacity()
     }
 
     #[cfg(test)]

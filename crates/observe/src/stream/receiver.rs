@@ -13,7 +13,7 @@ pub trait Receiver {
     /// `len` bytes in front of the stream offset `end` will never be seen. They are `acknowledged` if the receiver got them: then the capture
     /// dropped them.
     fn hole(&mut self, len: u64, end: u64, acknowledged: bool);
-    /// The bytes of a packet came after their hole was given up, which was not acknowledged. No others of it are missing behind the last.
+    /// Bytes came after their hole was given up, which was not acknowledged. `is_last`: no others of it are missing.
     fn found(&mut self, _chunk: &Chunk<'_>, _is_last: bool) {}
     /// The stream restarted at an unrelated position: incomplete data is lost.
     fn restart(&mut self);

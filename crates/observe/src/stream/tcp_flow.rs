@@ -75,6 +75,11 @@ impl TcpFlow {
         !self.held.is_empty()
     }
 
+    /// Whether data held back takes more memory than usual.
+    pub fn has_reserved(&self) -> bool {
+        self.reserved > 0
+    }
+
     /// Whether data at `seq` come behind a gap that is new: bytes before them were neither captured nor acknowledged.
     #[inline(always)]
     pub fn skips_to(&self, seq: u32) -> bool {
@@ -335,6 +340,7 @@ impl TcpFlow {
         if excess < self.reserved {
             out.give_back(self.reserved - excess);
             self.reserved = excess;
+            self.held.shrink();
         }
     }
 

@@ -20,10 +20,11 @@ fn says(traffic: &mut Traffic, tcp: &mut Tcp, message: &smb2::Message) {
     traffic.send(tcp, Side::Server, &nbss(&message.bytes()));
 }
 
-/// NEGOTIATE and SESSION_SETUP, with the server's GUID and the request's flags.
-fn sets_up(traffic: &mut Traffic, tcp: &mut Tcp, guid: u8, flags: u8) {
-    asks(traffic, tcp, &smb2::request(command::NEGOTIATE, 0).session(0).body(&[36; 36]));
-    let negotiated = [&[65, 0, 1, 0, 0x11, 3, 0, 0][..], &[guid; 16], &[0; 40]].concat();
+/// NEGOTIATE and SESSION_SETUP, with the GUIDs of client and server, and the request's flags.
+fn sets_up(traffic: &mut Traffic, tcp: &mut Tcp, [client, server]: [u8; 2], flags: u8) {
+    let negotiates = [&[36, 0, 1, 0][..], &[0; 8], &[client; 16], &[0; 8]].concat();
+    asks(traffic, tcp, &smb2::request(command::NEGOTIATE, 0).session(0).body(&negotiates));
+    let negotiated = [&[65, 0, 1, 0, 0x11, 3, 0, 0][..], &[server; 16], &[0; 40]].concat();
     says(traffic, tcp, &smb2::response(command::NEGOTIATE, 0, 0).session(0).body(&negotiated));
     let mut body = [0; 24];
     (body[0], body[2]) = (25, flags);
@@ -33,8 +34,8 @@ fn sets_up(traffic: &mut Traffic, tcp: &mut Tcp, guid: u8, flags: u8) {
     says(traffic, tcp, &set_up.body(&[9, 0, 0, 0, 72, 0, 0, 0]));
 }
 
-fn connects_and_opens(traffic: &mut Traffic, tcp: &mut Tcp) {
-    let path: Vec<u8> = r"\\server\data".encode_utf16().flat_map(u16::to_le_bytes).collect();
+fn connects_and_opens(traffic: &mut Traffic, tcp: &mut Tcp, share: &str) {
+    let path: Vec<u8> = share.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let fixed = [&[9, 0, 0, 0, 72, 0][..], &(path.len() as u16).to_le_bytes(), &path].concat();
     asks(traffic, tcp, &smb2::request(command::TREE_CONNECT, 2).session(SESSION).body(&fixed));
     let mut connected = [0; 16];
@@ -56,9 +57,9 @@ fn observe(guid: u8, final_on_first: bool) -> Observed<Vec<Transaction>> {
     let mut second = Tcp::new(([10, 0, 2, 9], 702).into(), ([10, 0, 2, 1], 445).into());
     traffic.all(&first.handshake());
     traffic.all(&second.handshake());
-    sets_up(&mut traffic, &mut first, 5, 0);
-    connects_and_opens(&mut traffic, &mut first);
-    sets_up(&mut traffic, &mut second, guid, BINDING);
+    sets_up(&mut traffic, &mut first, [1, 5], 0);
+    connects_and_opens(&mut traffic, &mut first, r"\\server\data");
+    sets_up(&mut traffic, &mut second, [1, guid], BINDING);
     let [request, response] = read(4);
     asks(&mut traffic, &mut first, &request);
     says(&mut traffic, &mut first, &response);
@@ -68,12 +69,38 @@ fn observe(guid: u8, final_on_first: bool) -> Observed<Vec<Transaction>> {
     says(&mut traffic, &mut second, &interim.body(&INTERIM));
     let last = if final_on_first { &mut first } else { &mut second };
     says(&mut traffic, last, &response.asynchronous(905));
+    observed(&traffic)
+}
+
+fn observed(traffic: &Traffic) -> Observed<Vec<Transaction>> {
     let mut observer = Observer::new(Vec::new());
     for (number, frame) in (1..).zip(&traffic.frames) {
         let (time_ns, link) = (Some(frame.time_ns), LinkType::Ethernet);
         observer.frame(&Frame { number, time_ns, link, captured: &frame.bytes, original_len: frame.original_len });
     }
     observer.finish()
+}
+
+/// Connections to the servers of these numbers.
+fn connections<const N: usize>(traffic: &mut Traffic, servers: [u8; N]) -> [Tcp; N] {
+    let mut port = 700_u16;
+    servers.map(|server| {
+        port += 1;
+        let mut tcp = Tcp::new(([10, 0, server, 9], port).into(), ([10, 0, server, 1], 445).into());
+        traffic.all(&tcp.handshake());
+        tcp
+    })
+}
+
+fn reads_once(traffic: &mut Traffic, tcp: &mut Tcp, id: u64) {
+    let [request, response] = read(id);
+    asks(traffic, tcp, &request);
+    says(traffic, tcp, &response);
+}
+
+/// The shares of the READs.
+fn shares(traffic: &Traffic) -> Vec<Option<String>> {
+    reads(&observed(traffic)).into_iter().map(|(share, ..)| share.map(str::to_owned)).collect()
 }
 
 type Named<'o> = (Option<&'o str>, Option<&'o str>, Option<FileIdentity>);
@@ -105,4 +132,51 @@ fn a_session_with_the_same_id_at_another_server_is_another_one() {
     let observed = observe(6, false);
     let [_, other] = reads(&observed)[..] else { panic!("two reads") };
     assert_eq!((other.0, other.1), (None, None));
+}
+
+#[test]
+fn servers_with_the_same_guid_and_ids_keep_their_names() {
+    // Some servers leave it 0; copies of a machine have the same one.
+    for guid in [0, 5] {
+        let mut traffic = Traffic::new(Link::Ethernet);
+        let [mut one, mut other, mut channel] = connections(&mut traffic, [2, 1, 2]);
+        sets_up(&mut traffic, &mut one, [1, guid], 0);
+        connects_and_opens(&mut traffic, &mut one, r"\\server\one");
+        sets_up(&mut traffic, &mut other, [1, guid], 0);
+        connects_and_opens(&mut traffic, &mut other, r"\\server\other");
+        sets_up(&mut traffic, &mut channel, [1, guid], BINDING);
+        reads_once(&mut traffic, &mut one, 4);
+        reads_once(&mut traffic, &mut channel, 4);
+        let own = Some(r"\\server\one".to_owned());
+        assert_eq!(shares(&traffic), [own.clone(), own], "GUID {guid}");
+    }
+}
+
+#[test]
+fn a_channel_of_another_client_or_of_several_sessions_has_no_names() {
+    let mut traffic = Traffic::new(Link::Ethernet);
+    let [mut one, mut other, mut second, mut third] = connections(&mut traffic, [1, 2, 2, 3]);
+    sets_up(&mut traffic, &mut one, [1, 5], 0);
+    connects_and_opens(&mut traffic, &mut one, r"\\server\one");
+    sets_up(&mut traffic, &mut other, [2, 5], BINDING);
+    reads_once(&mut traffic, &mut other, 4);
+    assert_eq!(shares(&traffic), [None::<String>], "another client");
+    sets_up(&mut traffic, &mut second, [1, 5], 0);
+    sets_up(&mut traffic, &mut third, [1, 5], BINDING);
+    reads_once(&mut traffic, &mut third, 4);
+    assert_eq!(shares(&traffic), [None::<String>, None], "two sessions with this id");
+}
+
+#[test]
+fn a_new_session_at_the_address_of_a_channel_is_another_one() {
+    let mut traffic = Traffic::new(Link::Ethernet);
+    let [mut one, mut channel, mut new] = connections(&mut traffic, [1, 2, 2]);
+    sets_up(&mut traffic, &mut one, [1, 5], 0);
+    connects_and_opens(&mut traffic, &mut one, r"\\server\old");
+    sets_up(&mut traffic, &mut channel, [1, 5], BINDING);
+    sets_up(&mut traffic, &mut new, [1, 5], 0);
+    connects_and_opens(&mut traffic, &mut new, r"\\server\new");
+    reads_once(&mut traffic, &mut one, 4);
+    reads_once(&mut traffic, &mut new, 4);
+    assert_eq!(shares(&traffic), [r"\\server\old", r"\\server\new"].map(|share| Some(share.to_owned())));
 }

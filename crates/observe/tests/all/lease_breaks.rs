@@ -1,5 +1,7 @@
 //! Breaks of leases and oplocks, counted by client, share and states.
 
+mod held;
+
 use plimsoll_model::{CachingRight, Coverage, LeaseBreaks, Names, Symbol, Transaction};
 use plimsoll_observe::Observer;
 use plimsoll_observe::capture::{Frame, LinkType};

@@ -82,3 +82,34 @@ fn datagrams_of_other_programs_are_no_conversation() {
     traffic.frames.extend(replies);
     assert_eq!(observe_traffic(&traffic).1.one_sided, 1);
 }
+
+/// Numbers of private programs are those from which clients also take the numbers of their callbacks.
+#[test]
+fn a_call_of_a_private_program_is_no_callback() {
+    for procedure in [1, 9] {
+        let mut traffic = Traffic::new(Link::Ethernet);
+        let private = (rpc::call(2, 0x4000_0001, 7, procedure, &[]), rpc::reply(2, &[]));
+        converse(&mut traffic, 2049, &[getattr(1), private, getattr(3)], 1_448);
+        let observed = observe_traffic(&traffic);
+        assert_complete(&observed, &[Protocol::Nfs3, Protocol::Rpc, Protocol::Nfs3]);
+        assert!(observed.0.iter().all(|one| one.client.port == 700), "{procedure}");
+    }
+}
+
+#[test]
+fn a_broadcast_and_its_replies_are_no_conversation() {
+    let mut traffic = Traffic::new(Link::Ethernet);
+    converse(&mut traffic, 2049, &[getattr(1)], 1_448);
+    let address = |host: u8, port: u16| SocketAddr::from(([10, 0, 0, host], port));
+    for (xid, to) in [(7, SocketAddr::from(([255_u8; 4], 111))), (8, address(255, 111))] {
+        let asked = [rpc::words(&[NIS, 2, 1]), rpc::opaque(&[])].concat();
+        traffic.udp(address(1, 800), to, &rpc::call(xid, 100_000, 2, 5, &asked), None);
+        for host in [2, 3] {
+            let found = [rpc::words(&[834]), rpc::opaque(&[0; 4])].concat();
+            traffic.udp(address(host, 111), address(1, 800), &rpc::reply(xid, &found), None);
+        }
+    }
+    let observed = observe_traffic(&traffic);
+    assert_complete(&observed, &[Protocol::Nfs3]);
+    assert_eq!(observed.1.unseen.missing.high, 0);
+}

@@ -1,6 +1,6 @@
 //! Requests that reconnect durable handles, and their outcomes.
 
-use plimsoll_model::{Outcome, Transaction};
+use plimsoll_model::{Names, Outcome, Transaction};
 use plimsoll_observe::Observer;
 use plimsoll_observe::capture::{Frame, LinkType};
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, smb2};
@@ -23,17 +23,22 @@ fn create_with(context: [u8; 4]) -> Vec<u8> {
     bytes
 }
 
-fn outcome(context: [u8; 4], status: u32) -> Outcome {
-    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
-    traffic.send(&mut tcp, Side::Client, &nbss(&create_with(context)));
-    let refusal = smb2::response(smb2::command::CREATE, 1, status).body(&[9, 0, 0, 0, 0, 0, 0, 0, 0]);
-    traffic.send(&mut tcp, Side::Server, &nbss(&refusal.bytes()));
+fn observed(traffic: &Traffic) -> (Vec<Transaction>, Names) {
     let mut observer = Observer::new(Vec::<Transaction>::new());
     for (number, frame) in (1..).zip(&traffic.frames) {
         let (time_ns, link) = (Some(frame.time_ns), LinkType::Ethernet);
         observer.frame(&Frame { number, time_ns, link, captured: &frame.bytes, original_len: frame.original_len });
     }
-    let rows = observer.finish().sink;
+    let observed = observer.finish();
+    (observed.sink, observed.names)
+}
+
+fn outcome(context: [u8; 4], status: u32) -> Outcome {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    traffic.send(&mut tcp, Side::Client, &nbss(&create_with(context)));
+    let refusal = smb2::response(smb2::command::CREATE, 1, status).body(&[9, 0, 0, 0, 0, 0, 0, 0, 0]);
+    traffic.send(&mut tcp, Side::Server, &nbss(&refusal.bytes()));
+    let (rows, _) = observed(&traffic);
     assert_eq!((rows.len(), rows[0].status), (1, Some(status)));
     rows[0].outcome
 }
@@ -49,4 +54,38 @@ fn a_file_that_is_not_given_back_is_a_refusal() {
     for context in [*b"DHnQ", *b"DH2Q", *b"RqLs"] {
         assert_eq!(outcome(context, not_found), Outcome::Expected);
     }
+}
+
+/// CREATE with an empty name that reconnects this handle.
+///
+/// Spec: MS-SMB2 2.2.13.2.12
+fn reconnect(handle: [u8; 16]) -> Vec<u8> {
+    let mut bytes = smb2::create(1, "").bytes();
+    bytes[64 + 48..64 + 52].copy_from_slice(&120_u32.to_le_bytes());
+    bytes[64 + 52..64 + 56].copy_from_slice(&60_u32.to_le_bytes());
+    bytes.extend([0, 0, 0, 0, 16, 0, 4, 0, 0, 0, 24, 0, 36, 0, 0, 0]);
+    bytes.extend(b"DH2C\0\0\0\0");
+    bytes.extend(handle);
+    bytes.extend([0; 20]);
+    nbss(&bytes)
+}
+
+/// The server ignores the name.
+#[test]
+fn a_handle_that_is_given_back_has_the_path_of_its_file() {
+    let paths = |handle| {
+        let mut traffic = Traffic::new(Link::Ethernet);
+        let (mut before, mut tcp) = (Tcp::between_ports(700, 445), Tcp::between_ports(701, 445));
+        traffic.send(&mut before, Side::Client, &nbss(&smb2::create(1, "file").bytes()));
+        traffic.send(&mut before, Side::Server, &nbss(&smb2::created(1, smb2::file(1)).bytes()));
+        traffic.send(&mut tcp, Side::Client, &reconnect(handle));
+        traffic.send(&mut tcp, Side::Server, &nbss(&smb2::created(1, smb2::file(2)).bytes()));
+        traffic.send(&mut tcp, Side::Client, &nbss(&smb2::close(2, smb2::file(2)).bytes()));
+        traffic.send(&mut tcp, Side::Server, &nbss(&smb2::closed(2).bytes()));
+        let (rows, names) = observed(&traffic);
+        rows.iter().map(|row| names.text(row.path).map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let file = || Some("file".to_owned());
+    assert_eq!(paths(smb2::file(1)), [file(), file(), file()]);
+    assert_eq!(paths(smb2::file(9)), [file(), None, None], "its open was not captured");
 }

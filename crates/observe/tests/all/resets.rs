@@ -16,6 +16,11 @@ fn echo(id: u64) -> [Vec<u8>; 2] {
 
 /// A client that makes two requests on each of its connections, 3 s apart, and resets the connection. Another client stays connected.
 fn resets(first: &[Vec<u8>; 2], last: &[Vec<u8>; 2]) -> Vec<Resets> {
+    resets_after(first, &[last])
+}
+
+/// The same with several requests at the end.
+fn resets_after(first: &[Vec<u8>; 2], last: &[&[Vec<u8>; 2]]) -> Vec<Resets> {
     let mut traffic = Traffic::new(Link::Ethernet);
     let mut other = Tcp::new(([10, 0, 0, 9], 700).into(), ([10, 0, 0, 2], 445).into());
     traffic.all(&other.handshake());
@@ -24,7 +29,7 @@ fn resets(first: &[Vec<u8>; 2], last: &[Vec<u8>; 2]) -> Vec<Resets> {
         traffic.all(&tcp.handshake());
         exchange(&mut traffic, &mut tcp, first);
         traffic.time_ns += 3_000 * MS;
-        exchange(&mut traffic, &mut tcp, last);
+        last.iter().for_each(|messages| exchange(&mut traffic, &mut tcp, messages));
         traffic.tcp(&tcp.rst(Side::Client));
         traffic.time_ns += 5_000 * MS;
         exchange(&mut traffic, &mut other, &echo(u64::from(port)));
@@ -41,6 +46,16 @@ fn a_client_that_has_logged_off_may_reset_its_connection() {
         let last = [smb2::request(command, 2), smb2::response(command, 2, 0)];
         let last = last.map(|message| message.body(&[4, 0, 0, 0]).bytes());
         assert_eq!(resets(&echo(1), &last), [], "{command}");
+    }
+}
+
+#[test]
+fn a_client_that_goes_on_with_messages_that_cannot_be_read_needs_its_connection() {
+    let left = [smb2::request(4, 2), smb2::response(4, 2, 0)].map(|message| message.body(&[4, 0, 0, 0]).bytes());
+    let unread = |magic: &[u8]| [magic, &[0; 100]].concat();
+    for magic in [b"\xfdSMB", b"\xfcSMB"] {
+        let found = resets_after(&echo(1), &[&left, &[unread(magic), unread(magic)]]);
+        assert_eq!(found.iter().map(|one| one.count).collect::<Vec<_>>(), [3], "{magic:?}");
     }
 }
 

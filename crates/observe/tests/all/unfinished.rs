@@ -194,6 +194,35 @@ fn a_request_with_an_interim_response_does_not_wait_longer_than_its_connection()
     assert_eq!(coverage(&traffic).unfinished, []);
 }
 
+/// A client opens a file again, for which the server breaks the client's own oplock (SMB1); the number of connections that wait for the
+/// server after 10 s.
+fn waiting_in_smb1(acknowledges: bool) -> usize {
+    const CREATE: u8 = 0x03;
+    const LOCKING_ANDX: u8 = 0x24;
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    let create = |mid| nbss(&smb1::request(CREATE, 300, mid).words(&[0, 0, 0]).data(b"\x04file\0").bytes());
+    traffic.send(&mut tcp, Side::Client, &create(1));
+    traffic.send(&mut tcp, Side::Server, &nbss(&smb1::response(CREATE, 300, 1).words(&[7]).bytes()));
+    traffic.send(&mut tcp, Side::Client, &create(2));
+    let locking = |pid, mid| {
+        let words = [0xff, 0, 7, 0x0102, 0, 0, 0, 0];
+        nbss(&smb1::request(LOCKING_ANDX, pid, mid).words(&words).bytes())
+    };
+    traffic.send(&mut tcp, Side::Server, &locking(0xffff, 0xffff));
+    if acknowledges {
+        traffic.send(&mut tcp, Side::Client, &locking(300, 3));
+    }
+    traffic.time_ns += 10_000 * MS;
+    traffic.tcp(&tcp.ack(Side::Client));
+    coverage(&traffic).unfinished.len()
+}
+
+#[test]
+fn a_request_that_waits_until_its_client_gives_up_an_oplock_does_not_wait_for_the_server() {
+    assert_eq!(waiting_in_smb1(false), 0);
+    assert_eq!(waiting_in_smb1(true), 1);
+}
+
 /// An SMB1 request that was captured after its response (two clocks) has one.
 #[test]
 fn a_request_that_was_captured_after_its_response_is_not_noted() {

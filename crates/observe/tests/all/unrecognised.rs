@@ -2,7 +2,7 @@
 
 use plimsoll_model::Coverage;
 use plimsoll_model::Transaction;
-use plimsoll_testkit::{Segment, Side, Tcp, nbss, rpc, smb2};
+use plimsoll_testkit::{Segment, Side, Tcp, nbss, rpc, smb1, smb2};
 
 use crate::conversation::{Sent, observe};
 
@@ -91,8 +91,50 @@ fn file_data_that_look_like_a_header_hide_no_messages() {
 /// A header in the middle of a segment says where the next message begins.
 #[test]
 fn a_header_of_smb_where_a_response_ends_confirms_both() {
-    let response = |id| nbss(&smb2::read_answer(id, &[0x55; 5_000]).bytes());
-    let (transactions, coverage) = without_a_header(&[response(5), response(6), response(7)].concat());
-    assert_eq!(ids_of_pairs(&transactions), (7..28).collect::<Vec<_>>());
-    assert_eq!(coverage.unseen.requests_after_gap, 2);
+    // Those of the first session are due, and need not be confirmed.
+    for (session, lost) in [(7, 1), (9, 2)] {
+        let response = |id| nbss(&smb2::read_answer(id, &[0x55; 5_000]).session(session).bytes());
+        let (transactions, coverage) = without_a_header(&[response(5), response(6), response(7)].concat());
+        assert_eq!(ids_of_pairs(&transactions), (5 + lost..28).collect::<Vec<_>>());
+        assert_eq!(coverage.unseen.requests_after_gap, lost);
+    }
+}
+
+/// The pairs of four requests and their responses, one behind the other; the segment with the second header of the large messages is not in
+/// the capture.
+fn pairs_without_the_second_header(messages: impl Fn(u64) -> [Vec<u8>; 2]) -> Vec<u64> {
+    let mut tcp = Tcp::between_ports(700, 445);
+    let mut all: Vec<Sent> = Vec::new();
+    for (side, from) in [Side::Client, Side::Server].into_iter().enumerate() {
+        let stream: Vec<u8> = (1..=4).flat_map(|id| nbss(&messages(id)[side])).collect();
+        let second = nbss(&messages(1)[side]).len() / SEGMENT;
+        let mut segments = tcp.split(from, &stream, SEGMENT);
+        if stream.len() > 1 << 16 {
+            segments.remove(second);
+        }
+        all.extend(segments.into_iter().map(|segment| Sent { segment, tag: None, from }));
+    }
+    ids_of_pairs(&observe(&all, usize::MAX).0)
+}
+
+#[test]
+fn only_the_message_without_its_header_is_lost() {
+    let data = vec![7; 1 << 16];
+    let reads = |id| [smb2::read(id, smb2::file(1), 1 << 16), smb2::read_answer(id, &data)].map(|one| one.bytes());
+    assert_eq!(pairs_without_the_second_header(reads), [1, 3, 4]);
+    let writes = |id| [smb2::write(id, smb2::file(1), &data), smb2::written(id, 1 << 16)].map(|one| one.bytes());
+    assert_eq!(pairs_without_the_second_header(writes), [1, 3, 4]);
+}
+
+#[test]
+fn only_the_response_of_smb1_without_its_header_is_lost() {
+    const LEN: u16 = 0xf000;
+    let reads = |id: u64| {
+        let [asks, says] = [smb1::request, smb1::response].map(|make| make(smb1::READ_ANDX, 300, id as u16));
+        let asks = asks.words(&[0xff, 0, 9, 0, 0, LEN, LEN, 0, 0, 0, 0, 0]);
+        let says = says.words(&[0xff, 0, 0, 0, 0, LEN, 59, 0, 0, 0, 0, 0]).data(&vec![7; LEN.into()]);
+        [asks.bytes(), says.bytes()]
+    };
+    let found = pairs_without_the_second_header(reads);
+    assert_eq!(found.into_iter().map(|id| id & 0xffff).collect::<Vec<_>>(), [1, 3, 4]);
 }

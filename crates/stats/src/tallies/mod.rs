@@ -6,6 +6,7 @@
 mod answers;
 mod cell;
 mod course;
+mod forgotten;
 mod full;
 mod listings;
 mod locks;
@@ -22,6 +23,7 @@ use std::net::IpAddr;
 pub use answers::Answers;
 pub use cell::{ByOperation, Cell, Excess, MIN_COMPARED, SLOW_MEAN, SLOW_TYPICAL};
 pub use course::{Busy, Course, SlowSpan};
+pub use forgotten::Forgotten;
 pub use full::{FULL, Full};
 pub use listings::{Listing, Listings};
 pub use locks::{LockHolder, LockRefusals, LockWaits};
@@ -76,6 +78,7 @@ pub struct Tallies {
     errors: Errors,
     repeats: repeats::Repeats,
     refusals: refusals::Refusals,
+    sessions: forgotten::Sessions,
     /// Requests for missing names.
     absent: ByOperation,
     /// Number of these at each place, by the numbers of the places.
@@ -110,6 +113,7 @@ impl Tallies {
         let is_waited_for = crate::Waiting::counts(t);
         if t.outcome.is_error() {
             self.errors.record(t, if is_waited_for { waited_ns } else { 0 });
+            self.sessions.refused(t);
         }
         let repeated = self.repeats.record(t);
         if let Some((status, pause_ns)) = repeated {
@@ -132,6 +136,7 @@ impl Tallies {
         let sum = &place.operations.0[operation as usize];
         if operation == Operation::Session {
             self.refusals.record_logon(t, place.key);
+            self.sessions.record(t);
         } else if t.outcome.is_error() {
             let absent =
                 self.absent_at.get(number).map_or(0, |&count| count.min(self.absent.0[operation as usize].count));
@@ -223,6 +228,7 @@ impl Tallies {
         self.paths.merge(&other.paths);
         self.errors.merge(&other.errors);
         self.refusals.merge(other.refusals(), other.refused_paths());
+        self.sessions.merge(&other.sessions);
         self.answers.iter_mut().zip(other.answers.iter()).for_each(|(mine, theirs)| mine.merge(theirs));
         self.locks.merge(&other.locks);
         self.absent.add(&other.absent);
@@ -291,6 +297,11 @@ impl Tallies {
         self.refusals.refused_paths()
     }
 
+    /// Statuses for state that a server does not have, by session.
+    pub fn forgotten(&self) -> &[Forgotten] {
+        self.sessions.rows()
+    }
+
     /// Writes whose data were to be on stable storage before the answer, at each place that has any.
     pub fn durable(&self) -> impl Iterator<Item = (&PlaceKey, &Cell)> {
         let places = self.places.iter().map(|place| &place.key);
@@ -347,6 +358,7 @@ impl State for Tallies {
         self.listings.put(out);
         self.refusals().put(out);
         self.refused_paths().put(out);
+        self.forgotten().to_vec().put(out);
         self.durable.put(out);
         self.full.put(out);
     }
@@ -365,6 +377,7 @@ impl State for Tallies {
         tallies.listings = State::take(from)?;
         let (rows, paths) = (State::take(from)?, State::take(from)?);
         tallies.refusals = refusals::Refusals::of(rows, paths).ok_or_else(|| from.no("refusals"))?;
+        tallies.sessions = forgotten::Sessions::of(State::take(from)?).ok_or_else(|| from.no("forgotten state"))?;
         tallies.durable = State::take(from)?;
         tallies.full = State::take(from)?;
         let places = tallies.places.iter().enumerate();

@@ -27,7 +27,7 @@ const ENDING: [&str; 3] = ["TREE_DISCONNECT", "LOGOFF", "LOGOFF_ANDX"];
 
 /// Whether a client only ends the use of what it does not have: the server refused the TREE_CONNECT before, or ended the session. The
 /// answer says nothing new, and nobody waits for it.
-fn is_aftermath(t: &Transaction, status: u32) -> bool {
+pub(super) fn is_aftermath(t: &Transaction, status: u32) -> bool {
     let row = t.procedure.row();
     StatusFamily::of(row.protocol, status) == Some(Nt) && status == NAME_DELETED && ENDING.contains(&row.name)
 }

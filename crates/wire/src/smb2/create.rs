@@ -197,6 +197,22 @@ impl<'a> Request<'a> {
         self.context_names().any(|name| name == b"DHnC" || name == b"DH2C")
     }
 
+    /// The durable handle that it reconnects, as far as its create contexts were captured.
+    ///
+    /// Spec: MS-SMB2 2.2.13.2.4, 2.2.13.2.12
+    #[must_use]
+    pub fn reconnected(&self) -> Option<FileId> {
+        let mut contexts = ContextNames::new(self.fields)?;
+        loop {
+            let context = contexts.rest;
+            if matches!(contexts.next()?, b"DHnC" | b"DH2C") {
+                let [.., offset0, offset1] = *context.first_chunk::<12>()?;
+                let data = context.get(usize::from(u16::from_le_bytes([offset0, offset1]))..)?;
+                return data.first_chunk().map(|id| FileId(*id));
+            }
+        }
+    }
+
     /// The names of its create contexts as far as they were captured: `RqLs`, `DH2Q`, `MxAc`.
     #[must_use]
     pub fn context_names(&self) -> ContextNames<'a> {

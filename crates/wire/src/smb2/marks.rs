@@ -5,7 +5,9 @@
 use super::command::Command;
 use super::compound::{Member, Members};
 use super::header;
-use super::{create, error, lock, query_directory, read, session_setup, set_info, transform, tree_connect, write};
+use super::{
+    create, error, lock, negotiate, query_directory, read, session_setup, set_info, transform, tree_connect, write,
+};
 use crate::marks::{Mark, Marks};
 use crate::{ntlmssp, pipe};
 
@@ -138,8 +140,8 @@ fn mark_variable(member: &Member<'_>, is_response: bool, marks: &mut Marks<'_>) 
             let at = usize::from(write::Request::new(bytes)?.data_offset()?);
             marks.part(pipe::call_header(bytes.get(at..)?), Mark::Number);
         }
-        // All addresses of a server have the same one.
-        (Command::Negotiate, true) => {
+        // All addresses of a server have the same one, but one of zeros names no server.
+        (Command::Negotiate, true) if negotiate::Response::new(bytes)?.server_guid()? != [0; 16] => {
             let body = member.offset + header::LEN;
             marks.range(body + SERVER_GUID.start..body + SERVER_GUID.end, Mark::Id);
         }
@@ -164,11 +166,14 @@ mod tests {
     use crate::smb2::testing::Message;
 
     #[test]
-    fn the_guid_of_a_server_gets_another_one() {
-        let bytes = Message::response(0, 0).u16(65).u16(1).u16(0x0311).u16(2).put(&[9; 16]).fill(40).bytes();
-        let mut marks = Marks::new(&bytes);
-        mark(bytes.len(), &mut marks);
-        let ids: Vec<_> = marks.iter().filter(|(_, mark)| *mark == Mark::Id).collect();
-        assert_eq!(ids, [(72..88, Mark::Id)]);
+    fn the_guid_of_a_server_gets_another_one_unless_it_names_none() {
+        let ids = |guid: u8| {
+            let bytes = Message::response(0, 0).u16(65).u16(1).u16(0x0311).u16(2).put(&[guid; 16]).fill(40).bytes();
+            let mut marks = Marks::new(&bytes);
+            mark(bytes.len(), &mut marks);
+            marks.iter().filter(|(_, mark)| *mark == Mark::Id).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(9), [(72..88, Mark::Id)]);
+        assert!(ids(0).is_empty());
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Ends that are remembered; data that look like many headers push out the oldest.
 const KEPT: usize = 8;
 
-/// Stream offsets at which messages end, assuming that their headers are genuine.
+/// Stream offsets at which messages end, assuming that their headers are genuine; or at which messages that are due begin.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Chain {
     ends: Vec<u64>,

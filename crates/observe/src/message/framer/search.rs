@@ -32,6 +32,11 @@ impl Search {
         self.searched_in_vain && !self.lost_by_cut
     }
 
+    /// A message that is due may begin at this offset.
+    pub(super) fn expect(&mut self, begin_offset: u64) {
+        self.chain.expect(begin_offset);
+    }
+
     /// Moves the cursor to where a message begins, or behind the chunk. Returns whether there is one.
     pub(super) fn finds_message(&mut self, cursor: &mut Cursor<'_, '_>, framing: Framing, faults: &mut Faults) -> bool {
         let (offset, rest) = (cursor.offset(), cursor.rest());

@@ -16,10 +16,16 @@ pub(super) fn of(program: u32, version: u32, number: u32) -> Procedure {
         (Some(Program::Portmap), _) => Protocol::Portmap,
         (Some(Program::Nlm), _) => Protocol::Nlm,
         (Some(Program::NfsAcl), _) => Protocol::NfsAcl,
-        (None, _) if rpc::is_transient(program) => Protocol::Nfs4Callback,
+        (None, _) if is_callback_procedure(program, version, number) => Protocol::Nfs4Callback,
         _ => Protocol::Rpc,
     };
     Procedure::of(protocol, u16::try_from(number).unwrap_or(u16::MAX))
+}
+
+/// Whether this is a procedure of callbacks. Other programs have such numbers too, but hardly such versions and procedures.
+#[inline]
+pub(super) fn is_callback_procedure(program: u32, version: u32, number: u32) -> bool {
+    rpc::is_transient(program) && rpc::highest_procedure(program, version).is_some_and(|highest| number <= highest)
 }
 
 /// Whether a server sends this call to a client.

@@ -1,6 +1,6 @@
 //! Calls that wait for their replies.
 
-use plimsoll_wire::rpc::{self, Call, Program, Protection};
+use plimsoll_wire::rpc::{Call, Program, Protection};
 use serde::{Deserialize, Serialize};
 
 use super::member::Member;
@@ -12,6 +12,8 @@ use crate::pairing::{ConnectionContext, Pending};
 /// Boxes kept for use again: 100 KiB.
 const SPARE_MAX: usize = 256;
 const NFS: u32 = Program::Nfs.number();
+/// RENEW of NFS 4.0, and SEQUENCE of 4.1, which renews the lease where it is the only operation.
+const RENEWS: [u32; 2] = [30, 53];
 
 /// A call that waits.
 #[derive(Debug, Serialize, Deserialize)]
@@ -41,7 +43,14 @@ impl Waiting {
     /// Whether it is a compound of NFSv4, or of its callbacks.
     #[inline]
     pub(super) fn is_compound(&self) -> bool {
-        self.procedure == 1 && (rpc::is_transient(self.program) || (self.program, self.version) == (NFS, 4))
+        let is_callback = || procedure::is_callback_procedure(self.program, self.version, self.procedure);
+        self.procedure == 1 && ((self.program, self.version) == (NFS, 4) || is_callback())
+    }
+
+    /// Whether it only renews the lease of its client, as clients do that are idle.
+    #[inline]
+    pub(super) fn only_keeps_lease(&self) -> bool {
+        self.announced == Some(1) && matches!(self.members.as_slice(), [only] if RENEWS.contains(&only.code))
     }
 }
 

@@ -233,6 +233,29 @@ fn messages_that_nobody_answers_are_one_way() {
     assert_eq!(bench.rows(), [row("CLOSE", Outcome::Cancelled, 1, Some(5))]);
 }
 
+/// Samba refuses the acknowledgement of a client that has closed the file.
+#[test]
+fn an_acknowledgement_that_the_server_refuses_is_an_operation() {
+    let release: &[u16] = &[0xff, 0, 7, 2, 0, 0, 0, 0];
+    let mut bench = Bench::new();
+    bench.asks(&request(6, command::LOCKING_ANDX, release));
+    bench.says(&response(6, DENIED, command::LOCKING_ANDX, &[]));
+    assert_eq!(bench.rows(), [row("LOCKING_ANDX", Outcome::Refused, 1, Some(2))]);
+    assert_eq!((bench.count(Anomaly::ResponseWithoutRequest), bench.output.one_way), (0, 0));
+    bench.says(&response(6, DENIED, command::LOCKING_ANDX, &[]));
+    assert_eq!(bench.count(Anomaly::ResponseWithoutRequest), 1, "it is answered once");
+    // Another request takes the id of an acknowledgement without a response.
+    let mut bench = Bench::new();
+    bench.asks(&request(6, command::LOCKING_ANDX, release));
+    let unlock: &[u16] = &[0xff, 0, 7, 0, 0, 0, 1, 0];
+    (0..2).for_each(|_| {
+        bench.asks(&request(6, command::LOCKING_ANDX, unlock));
+        bench.says(&response(6, OK, command::LOCKING_ANDX, &[]));
+    });
+    bench.says(&response(6, OK, command::LOCKING_ANDX, &[]));
+    assert_eq!((bench.rows().len(), bench.count(Anomaly::ResponseWithoutRequest), bench.output.one_way), (2, 1, 1));
+}
+
 #[test]
 fn the_first_of_several_echoes_is_the_pair() {
     let mut bench = Bench::new();
@@ -251,6 +274,15 @@ fn a_negotiation_without_a_dialect_is_refused() {
     }
     let outcomes: Vec<Outcome> = bench.rows().iter().map(|row| row.1).collect();
     assert_eq!(outcomes, [Outcome::Succeeded, Outcome::Refused]);
+}
+
+#[test]
+fn of_several_negotiations_the_first_one_is_answered() {
+    let mut bench = Bench::new();
+    (0..2).for_each(|_| bench.asks(&request(0, command::NEGOTIATE, &[])));
+    bench.says(&response(0, OK, command::NEGOTIATE, &[0]));
+    let expected = [row("NEGOTIATE", Outcome::Unanswered, 2, None), row("NEGOTIATE", Outcome::Succeeded, 1, Some(3))];
+    assert_eq!((bench.rows(), bench.count(Anomaly::IdReused)), (expected.to_vec(), 1));
 }
 
 #[test]

@@ -59,6 +59,13 @@ impl Asynchronous {
         self.pending.values().flatten().for_each(|(link, waiting)| take(link, &waiting.pending));
     }
 
+    /// Passes the requests of one connection to `take`.
+    pub(super) fn waiting_of(&self, connection: u32, mut take: impl FnMut(&Pending)) {
+        let held = self.pending.values().flatten().filter(|(link, _)| link.connection == connection);
+        let left = self.left.get(&connection).into_iter().flatten();
+        held.chain(left).for_each(|(_, waiting)| take(&waiting.pending));
+    }
+
     /// Whether there is room for one more request with this key. The limit per key prevents crafted input from making every lookup scan a
     /// long list.
     pub(super) fn has_room(&self, across: &AcrossChannels) -> bool {

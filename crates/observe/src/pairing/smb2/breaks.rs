@@ -11,7 +11,7 @@ use std::net::IpAddr;
 
 use plimsoll_model::{Breaks, LeaseBreaks, Symbol};
 use plimsoll_wire::smb2::compound::Member;
-use plimsoll_wire::smb2::oplock_break::Captured;
+use plimsoll_wire::smb2::oplock_break::{Captured, OPLOCK_END};
 use plimsoll_wire::smb2::{Command, close};
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,8 @@ use self::rights::{Place, Right, Rights};
 use super::Pending;
 use crate::message::Message;
 use crate::pairing::ConnectionContext;
+use crate::pairing::held::held_until;
+use crate::recent::Recent;
 
 /// Servers of which breaks are remembered.
 const SERVERS_MAX: usize = 1024;
@@ -44,7 +46,9 @@ struct Break {
     /// The file id of an oplock, or the key of a lease.
     key: Option<[u8; 16]>,
     is_oplock: bool,
-    /// The client acknowledged it, or closed the file.
+    /// The server waits for an acknowledgement.
+    is_demanded: bool,
+    /// The client acknowledged it, or closed the file, or may have done so in a message that cannot be read.
     is_answered: bool,
     /// What the open of the holder tells of it.
     right: Option<Right>,
@@ -83,12 +87,15 @@ pub(crate) struct BreakTimes {
     kinds: Kinds,
     /// What clients hold.
     rights: Rights,
+    /// When clients last sent a message that cannot be read, ns.
+    unread: Recent<IpAddr, i64, SERVERS_MAX>,
 }
 
 impl BreakTimes {
     /// The counts, and those by kind.
     pub(crate) fn finish(self) -> (Breaks, Vec<LeaseBreaks>) {
-        (self.counts, self.kinds.finish())
+        let Self { counts, kinds, unread, .. } = self;
+        (counts, kinds.finish(|client| unread.get(&client)))
     }
 
     /// The server told the holder that its lease or oplock is broken.
@@ -100,7 +107,9 @@ impl BreakTimes {
         let id = broken.key.map(|key| ((broken.is_oplock, key), place));
         let right = id.and_then(|id| self.rights.of(&id));
         let kind = self.kinds.notified((id, right), holder, at_ns, &broken);
-        if let (Some(id), Some(state)) = (id, kinds::states(&broken, right).1) {
+        let (from, to) = kinds::states(&broken, right);
+        let is_demanded = kinds::demands(&broken, from, to) == Some(true);
+        if let (Some(id), Some(state)) = (id, to) {
             self.rights.set_state(&id, state);
         }
         if self.recent.len() >= SERVERS_MAX && !self.recent.contains_key(&server) {
@@ -112,16 +121,37 @@ impl BreakTimes {
         }
         let Captured { key, is_oplock, .. } = broken;
         let file = None;
-        recent.push_back(Break { at_ns, holder, connection, file, key, is_oplock, is_answered: false, right, kind });
+        recent.push_back(Break {
+            at_ns,
+            holder,
+            connection,
+            file,
+            key,
+            is_oplock,
+            is_demanded,
+            is_answered: false,
+            right,
+            kind,
+        });
     }
 
     /// A client asks for something: perhaps it answers a break.
     #[inline]
     pub(super) fn requested(&mut self, member: &Member<'_>, ends: Place, at_ns: i64) {
         match member.header.command() {
-            Command::OplockBreak => self.acknowledged(ends, at_ns, member.bytes),
+            // A shorter one acknowledges nothing.
+            Command::OplockBreak if member.len >= OPLOCK_END => self.acknowledged(ends, at_ns, member.bytes),
             Command::Close if !self.recent.is_empty() => self.closed(ends, member.bytes),
             _ => {}
+        }
+    }
+
+    /// A client sends a message that cannot be read: perhaps it answers a break.
+    #[inline]
+    pub(super) fn unread(&mut self, (server, client): Place, at_ns: i64) {
+        if self.counts.notified > 0 {
+            self.unread.insert(client, at_ns);
+            self.answered(server, |one| one.holder == client);
         }
     }
 
@@ -159,10 +189,18 @@ impl BreakTimes {
                 self.kinds.closed(&((is_oplock, key), (server, client)));
             }
         }
-        self.answered(server, |one| match (one.is_oplock, one.key, file) {
-            (true, Some(theirs), Some(own)) => theirs == own,
+        self.answered(server, |one| match (one.key, if one.is_oplock { file } else { lease }) {
+            (Some(theirs), Some(own)) => theirs == own,
             _ => one.holder == client,
         });
+    }
+
+    /// Until when a request may wait for a client that is to give up a lease or oplock of its file, ns: another client, or the same one.
+    pub(crate) fn held_until(&self, link: &ConnectionContext, request: &Pending) -> Option<i64> {
+        let recent = self.recent.get(&link.ends[usize::from(1 - request.direction)].ip)?;
+        let of_file = recent.iter().filter(|one| one.is_of((request.share, request.path)));
+        let under_way = of_file.filter(|one| one.is_demanded && !one.is_answered);
+        under_way.filter_map(|one| held_until(asked_ns(request), one.at_ns)).max()
     }
 
     fn answered(&mut self, server: IpAddr, is_it: impl Fn(&Break) -> bool) {

@@ -10,7 +10,7 @@ use plimsoll_wire::smb2::asked::Asked;
 use plimsoll_wire::smb2::compound::Member;
 use plimsoll_wire::smb2::{
     Command, FileId, change_notify, close, create, flush, ioctl, lock, negotiate, query_directory, query_info, read,
-    session_setup, set_info, tree_connect, write,
+    session_setup, set_info, status, tree_connect, write,
 };
 use serde::{Deserialize, Serialize};
 
@@ -34,8 +34,8 @@ pub(super) enum Binding {
     Session,
     /// The session to which the connection is bound, and its user.
     Channel,
-    /// The server's GUID.
-    Server,
+    /// The server's GUID; that of the client is known.
+    Guids([u8; 16]),
 }
 
 /// The file of a compound's members so far.
@@ -92,6 +92,9 @@ pub(super) fn note_request<S: Sink>(
         (pending.path, pending.asked.file) = (opened.path, opened.file);
     }
     note_body(waiting, &body, link, output);
+    if waiting.pending.reconnects {
+        note_reconnection(&mut waiting.pending, body.bytes, server, names);
+    }
     let closes = body.command == Command::Close && file.is_some();
     let file = match file {
         Some(file) if !file.is_previous() => ChainFile::Id(file.0),
@@ -106,6 +109,16 @@ pub(super) fn note_request<S: Sink>(
         _ => {}
     }
     None
+}
+
+/// A reconnected handle is of the file that was opened. The server ignores the name in this request, which some clients leave empty.
+#[cold]
+fn note_reconnection(pending: &mut Pending, bytes: &[u8], server: Endpoint, names: &Smb2Names) {
+    let request = create::Request::new(bytes);
+    if let Some(request) = request.filter(|request| request.name().is_some_and(|name| name.is_empty())) {
+        let opened = request.reconnected().map(|file| names.opened(server, file.0)).unwrap_or_default();
+        (pending.path, pending.asked.file) = (opened.path, opened.file);
+    }
 }
 
 /// What its file id will stand for, or stands for.
@@ -168,7 +181,10 @@ fn note_body<S: Sink>(waiting: &mut Waiting, body: &Body<'_>, link: &ConnectionC
                 None => Binding::None,
             };
         }
-        Command::Negotiate => waiting.binding = Binding::Server,
+        Command::Negotiate => {
+            let guid = negotiate::Request::new(bytes).and_then(|request| request.client_guid());
+            waiting.binding = Binding::Guids(guid.unwrap_or_default());
+        }
         Command::QueryInfo | Command::SetInfo | Command::Ioctl => pending.procedure = body.subcommand(),
         _ => {}
     }
@@ -200,6 +216,9 @@ pub(super) fn note_response(
     if header.command() == Command::Read {
         note_read(&mut waiting.pending, member.bytes, answer);
     }
+    if matches!(waiting.binding, Binding::Session) && waiting.pending.session.is_none() {
+        note_new_session(answer.status, header.session_id(), address, names);
+    }
     if answer.status != Some(0) {
         return;
     }
@@ -218,23 +237,31 @@ pub(super) fn note_response(
         }
         Binding::Session | Binding::Channel => {
             if let Some(session) = header.session_id() {
-                note_session(&waiting.pending, session, matches!(waiting.binding, Binding::Channel), address, names);
+                match waiting.binding {
+                    Binding::Channel => names.bind(link.connection, address, session),
+                    _ => names.learn_session(link.connection, address, session),
+                }
+                note_user(&waiting.pending, session, address, names);
             }
         }
-        Binding::Server => {
+        Binding::Guids(client) => {
             if let Some(guid) = negotiate::Response::new(member.bytes).and_then(|response| response.server_guid()) {
-                names.learn_server(address, guid);
+                names.learn_guids(link.connection, [client, guid]);
             }
         }
     }
 }
 
-/// Notes a session that was set up, or to which the connection was bound.
-fn note_session(pending: &Pending, session: u64, is_bound: bool, address: Endpoint, names: &mut Smb2Names) {
-    match is_bound {
-        true => names.bind(address, session),
-        false => names.learn_session(address, session),
+/// Notes the id that the first step of a logon gives to a session.
+fn note_new_session(status: Option<u32>, session: Option<u64>, address: Endpoint, names: &mut Smb2Names) {
+    let goes_on = matches!(status, Some(0 | status::STATUS_MORE_PROCESSING_REQUIRED));
+    if let Some(session) = session.filter(|session| goes_on && *session != 0) {
+        names.begin_session(address, session);
     }
+}
+
+/// Notes the user of a session that was set up, or to which the connection was bound.
+fn note_user(pending: &Pending, session: u64, address: Endpoint, names: &mut Smb2Names) {
     let server = names.origin(address, Some(session));
     match pending.user {
         user if user.is_some() => names.learn_user(server, session, user),

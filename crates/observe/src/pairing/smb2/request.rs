@@ -27,13 +27,13 @@ impl Smb2 {
         let is_whole = link.from_start && link.holes == [0; 2];
         self.balance.request(header.credit_charge(), part.message.first.time_ns, is_whole);
         let ends = (link.ends[1 - direction].ip, link.ends[direction].ip);
-        shared.breaks.requested(part.member, ends, part.message.first.time_ns);
+        output.breaks.requested(part.member, ends, part.message.first.time_ns);
         let command = header.command_code();
         let mut pending = Pending::of(part.message, direction, link, Procedure::of(Protocol::Smb2, command));
         if pending.procedure.is_unknown() {
             output.anomalies.add(Anomaly::ProcedureUnknown);
         }
-        self.last_request = Some(pending.procedure);
+        self.last.request(pending.procedure, pending.first.time_ns, header.command() == Command::Echo);
         pending.compound_position = part.position;
         pending.bytes = Some(part.member.len as u64);
         let mut waiting = Waiting { pending, command, id, may_wait: false, binding: context::Binding::default() };

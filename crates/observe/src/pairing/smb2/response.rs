@@ -22,7 +22,7 @@ impl Smb2 {
         if is_break_notification(header) {
             output.one_way += 1;
             let (server, holder) = (link.ends[direction].ip, link.ends[1 - direction].ip);
-            shared.breaks.notified((server, holder), link.connection, part.message.first.time_ns, part.member.bytes);
+            output.breaks.notified((server, holder), link.connection, part.message.first.time_ns, part.member.bytes);
             return Role::OneWay;
         }
         let (key, _) = self.id(header, link, output);
@@ -54,10 +54,12 @@ impl Smb2 {
         let Some(mut waiting) = waiting else {
             self.early.add((key, command), part.message.acknowledges, answer, &mut output.early);
             context::forget_answered(part.member, server, &mut shared.names);
-            output.orphan(&link, direction);
+            if !self.sealed.answered_in_clear(part.message, part.position, &link, &mut shared.sealed) {
+                output.orphan(&link, direction);
+            }
             return Role::Response;
         };
-        shared.breaks.responded(&link, &waiting.pending, part.message, part.member);
+        output.breaks.responded(&link, &waiting.pending, part.message, part.member);
         context::note_response(&mut waiting, part.member, &link, &mut answer, &mut shared.names);
         if header.command() == Command::SessionSetup {
             context::note_server_name(part.member, link.ends[direction].ip, output);

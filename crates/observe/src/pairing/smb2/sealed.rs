@@ -51,6 +51,10 @@ pub(super) struct Outstanding {
     besides: Vec<i64>,
     holes: [u32; 2],
     seen: bool,
+    /// The client sent a request.
+    asked: bool,
+    /// Offset behind the last response that was not encrypted, though its request was.
+    in_clear: Option<u64>,
     /// The last message since bytes were missing, ns; `None` where all that is outstanding is known.
     unsettled: Option<i64>,
 }
@@ -85,6 +89,7 @@ impl Outstanding {
         };
         times.sums.connections += u64::from(!std::mem::replace(&mut self.seen, true));
         let from_server = usize::from(direction != client);
+        self.asked |= from_server == 0;
         times.sums.messages[from_server] += 1;
         times.sums.bytes[from_server] += u64::from(size);
         let first_ns = message.first.time_ns;
@@ -106,6 +111,37 @@ impl Outstanding {
             0 => times.sums.interrupted += 1,
             _ => self.response(last_ns, size, times),
         }
+    }
+
+    /// Whether a request from this time or before waits for its answer.
+    pub(super) fn waited(&self, until_ns: i64) -> bool {
+        self.requests.iter().any(|&(first_ns, size)| first_ns <= until_ns && size != CANCEL_LEN)
+    }
+
+    /// Whether the client sent encrypted requests.
+    pub(super) fn has_requests(&self) -> bool {
+        self.asked
+    }
+
+    /// Whether a response that is not encrypted, and is of no request that could be read, is of an encrypted one. So servers refuse requests
+    /// that they cannot accept. `position` is that of a member in its compound.
+    #[cold]
+    pub(super) fn answered_in_clear(
+        &mut self,
+        message: &Message<'_>,
+        position: Option<u16>,
+        link: &ConnectionContext,
+        times: &mut SealedTimes,
+    ) -> bool {
+        let is_known = self.holes == link.holes && self.unsettled.is_none();
+        let is_first = position.is_none_or(|position| position == 0);
+        if is_first && is_known && self.has_waiting() {
+            self.in_clear = Some(message.end_offset);
+            if let Some(last) = message.last {
+                self.response(last.time_ns, u32::try_from(message.len).unwrap_or(u32::MAX), times);
+            }
+        }
+        self.in_clear == Some(message.end_offset)
     }
 
     /// Whether a response may be of a request from before bytes were missing: until the connection was quiet.
@@ -202,6 +238,17 @@ impl SealedTimes {
         }
         self.sums
     }
+}
+
+/// Whether a message that was not read is as short as ECHO.
+pub(super) fn may_be_echo(message: &Message<'_>) -> bool {
+    let size = transform::Encrypted::new(message.bytes).and_then(|header| header.original_message_size());
+    size == Some(CANCEL_LEN)
+}
+
+/// Whether a message of this size may be a break, to which no request belongs.
+pub(super) fn may_be_break(size: u32) -> bool {
+    BREAK_LENS.contains(&size)
 }
 
 fn add(waited: &mut Waited, times: &mut Histogram, ns: u64, bytes: u32) {

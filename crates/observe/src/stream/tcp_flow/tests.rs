@@ -123,6 +123,18 @@ impl Receiver for Limited {
 }
 
 #[test]
+fn memory_for_many_segments_is_given_back() {
+    let mut out = Limited { memory: 1 << 30, holes: 0, bytes: 0, late: Vec::new() };
+    let mut tcp_flow = TcpFlow::default();
+    for seq in std::iter::once(0).chain(2..SEGMENTS_MAX as u32).chain([1]) {
+        tcp_flow.segment(&segment(seq, b"x"), Stamp { time_ns: 0, frame: 1 }, 0, &mut out);
+        assert_eq!(tcp_flow.has_reserved(), out.memory < 1 << 30);
+    }
+    assert_eq!((out.bytes, out.memory, out.holes), (SEGMENTS_MAX, 1 << 30, 0));
+    assert!(tcp_flow.held.capacity() <= 2 * SEGMENTS_USUAL, "{}", tcp_flow.held.capacity());
+}
+
+#[test]
 fn more_than_usual_is_held_as_long_as_there_is_memory_for_it() {
     for (more, holes) in [(0, 0), (10, 0), (11, 1)] {
         let memory = 10 * SEGMENT_BYTES;

@@ -2,6 +2,7 @@
 
 mod meanings;
 mod retries;
+mod sense;
 mod subject;
 
 use std::net::IpAddr;
@@ -12,7 +13,7 @@ use plimsoll_stats::tallies::{ErrorRow, Refusal};
 use super::super::counts::{plural, thousands};
 use super::began::Began;
 use super::{CAUSE_SHARE, Evidence, Found, Kind, NAMED, operations, percent};
-use crate::findings::{Findings, OperationRow, Rule};
+use crate::findings::{Findings, Rule};
 use crate::instant;
 use crate::text::duration;
 use meanings::{LOCKED, MEANINGS, Meaning, When};
@@ -35,11 +36,6 @@ const STORM: u64 = 50;
 const STORM_SHARE: f64 = 0.1;
 /// Maximum mean time between a refusal and the next such request for the same path, s, for a program that waits and tries again.
 const RETRY_S: f64 = 10.0;
-
-/// The status for a wrong signature, among other reasons; minimum number of such refusals of requests that need no permission.
-const ACCESS_DENIED: &str = "STATUS_ACCESS_DENIED";
-const UNSIGNED: u64 = 2;
-const ALWAYS_ALLOWED: [&str; 3] = ["LOGOFF", "TREE_DISCONNECT", "ECHO"];
 
 /// Sums over the answers with one meaning.
 #[derive(Default)]
@@ -110,7 +106,7 @@ fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning, refusals: &[Refusal]) 
         "{} got {}: {}.{waited}{}{}{}{}",
         requests(&sum),
         names(evidence, &sum),
-        meaning_of(evidence, meaning),
+        sense::of(evidence, meaning, &sum),
         pauses(evidence, &sum),
         began.as_ref().map_or_else(String::new, |began| began.sentence(evidence, meaning.changed)),
         whom(evidence, &sum, began.is_some()),
@@ -147,24 +143,6 @@ fn beside_responses(evidence: &Evidence<'_>, sum: &Sum<'_>, met: Option<f64>) ->
 fn are_retries(evidence: &Evidence<'_>, sum: &Sum<'_>) -> bool {
     let is_soon = sum.paused_ns <= RETRY_S * 1e9 * sum.repeated as f64;
     sum.repeated >= FEW && is_soon && sum.paused_ns >= evidence.least_ns()
-}
-
-/// The meaning of a refusal. A server that also refuses to end a session or the use of a share, which need no permission, could not
-/// verify the signatures of these requests (MS-SMB2 3.3.5.2.4).
-fn meaning_of(evidence: &Evidence<'_>, meaning: &Meaning) -> &'static str {
-    let is_refused = |row: &OperationRow| {
-        let mut statuses = row.statuses.iter();
-        ALWAYS_ALLOWED.contains(&row.procedure.as_str())
-            && statuses.any(|status| status.name == ACCESS_DENIED && status.count >= UNSIGNED)
-    };
-    let is_about_permission = meaning.statuses.contains(&(StatusFamily::Nt, 0xC000_0022));
-    match is_about_permission && evidence.findings.operations.iter().any(is_refused) {
-        true => {
-            "the server probably cannot verify the signatures of requests (it even refuses LOGOFF, TREE_DISCONNECT or ECHO, which need \
-             no permission). Check whether something between client and server changes packets (a WAN optimizer, a proxy)"
-        }
-        false => meaning.text,
-    }
 }
 
 /// How long clients waited before they tried again: no response time has that.

@@ -226,11 +226,12 @@ fn reconnects(evidence: &Evidence<'_>, tallies: &Tallies) -> Option<Found> {
     let (path, sessions, all) = costs.max_by_key(|(_, sessions, _)| sessions.waited_ns)?;
     let share = share_of(evidence, sessions.waited_ns)?;
     let text = format!(
-        "Client {client} connects again and again: {connections} new connections with {each:.0} requests each on average. Of these \
+        "Client {client} connects again and again: {connections} new connections with {each:.0} {requests} each on average. Of these \
         requests, {part} negotiate, log on or connect to shares. The client waited {waited} for this set-up: {share} of all time waited.",
         client = path.client,
         connections = thousands(path.handshakes),
         each = all.count as f64 / path.handshakes as f64,
+        requests = counted(evidence),
         part = percent(sessions.count as f64 / all.count as f64),
         waited = duration(sessions.waited_ns as f64 / 1e9),
         share = percent(share),
@@ -239,4 +240,16 @@ fn reconnects(evidence: &Evidence<'_>, tallies: &Tallies) -> Option<Found> {
         found(Rule::Reconnects, share, text, (Operation::Session.label(), "connection"))
             .only("--client", path.client.to_string()),
     )
+}
+
+/// Which requests a response time counts for: the sums lack encrypted ones, and those without a response.
+fn counted(evidence: &Evidence<'_>) -> &'static str {
+    let are_encrypted = evidence.coverage.encrypted.messages[0] > 0;
+    let are_unanswered = evidence.findings.operations.iter().any(|row| row.unanswered > 0);
+    match (are_encrypted, are_unanswered) {
+        (false, false) => "requests",
+        (false, true) => "answered requests",
+        (true, false) => "readable requests",
+        (true, true) => "readable and answered requests",
+    }
 }

@@ -1,7 +1,7 @@
 //! A server that restarted under its clients.
 
-use plimsoll_model::{Restart, StatusFamily};
-use plimsoll_stats::tallies::ErrorRow;
+use plimsoll_model::{Protocol, Restart};
+use plimsoll_stats::tallies::Forgotten;
 
 use super::super::counts::plural;
 use super::{Evidence, Found, Kind, NAMED};
@@ -9,25 +9,12 @@ use crate::findings::Rule;
 use crate::instant;
 use crate::text::duration;
 
-use StatusFamily::{Nfs, Nlm, Nt};
-
 /// Minimum number of connections closed together, without a status that shows a restart: servers also close single idle connections.
 const LEAST: u64 = 2;
 /// Maximum time from the restart to a status that shows it, ns: with most servers grace periods last for 90 s.
 const AFTER_NS: i64 = 120_000_000_000;
-
-/// Statuses for state that a server has lost, or cannot grant yet.
-const FORGOTTEN: [(StatusFamily, u32); 9] = [
-    (Nfs, 10_013),     // GRACE
-    (Nfs, 10_022),     // STALE_CLIENTID
-    (Nfs, 10_023),     // STALE_STATEID
-    (Nfs, 10_052),     // BADSESSION
-    (Nfs, 10_078),     // DEADSESSION
-    (Nfs, 70),         // STALE
-    (Nlm, 4),          // DENIED_GRACE_PERIOD
-    (Nt, 0xC000_0203), // USER_SESSION_DELETED
-    (Nt, 0xC000_00C9), // NETWORK_NAME_DELETED
-];
+/// NFS STALE, which a server also sends for a file that somebody removed.
+const STALE: u32 = 70;
 
 /// The restart that kept clients waiting longest; before the statuses that followed from it.
 pub(super) fn restart(evidence: &Evidence<'_>, waited_s: f64, statuses: &[Found]) -> Option<Found> {
@@ -66,33 +53,43 @@ pub(super) fn restart(evidence: &Evidence<'_>, waited_s: f64, statuses: &[Found]
     Some(Found::new(Kind::Trouble, Rule::Restart, None, text).explaining(explains).inferred())
 }
 
-/// The statuses that show it, most frequent first.
-fn forgotten<'e>(evidence: &Evidence<'e>, restart: &Restart) -> Vec<&'e ErrorRow> {
+/// The statuses that show it: of this server, for state that it had before.
+fn forgotten<'e>(evidence: &Evidence<'e>, restart: &Restart) -> Vec<&'e Forgotten> {
     let Some(tallies) = evidence.tallies else { return Vec::new() };
-    let is_of = |row: &&ErrorRow| {
-        let is_known =
-            StatusFamily::of(row.protocol, row.status).is_some_and(|family| FORGOTTEN.contains(&(family, row.status)));
-        is_known && (0..=AFTER_NS).contains(&row.first_ns.saturating_sub(restart.closed_ns.0))
+    let is_of = |row: &&Forgotten| {
+        // The lock manager of a server has its own port.
+        let is_server =
+            row.server == restart.server || (row.protocol == Protocol::Nlm && row.server.ip == restart.server.ip);
+        let is_after = (0..=AFTER_NS).contains(&row.first_ns.saturating_sub(restart.closed_ns.0));
+        is_server && is_after && !row.is_by_client && is_from_before(row, restart)
     };
-    let mut rows: Vec<&ErrorRow> = tallies.errors().rows().iter().filter(is_of).collect();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.count));
-    rows
+    tallies.forgotten().iter().filter(is_of).collect()
 }
 
-fn then(evidence: &Evidence<'_>, rows: &[&ErrorRow]) -> String {
-    let mut names: Vec<String> = Vec::new();
+/// Whether the server had before what these requests name. A single closed connection is weak evidence: then it must be certain.
+fn is_from_before(row: &Forgotten, restart: &Restart) -> bool {
+    let are_several = restart.connections >= LEAST;
+    match row.protocol {
+        Protocol::Smb1 | Protocol::Smb2 => row.made_ns.map_or(are_several, |made_ns| made_ns < restart.closed_ns.0),
+        _ => are_several || row.status != STALE,
+    }
+}
+
+fn then(evidence: &Evidence<'_>, rows: &[&Forgotten]) -> String {
+    let mut names: Vec<(String, u64)> = Vec::new();
     for row in rows {
         let known = (evidence.status_name)(row.protocol, row.status);
         let name = known.map_or_else(|| format!("{:#x}", row.status), str::to_owned);
-        if !names.contains(&name) {
-            names.push(name);
+        match names.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, count)) => *count += row.count,
+            None => names.push((name, row.count)),
         }
     }
-    names.truncate(NAMED);
-    let count = rows.iter().map(|row| row.count).sum();
-    if names.is_empty() {
-        String::new()
-    } else {
-        format!(" After that, {} got {}.", plural(count, "request"), names.join(", "))
+    let count: u64 = names.iter().map(|(_, count)| count).sum();
+    names.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let named: Vec<&str> = names.iter().take(NAMED).map(|(name, _)| name.as_str()).collect();
+    match named.is_empty() {
+        true => String::new(),
+        false => format!(" After that, {} got {}.", plural(count, "request"), named.join(", ")),
     }
 }

@@ -314,6 +314,8 @@ mod tests {
             let bytes = emitted(&Create { name: "", contexts: &[context], ..CALL });
             let view = create::Request::new(&bytes).unwrap();
             assert_eq!(view.context_names().collect::<Vec<_>>(), [name], "{context:?}");
+            let is_reconnection = matches!(context, Context::Reconnect(_) | Context::Reconnect2 { .. });
+            assert_eq!(view.reconnected(), is_reconnection.then_some(file), "{context:?}");
             let at = REQUEST_END + context::DATA_OFFSET + 2;
             assert_eq!(u32::from_le_bytes(*bytes[at..].first_chunk().unwrap()), length, "{context:?}");
             assert_eq!(bytes.len(), REQUEST_END + 24 + length as usize);

@@ -8,13 +8,19 @@ use plimsoll_wire::smb2::oplock_break::Captured;
 use serde::{Deserialize, Serialize};
 
 use super::outstanding::{Found, Outstanding, Table};
-use super::rights::{Place, Right, RightId};
+use super::rights::{Key, Place, Right, RightId};
+use crate::recent::Recent;
+
+/// Keys of breaks without a demand in a generation.
+const NEEDLESS: usize = 8_192;
 
 /// What is known of an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Acknowledged {
     /// It is of the break of that place.
     Of(Place),
+    /// It is of a captured break that demanded none.
+    Needless,
     /// No captured break demanded it.
     Unsolicited,
     /// A break may have demanded it that is not known any more, or not known enough.
@@ -26,6 +32,8 @@ pub(super) enum Acknowledged {
 pub(super) struct Kinds {
     kinds: Vec<LeaseBreaks>,
     outstanding: Table,
+    /// The keys of breaks that demand no acknowledgement.
+    needless: Recent<Key, (), NEEDLESS>,
     /// Breaks were forgotten or replaced, or captured without a key.
     is_incomplete: bool,
 }
@@ -47,6 +55,9 @@ impl Kinds {
         self.of(kind, |one| one.notified += 1);
         let demands = demands(broken, from, to);
         self.is_incomplete |= id.is_none();
+        if let Some((key, _)) = id.filter(|_| demands == Some(false)) {
+            self.needless.insert(key, ());
+        }
         if let Some(id) = id.filter(|_| demands != Some(false)) {
             let one = Outstanding::new(kind, at_ns, demands == Some(true));
             if one.is_demanded {
@@ -80,6 +91,7 @@ impl Kinds {
                 self.is_incomplete = true;
                 Acknowledged::Unknown
             }
+            Found::Nothing if self.needless.get(&id.0).is_some() => Acknowledged::Needless,
             Found::Nothing if self.is_incomplete => Acknowledged::Unknown,
             Found::Nothing => Acknowledged::Unsolicited,
         }
@@ -113,8 +125,12 @@ impl Kinds {
         });
     }
 
-    /// The kinds.
-    pub(super) fn finish(self) -> Vec<LeaseBreaks> {
+    /// The kinds. A client may have acknowledged a break in a later message that cannot be read; `unread_ns` tells when it last sent one.
+    pub(super) fn finish(mut self, unread_ns: impl Fn(IpAddr) -> Option<i64>) -> Vec<LeaseBreaks> {
+        let may_be_answered = |client, one: &Outstanding| unread_ns(client).is_some_and(|ns| ns >= one.at_ns);
+        let all = self.outstanding.iter().filter(|((_, (_, client)), one)| may_be_answered(*client, one));
+        let unknown: Vec<Outstanding> = all.map(|(_, one)| *one).collect();
+        unknown.iter().for_each(|one| self.forget(one));
         self.kinds
     }
 
@@ -139,7 +155,7 @@ pub(super) fn states(broken: &Captured, right: Option<Right>) -> (Option<Caching
 
 /// Whether the client has to acknowledge: a lease says so; an oplock, if it was exclusive or batch (MS-SMB2 3.2.5.19.1), and only such a
 /// one is broken to level II.
-fn demands(broken: &Captured, from: Option<CachingRight>, to: Option<CachingRight>) -> Option<bool> {
+pub(super) fn demands(broken: &Captured, from: Option<CachingRight>, to: Option<CachingRight>) -> Option<bool> {
     if !broken.is_oplock {
         return broken.acknowledge;
     }

@@ -65,6 +65,11 @@ impl Table {
         (before, dropped)
     }
 
+    /// All of them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&RightId, &Outstanding)> {
+        self.breaks.iter()
+    }
+
     fn remove(&mut self, id: &RightId) -> Option<Outstanding> {
         let one = self.breaks.remove(id)?;
         self.order.remove(&(!one.is_closed, one.turn));

@@ -39,6 +39,23 @@ pub(super) const LOCKED: [(StatusFamily, u32); 6] = [
     (Nlm, 1),           // DENIED
 ];
 
+/// Refusals because files are open.
+pub(super) const SHARED: [(StatusFamily, u32); 3] = [
+    (Nt, 0xC000_0043),  // SHARING_VIOLATION
+    (Dos, 0x0020_0001), // ERRDOS, ERRbadshare
+    (Nfs, 10_015),      // SHARE_DENIED
+];
+
+/// Refusals of requests that name a session or a share that is no longer there, or is not there for them.
+pub(super) const ENDED: [(StatusFamily, u32); 6] = [
+    (Nt, 0xC000_00C9), // NETWORK_NAME_DELETED
+    (Nt, 0xC000_0203), // USER_SESSION_DELETED
+    (Nt, 0xC000_035C), // NETWORK_SESSION_EXPIRED
+    (Nt, 0xC000_026E), // VOLUME_DISMOUNTED
+    (Nfs, 10_052),     // BADSESSION
+    (Nfs, 10_078),     // DEADSESSION
+];
+
 /// All of them.
 pub(super) const MEANINGS: &[Meaning] = &[
     Meaning {
@@ -63,18 +80,12 @@ pub(super) const MEANINGS: &[Meaning] = &[
         statuses: &[(Nfs, 70), (Nfs, 10_014), (Nlm, 7), (Errno, 116)], // STALE, FHEXPIRED, STALE_FH
     },
     Meaning {
-        text: "the server ended the session or removed the share",
+        text: "the server does not accept the session or share that the requests name. Possible causes: the server ended the session \
+               or removed the share, the client had ended it, or the session belongs to another connection",
         when: When::Once,
         kind: Kind::Trouble,
         changed: None,
-        statuses: &[
-            (Nt, 0xC000_00C9), // NETWORK_NAME_DELETED
-            (Nt, 0xC000_0203), // USER_SESSION_DELETED
-            (Nt, 0xC000_035C), // NETWORK_SESSION_EXPIRED
-            (Nt, 0xC000_026E), // VOLUME_DISMOUNTED
-            (Nfs, 10_052),     // BADSESSION
-            (Nfs, 10_078),     // DEADSESSION
-        ],
+        statuses: &ENDED,
     },
     Meaning {
         text: "the server has no share of the name that the client asked for. Check the name of the share in the client's path",
@@ -99,13 +110,20 @@ pub(super) const MEANINGS: &[Meaning] = &[
             (Nt, 0xC000_009A),  // INSUFFICIENT_RESOURCES
             (Nt, 0xC000_0205),  // INSUFF_SERVER_RESOURCES
             (Nt, 0xC000_0017),  // NO_MEMORY
-            (Nt, 0xC000_00D0),  // REQUEST_NOT_ACCEPTED
             (Nt, 0xC000_00CE),  // TOO_MANY_SESSIONS
             (Nt, 0xC000_011F),  // TOO_MANY_OPENED_FILES
             (Dos, 0x0059_0002), // ERRSRV, ERRnoresource
             (Nfs, 10_018),      // RESOURCE
             (Nlm, 2),           // DENIED_NOLOCKS
         ],
+    },
+    Meaning {
+        text: "the server accepts no further connection. Possible causes: the maximum number of users is reached, or a client of SMB 2 \
+               adds a connection to a session, which needs SMB 3",
+        when: When::Once,
+        kind: Kind::Trouble,
+        changed: None,
+        statuses: &[(Nt, 0xC000_00D0)], // REQUEST_NOT_ACCEPTED
     },
     Meaning {
         text: "the server could not read or write its storage",
@@ -131,11 +149,7 @@ pub(super) const MEANINGS: &[Meaning] = &[
         when: When::Many,
         kind: Kind::Mechanism,
         changed: None,
-        statuses: &[
-            (Nt, 0xC000_0043),  // SHARING_VIOLATION
-            (Dos, 0x0020_0001), // ERRDOS, ERRbadshare
-            (Nfs, 10_015),      // SHARE_DENIED
-        ],
+        statuses: &SHARED,
     },
     Meaning {
         text: "other clients hold locks on the files",

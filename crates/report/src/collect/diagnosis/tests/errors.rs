@@ -115,6 +115,56 @@ fn conflicts_are_said_where_clients_wait_for_them() {
     );
 }
 
+#[test]
+fn a_client_that_is_alone_in_the_capture_may_hold_the_files_itself() {
+    let said = |client: u8, filters: &[&str]| {
+        let mut traffic = Traffic::new();
+        (0..100).for_each(|_| traffic.request(read(), client, DATA, "f", MS));
+        (0..8).for_each(|_| traffic.error(open(), 0xC000_0043, 950 * MS));
+        traffic.filters = filters.iter().map(|&filter| filter.to_owned()).collect();
+        traffic.first(Rule::ErrorStatuses)
+    };
+    let alone = said(1, &[]);
+    assert!(
+        alone.contains("got 0xc0000043: the files are open, or locked. No other client is in the capture"),
+        "{alone}"
+    );
+    let other = said(2, &[]);
+    assert!(other.contains("other clients have the files open"), "{other}");
+    let filtered = said(1, &["--client 10.0.0.1"]);
+    assert!(filtered.contains("other clients have the files open"), "{filtered}");
+}
+
+#[test]
+fn sessions_that_a_client_ended_itself_are_not_called_ended_by_the_server() {
+    let said = |ends: bool| {
+        let mut traffic = healthy();
+        let commands: &[u16] = if ends { &[1, 2] } else { &[1] };
+        for &command in commands {
+            traffic.changed(Procedure::of(Protocol::Smb2, command), 1, DATA, "", MS, |t| t.session = Some(7));
+        }
+        for _ in 0..2 {
+            traffic.changed(open(), 1, DATA, "a.txt", MS, |t| {
+                (t.status, t.outcome) = (Some(0xC000_0203), Outcome::of_status(open(), 0xC000_0203));
+                t.session = Some(7);
+            });
+        }
+        traffic.first(Rule::ErrorStatuses)
+    };
+    let by_client = said(true);
+    assert!(by_client.contains("got 0xc0000203: the client itself had ended the session (LOGOFF)"), "{by_client}");
+    let unknown = said(false);
+    assert!(unknown.contains("does not accept the session or share that the requests name"), "{unknown}");
+}
+
+#[test]
+fn a_connection_that_a_server_does_not_accept_is_no_lack_of_memory() {
+    let mut traffic = healthy();
+    (0..10).for_each(|_| traffic.error(session(), 0xC000_00D0, MS));
+    let text = traffic.first(Rule::ErrorStatuses);
+    assert!(text.contains("10 session requests got 0xc00000d0: the server accepts no further connection."), "{text}");
+}
+
 /// Two clients ask for a lock file again and again, `tries` times each; then the `second` request is answered with success, if any. They
 /// make `others` files between.
 fn locked(procedure: Procedure, tries: usize, success_at: usize, others: usize) -> Traffic {

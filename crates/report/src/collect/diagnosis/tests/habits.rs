@@ -1,6 +1,6 @@
 //! Avoidable requests of clients.
 
-use plimsoll_model::{ClientPath, Procedure, Protocol};
+use plimsoll_model::{ClientPath, Outcome, Procedure, Protocol};
 
 use super::built::{MS, Traffic, open, read};
 use crate::findings::Rule;
@@ -124,8 +124,15 @@ fn a_directory_is_named_whose_listing_takes_the_time() {
 
 #[test]
 fn a_client_that_connects_for_every_few_requests_is_named() {
-    let connected = |handshakes: u64| {
+    let connected = |handshakes: u64, encrypted: u64, unanswered: u64| {
         let mut traffic = Traffic::new();
+        traffic.coverage.encrypted.messages = [encrypted, encrypted];
+        for _ in 0..unanswered {
+            traffic.changed(open(), 7, DATA, "f", MS, |t| {
+                (t.status, t.outcome) = (None, Outcome::Unanswered);
+                (t.timeline.response_first, t.timeline.response_last) = (None, None);
+            });
+        }
         for i in 0..240 {
             (0..3).for_each(|_| traffic.request(Procedure::of(Protocol::Smb2, 1), 7, DATA, "", 6 * MS));
             traffic.request(open(), 7, DATA, &format!("f{i}"), MS);
@@ -133,14 +140,20 @@ fn a_client_that_connects_for_every_few_requests_is_named() {
         traffic.coverage.client_paths = vec![ClientPath { handshakes, ..ClientPath::new([10, 0, 0, 7].into()) }];
         said(&traffic, Rule::Reconnects)
     };
-    let text = connected(240).unwrap();
+    let text = connected(240, 0, 0).unwrap();
     assert!(
         text.starts_with(
             "Client 10.0.0.7 connects again and again: 240 new connections with 4 requests each on average. Of these requests, 75 %"
         ),
         "{text}"
     );
-    assert_eq!(connected(3), None);
+    assert_eq!(connected(3, 0, 0), None);
+    for (encrypted, unanswered, counted) in
+        [(350, 0, "4 readable requests"), (0, 9, "4 answered requests"), (350, 9, "4 readable and answered requests")]
+    {
+        let text = connected(240, encrypted, unanswered).unwrap();
+        assert!(text.contains(&format!("240 new connections with {counted} each on average.")), "{text}");
+    }
 }
 
 /// 200 writes of `bytes` bytes of client 1 that wait for stable storage, among others that do not, and other work.

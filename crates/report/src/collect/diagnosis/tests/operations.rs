@@ -1,6 +1,6 @@
 //! Operations that are slow in themselves.
 
-use plimsoll_model::{Procedure, Protocol};
+use plimsoll_model::{Outcome, Procedure, Protocol};
 
 use super::built::{MS, Traffic, open, read};
 use crate::findings::Rule;
@@ -85,6 +85,25 @@ fn a_part_of_an_operation_that_is_slow_for_all_is_accused() {
         ),
         "{text}"
     );
+}
+
+#[test]
+fn opens_that_are_refused_late_are_not_called_slow_for_another_reason() {
+    let mut traffic = Traffic::new();
+    for i in 0..240 {
+        let (client, path, is_refused) = ((i % 4) as u8, format!("f{}", i % 60), (i / 8 + i % 4) % 4 == 3);
+        traffic.changed(open(), client, DATA, &path, if is_refused { 950 * MS } else { MS }, |t| {
+            t.timeline.response_first = t.timeline.response_last;
+            if is_refused {
+                (t.status, t.outcome) = (Some(0xC000_0043), Outcome::of_status(open(), 0xC000_0043));
+            }
+        });
+        traffic.request(read(), client, DATA, &path, MS);
+    }
+    let statements = traffic.diagnosis().statements;
+    let is_refusal = |text: &str| text.starts_with("60 open requests got 0xc0000043");
+    assert!(statements.iter().any(|one| is_refusal(&one.text)), "{statements:#?}");
+    assert!(!statements.iter().any(|one| one.rule == Rule::SlowOperation), "{statements:#?}");
 }
 
 #[test]
