@@ -26,6 +26,12 @@ impl Credentials {
         Self { domain: String::new(), user: "Guest".to_owned(), password: Secret::default() }
     }
 
+    /// Whether this is the guest account.
+    #[must_use]
+    pub fn is_guest(&self) -> bool {
+        self.user.eq_ignore_ascii_case(&Self::guest().user)
+    }
+
     /// The account's name in reports: `DOMAIN\user`, or `user` without a domain. Names of accounts in captures have the same form.
     #[must_use]
     pub fn display(&self) -> String {

@@ -131,13 +131,13 @@ impl Files<'_> {
                 return Ok(verify.outcome()?);
             }
             // The creation was interrupted; the directory belongs only to the set.
-            Found::Incomplete => self.remove_all(true)?,
+            Found::Incomplete => self.remove_all(true, MANY)?,
             Found::Nothing => {}
         }
         let create = Create::new(Arc::clone(&self.set));
         let made = self.work("Creating files", &create, MANY, true).and_then(|()| Ok(create.outcome()?));
         match made {
-            Err(error) if !self.monitor.stopped() => Err(match self.remove_all(false) {
+            Err(error) if !self.monitor.stopped() => Err(match self.remove_all(false, MANY) {
                 Ok(()) => error,
                 Err(left) => error.context(format!(
                     "cannot create the file set {}, and cannot delete its files ({left:#})",
@@ -148,22 +148,26 @@ impl Files<'_> {
         }
     }
 
-    /// Removes files of slots that were stopped in the middle of an iteration.
-    pub(super) fn remove_leftovers(&self) -> anyhow::Result<()> {
+    /// Removes files of slots that were stopped in the middle of an iteration, from a server that `may_hang`.
+    pub(super) fn remove_leftovers(&self, may_hang: bool) -> anyhow::Result<()> {
         let sweep = Verify::leftovers(Arc::clone(&self.set));
-        let concurrency = if self.monitor.stopped() { SOON } else { SOME };
-        self.work("Removing private files", &sweep, concurrency, false)?;
-        Ok(sweep.outcome()?)
+        let concurrency = if self.monitor.stopped() { SOON } else { Concurrency { after_timeout: !may_hang, ..SOME } };
+        let swept = self.work("Removing private files", &sweep, concurrency, false);
+        swept.and_then(|()| Ok(sweep.outcome()?)).with_context(|| {
+            let root = self.set.root();
+            format!("private files of this run may remain in {root}; the next run on this file set deletes them")
+        })
     }
 
-    /// Removes it, when all is over.
-    pub(super) fn remove(&self) -> anyhow::Result<()> {
-        self.remove_all(false)
+    /// Removes it, when all is over, from a server that `may_hang`.
+    pub(super) fn remove(&self, may_hang: bool) -> anyhow::Result<()> {
+        self.remove_all(false, Concurrency { after_timeout: !may_hang, ..MANY })
+            .with_context(|| format!("files of this run may remain in {}", self.set.root()))
     }
 
-    fn remove_all(&self, before: bool) -> anyhow::Result<()> {
+    fn remove_all(&self, before: bool, concurrency: Concurrency) -> anyhow::Result<()> {
         let remove = Remove::new(&self.set);
-        self.work("Removing files", &remove, MANY, before)?;
+        self.work("Removing files", &remove, concurrency, before)?;
         Ok(remove.outcome()?)
     }
 

@@ -4,7 +4,7 @@ mod confidence;
 pub(super) mod counts;
 mod disruption;
 mod empty_statistics;
-mod frequent_status;
+pub(super) mod frequent_status;
 mod judging;
 mod outages;
 mod pace;

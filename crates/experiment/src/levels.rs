@@ -48,6 +48,11 @@ impl Levels {
         }
     }
 
+    /// Whether the server may not answer any more.
+    pub(super) fn server_may_hang(&self) -> bool {
+        self.ran.last().is_some_and(LevelResult::server_may_hang)
+    }
+
     /// Further facts.
     pub fn facts(&self) -> Vec<String> {
         let stopped = || stopped_at(&self.ran, self.planned);

@@ -13,6 +13,8 @@ use super::wrong_data::wrong;
 const CPU: f64 = 0.90;
 /// Iterations that ended, of those asked for.
 const ACHIEVED: f64 = 0.95;
+/// Missing iterations that chance alone may explain.
+const FEWEST_MISSING: f64 = 3.0;
 /// Actions that may fail.
 const ERRORS: f64 = 0.01;
 /// Maximum fraction of the requests answered in the phase that were due before it.
@@ -29,6 +31,10 @@ pub(super) struct Level<'a> {
     pub(super) clients: &'a [ClientTally],
     /// Whether users have schedules: then keeping them is a result, and users do not continue after an error.
     pub(super) users: bool,
+    /// Whether clients without a schedule pause between iterations: then one without an action may only have waited.
+    pub(super) pauses: bool,
+    /// Iterations that were due in the measured phase, began, and had not ended when the drain was over.
+    pub(super) unended: u64,
     /// Response times of all operations together.
     pub(super) response: Option<Times>,
     /// The most frequent error status in words.
@@ -97,26 +103,32 @@ pub(super) fn busy(level: &Level<'_>) -> Option<String> {
     })
 }
 
-/// Fewer iterations were over than were due, and some were not begun on time.
+/// Fewer iterations were over than were due, and some were not begun on time, or never ended.
 pub(super) fn behind(level: &Level<'_>) -> Option<String> {
-    let asked = missed_rate(level).filter(|_| !began_on_time(level))?;
+    let asked = missed_rate(level).filter(|_| !follows_its_schedule(level))?;
     let generator = level.generator;
+    let unended = Some(level.unended).filter(|unended| *unended > 0);
     Some(format!(
         "the rate was not reached: {achieved:.1} of {asked:.1} iterations/s (limit: at least {limit:.0} %); {never_started} planned \
-        iterations were never started{backlog}",
+        iterations were never started{unended}{backlog}",
         achieved = generator.achieved_rate,
         limit = ACHIEVED * 100.0,
         never_started = generator.never_sent,
+        unended = unended.map_or_else(String::new, |unended| format!(", and {unended} never ended")),
         backlog = backlog(level)
     ))
 }
 
-/// Fewer iterations were over than were due, although they began on time: the load was as asked for.
+/// Fewer iterations were over than were due, although they began on time and ended later: the load was as asked for.
 pub(super) fn ended_later(level: &Level<'_>) -> Option<String> {
-    let asked = missed_rate(level).filter(|_| began_on_time(level))?;
+    let asked = missed_rate(level).filter(|_| follows_its_schedule(level))?;
+    let planned = level.generator.planned;
+    let few = planned as f64 * (1.0 - ACHIEVED) < FEWEST_MISSING;
+    let chance = if few { format!(", or it is chance, because only {planned} were due") } else { String::new() };
     Some(format!(
         "iterations began on time, but fewer ended in the measured phase than were due in it: {achieved} of {asked} iterations/s (limit: \
-        at least {limit:.0} %); they take longer than the warm-up, or the server falls behind: use a longer --warmup",
+        at least {limit:.0} %); they take longer than the warm-up (use a longer --warmup), or the server falls behind (use a lower \
+        rate){chance}",
         achieved = significant(level.generator.achieved_rate),
         asked = significant(asked),
         limit = ACHIEVED * 100.0
@@ -131,10 +143,12 @@ fn missed_rate(level: &Level<'_>) -> Option<f64> {
     (generator.achieved_rate < ACHIEVED * asked).then_some(asked)
 }
 
-/// Whether the iterations of the schedule found a free slot when they were due.
-fn began_on_time(level: &Level<'_>) -> bool {
+/// Whether the iterations of the schedule found a free slot when they were due, and ended at some time. One that never ended is in no
+/// number.
+fn follows_its_schedule(level: &Level<'_>) -> bool {
     let generator = level.generator;
-    (generator.never_sent + generator.late_starts) as f64 <= (1.0 - ACHIEVED) * generator.planned as f64
+    let missing = generator.never_sent + generator.late_starts + level.unended;
+    missing as f64 <= (1.0 - ACHIEVED) * generator.planned as f64
 }
 
 /// A note about the numbers of a level whose schedule the server could not keep: they seem inconsistent with the length of the phase.
@@ -214,14 +228,47 @@ fn due_before(level: &Level<'_>) -> Option<Reason> {
 /// What the server did so that the run misses every objective, besides the failures of the measured phase: these do not show clients that
 /// gave up before it.
 pub(super) fn unserved(level: &Level<'_>) -> Vec<String> {
-    // A client that pauses longer than the phase, or whose next iteration is due later, has no action either.
     let closed = level.generator.asked_rate.is_none();
-    let failed = |client: &ClientTally| closed && client.starved() && !client.errors_outside.is_empty();
-    let idle = || level.clients.iter().filter(|client| could_not_connect(client) || failed(client));
+    let refused = refused(level).filter(|_| closed || level.users);
+    // A client that pauses longer than the phase, or whose next iteration is due later, has no action either.
+    let failed = failed_outside(level).filter(|_| closed && !level.pauses);
+    refused.into_iter().chain(failed).chain(wrong(level)).collect()
+}
+
+/// That the server refused clients of a common schedule. It has as many clients at each rate, so no rate changes that.
+pub(super) fn refused_at_any_rate(level: &Level<'_>) -> Option<String> {
+    refused(level).filter(|_| level.generator.asked_rate.is_some() && !level.users)
+}
+
+/// That clients made no load because the server did not let them connect, in any phase.
+fn refused(level: &Level<'_>) -> Option<String> {
+    let servers = |failure: &ConnectionFailure| !failure.was_up && !is_of_this_machine(failure.cause);
+    let refused = |client: &&ClientTally| could_not_connect(client) && client.connection_failures.iter().any(servers);
+    let idle = || level.clients.iter().filter(refused);
     let all = level.clients.len();
-    let clients = Some(idle().count()).filter(|idle| *idle > 0);
-    let clients = clients.map(|found| format!("{found} of {all} clients completed no action{}", unconnected(idle())));
-    clients.into_iter().chain(wrong(level)).collect()
+    let found = Some(idle().count()).filter(|found| *found > 0)?;
+    Some(format!("{found} of {all} clients completed no action{}", unconnected(idle())))
+}
+
+/// That connected clients completed no action in the phase, and failed outside of it.
+fn failed_outside(level: &Level<'_>) -> Option<String> {
+    let (all, mut found) = (level.clients.len(), 0_u64);
+    let mut causes: Vec<(Cause, u64)> = Vec::new();
+    for client in level.clients.iter().filter(|client| client.starved() && !could_not_connect(client)) {
+        let servers = client.errors_outside.iter().filter(|error| !is_of_this_machine(error.cause));
+        found += u64::from(servers.clone().count() > 0);
+        servers.for_each(|error| add(&mut causes, error.cause, error.count));
+    }
+    let (cause, _) = causes.into_iter().max_by_key(|&(_, count)| count)?;
+    Some(format!(
+        "{found} of {all} clients completed no action and failed outside the measured phase (most frequent cause: {})",
+        cause.label()
+    ))
+}
+
+/// Whether this machine failed, and not the server.
+pub(super) fn is_of_this_machine(cause: Cause) -> bool {
+    matches!(cause, Cause::OutOfResources | Cause::RefusedBySystem)
 }
 
 /// Whether a client made no load because it could not connect, in any phase.

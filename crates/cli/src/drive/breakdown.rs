@@ -6,7 +6,7 @@ use std::time::Duration;
 use plimsoll_analysis::read_capture;
 use plimsoll_experiment::breakdown::{BreakdownSpec, CallSpec, measure};
 
-use crate::drive::run::{AuthFlags, TARGETS, TargetFlags, WishFlags};
+use crate::drive::run::{AuthFlags, PASSWORD_FILE, TARGETS, TargetFlags, WishFlags};
 use crate::drive::server_side::ServerSideFlags;
 use crate::exit::{Done, first_error};
 use crate::flags::about::AboutFlags;
@@ -27,9 +27,7 @@ const EXAMPLES: &str = "Examples:
 pub(crate) struct Arguments {
     #[arg(value_name = "TARGET", help = TARGETS)]
     target: String,
-    /// File whose first line is the password [default: environment variable PLIMSOLL_PASSWORD, then the password
-    /// in the target URL]
-    #[arg(long, value_name = "FILE", help_heading = "Server")]
+    #[arg(long, value_name = "FILE", help_heading = "Server", help = PASSWORD_FILE)]
     password_file: Option<PathBuf>,
     #[command(flatten)]
     auth: AuthFlags,

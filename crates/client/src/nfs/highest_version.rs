@@ -98,7 +98,9 @@ pub fn of_unreached(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::ConnectionRefused => "; check that the server is running and listens on this port",
         io::ErrorKind::TimedOut => "; check the server's address, the port and the firewall",
-        io::ErrorKind::UnexpectedEof => "; check that this port belongs to this service",
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
+            "; check that this port belongs to this service"
+        }
         _ => "",
     }
 }

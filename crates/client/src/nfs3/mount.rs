@@ -31,6 +31,8 @@ const LONGEST_UNMOUNT: Duration = Duration::from_secs(5);
 const NULL: u32 = 0;
 /// AUTH_NONE and AUTH_SYS: what calls have without Kerberos. (RFC 5531 8.1)
 const FLAVORS: [u32; 2] = [0, 1];
+/// MNTPATHLEN: the longest path that MOUNT takes, bytes. (RFC 1813 5.1)
+const LONGEST_PATH: usize = 1024;
 /// The path may lie below an export.
 const PERHAPS_BELOW: [u32; 3] = [MNT3ERR_NOENT, MNT3ERR_ACCES, MNT3ERR_NOTDIR];
 
@@ -178,7 +180,11 @@ pub fn mount(
     let address = SocketAddr::new(nfs.ip(), port);
     let mount = Server { what: "MOUNT", address, program: MOUNT, reserved_port, limit, tls: None };
     let mut first = None;
+    // A server cannot decode a longer path. What is below its beginning is looked up.
     let mut export = path;
+    while export.len() > LONGEST_PATH {
+        export = above(export).unwrap_or("/");
+    }
     loop {
         match ask_handle(&mount, export, caller)? {
             wire::Mounted::Root(_, flavors) if !accepts(&flavors, ports.security) => {
@@ -196,16 +202,21 @@ pub fn mount(
             }
             wire::Mounted::Refused(status) => {
                 let said = *first.get_or_insert(status);
-                let above = export.trim_end_matches('/').rfind('/').filter(|_| export.len() > 1);
-                let Some(end) = above.filter(|_| PERHAPS_BELOW.contains(&status)) else {
+                let Some(next) = above(export).filter(|_| PERHAPS_BELOW.contains(&status)) else {
                     let status = mount_status_name(said).map_or_else(|| said.to_string(), str::to_owned);
                     let hint = hint(said, ports);
                     return Err(MountError::Refused { path: path.to_owned(), mount: address, status, hint });
                 };
-                export = path.get(..end.max(1)).unwrap_or("/");
+                export = next;
             }
         }
     }
+}
+
+/// The path of the directory above; `None` for the root.
+fn above(path: &str) -> Option<&str> {
+    let end = path.trim_end_matches('/').rfind('/').filter(|_| path.len() > 1)?;
+    path.get(..end.max(1))
 }
 
 /// What to try after a refusal with this status.

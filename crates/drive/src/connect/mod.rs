@@ -41,7 +41,7 @@ pub trait Connector: ServerAccess + Send {
     }
     /// Facts that clients and server have negotiated so far, in words, for the report.
     fn facts(&self) -> Vec<String>;
-    /// The accounts of a file that became guests since the last call, in words; one text per server.
+    /// The accounts that became guests since the last call although they are others, in words; one text per server.
     fn take_guest_logons(&self) -> Vec<String> {
         Vec::new()
     }

@@ -11,7 +11,7 @@ use plimsoll_client::operation::{Cause, Failure};
 use plimsoll_client::tls::Tls;
 use plimsoll_client::{Client, Composed, of_unreached};
 use plimsoll_model::{Guarantees, Symbol};
-use plimsoll_wire::nfs::status::{NFS4ERR_ACCESS, NFS4ERR_NOENT, NFS4ERR_PERM};
+use plimsoll_wire::nfs::status::{NFS4ERR_ACCESS, NFS4ERR_NOENT, NFS4ERR_PERM, NFS4ERR_WRONGSEC};
 
 use super::Connector;
 use super::control_client::{ControlClient, NO_CLIENT, Trouble};
@@ -75,10 +75,24 @@ const FROM_BELOW: &str = "; the server may accept only source ports below 1024 (
 const OTHER_PATH: &str =
     "; an export can have different paths in NFS 4 and NFS 3: if this is the NFS 3 path, add ?version=3 to the target";
 
+/// Advice where the export requires other credentials.
+const OTHER_SECURITY: &str = "; the path or a directory above it requires another security flavor: give one that the export accepts (sys, \
+    krb5, krb5i or krb5p) with sec= in the target";
+
+/// Advice for an export that the server refused with this status.
+fn of_refused_export(status: Option<u32>, reserved_port: bool, version_found: bool) -> &'static str {
+    match status {
+        Some(NFS4ERR_PERM | NFS4ERR_ACCESS) if !reserved_port => FROM_BELOW,
+        Some(NFS4ERR_NOENT) if version_found => OTHER_PATH,
+        Some(NFS4ERR_WRONGSEC) => OTHER_SECURITY,
+        _ => "",
+    }
+}
+
 /// Advice for a port that may be of another service.
 fn of_another_protocol(failure: &Failure) -> &'static str {
     match failure.cause {
-        Cause::Malformed | Cause::ConnectionClosed => "; check that this port speaks NFS",
+        Cause::Malformed | Cause::ConnectionClosed | Cause::ConnectionReset => "; check that this port speaks NFS",
         _ => "",
     }
 }
@@ -91,11 +105,7 @@ impl Nfs4Server {
         let refused = |failure: Failure| match failure.cause {
             Cause::NotOffered => SessionError::Version(address, minor),
             Cause::ShareRefused => {
-                let hint = match failure.status {
-                    Some(NFS4ERR_PERM | NFS4ERR_ACCESS) if !self.reserved_port => FROM_BELOW,
-                    Some(NFS4ERR_NOENT) if self.version_found => OTHER_PATH,
-                    _ => "",
-                };
+                let hint = of_refused_export(failure.status, self.reserved_port, self.version_found);
                 SessionError::Export { address, export: format!("/{}", self.options.export), failure, hint }
             }
             _ => SessionError::Failed(address, failure),
@@ -193,5 +203,19 @@ impl Connector for Nfs4Server {
         let seen = std::mem::take(&mut *self.options.guarantees.lock().unwrap_or_else(PoisonError::into_inner));
         let dialect = Some(format!("NFS 4.{}", self.options.minor_version));
         Guarantees { dialect, encryption: cipher(self.tls.as_ref(), self.options.security.as_ref()), ..seen }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_export_that_is_refused_has_advice() {
+        let said = |status, reserved_port, version_found| of_refused_export(Some(status), reserved_port, version_found);
+        assert!(said(NFS4ERR_WRONGSEC, true, false).contains("with sec= in the target"));
+        assert!(said(NFS4ERR_ACCESS, false, false).contains("?resvport"));
+        assert!(said(NFS4ERR_NOENT, false, true).contains("?version=3"));
+        assert_eq!([said(NFS4ERR_ACCESS, true, true), said(NFS4ERR_NOENT, false, false)], ["", ""]);
     }
 }

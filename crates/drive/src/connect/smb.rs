@@ -142,7 +142,10 @@ impl Connector for SmbServer {
 
     fn take_guest_logons(&self) -> Vec<String> {
         let recent = self.options.logons.lock().unwrap_or_else(PoisonError::into_inner).take_recent();
-        if self.has_accounts() { self.guests_of(&recent).into_iter().collect() } else { Vec::new() }
+        // A target whose user is a guest asks for the rights of a guest.
+        let user = self.options.accounts.first().filter(|_| !self.has_accounts());
+        let asked_for = user.is_some_and(|user| user.credentials.is_anonymous() || user.credentials.is_guest());
+        self.guests_of(&recent).filter(|_| !asked_for).into_iter().collect()
     }
 
     fn take_guarantees(&self) -> Guarantees {
@@ -167,13 +170,17 @@ mod tests {
 
     use super::*;
 
-    /// A server with the account that creates the files, and these.
+    /// A server with a guest as the account that creates the files, and these.
     fn server(accounts: &[(&str, &str)]) -> SmbServer {
+        server_of(Credentials::guest(), accounts)
+    }
+
+    fn server_of(first: Credentials, accounts: &[(&str, &str)]) -> SmbServer {
         let account = |&(domain, user): &(&str, &str)| {
             let (domain, user) = (domain.to_owned(), user.to_owned());
             Account::new(Credentials { domain, user, password: Secret::new("pw".to_owned()) })
         };
-        let mut options = SmbOptions::new("h", "s", Credentials::guest());
+        let mut options = SmbOptions::new("h", "s", first);
         options.accounts.extend(accounts.iter().map(account));
         SmbServer {
             address: ([127, 0, 0, 1], 445).into(),
@@ -207,11 +214,15 @@ mod tests {
     }
 
     #[test]
-    fn one_guest_is_a_fact_and_nothing_more() {
-        let server = server(&[]);
-        server.options.logons.lock().unwrap().add(0, LogonIdentity::Guest);
-        assert_eq!(server.logon_facts(), ["logged on as a guest"]);
-        assert!(server.take_guest_logons().is_empty());
+    fn a_guest_is_named_unless_the_target_asks_for_one() {
+        let guest = |user: &str| {
+            let server = server_of(Credentials { user: user.to_owned(), ..Credentials::guest() }, &[]);
+            server.options.logons.lock().unwrap().add(0, LogonIdentity::Guest);
+            assert_eq!(server.logon_facts(), ["logged on as a guest"]);
+            server.take_guest_logons()
+        };
+        assert!(guest("Guest").is_empty() && guest("guest").is_empty() && guest("").is_empty());
+        assert_eq!(guest("typo"), ["1 of 1 account (typo)"]);
     }
 
     #[test]

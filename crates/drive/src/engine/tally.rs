@@ -211,6 +211,9 @@ impl Answered {
 pub struct Unanswered {
     /// How many.
     pub count: u64,
+    /// Those of them that still waited when the drain ended.
+    #[serde(default)]
+    pub at_end: u64,
     /// The longest wait since the operation was begun, ns.
     pub longest_ns: u64,
     /// The longest wait since the operation was meant to begin, ns.
@@ -221,6 +224,7 @@ impl Unanswered {
     /// Adds the tally of another worker.
     pub(crate) fn add(&mut self, other: &Self) {
         self.count += other.count;
+        self.at_end += other.at_end;
         self.longest_ns = self.longest_ns.max(other.longest_ns);
         self.longest_from_intended_ns = self.longest_from_intended_ns.max(other.longest_from_intended_ns);
     }

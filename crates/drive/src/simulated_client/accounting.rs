@@ -35,6 +35,8 @@ pub(crate) struct Accounting<'a, S> {
     pub(crate) answered: Answered,
     /// Unanswered requests that were due in the phase.
     pub(crate) unanswered: Unanswered,
+    /// The drain is over: it ended the waits of the outstanding actions.
+    pub(crate) drain_over: bool,
     /// Session requests outside of the phase.
     pub(crate) session_requests: SessionRequests,
     /// Gaps between the answers in the phase, of each target.
@@ -129,6 +131,7 @@ impl<'a, S: Sink> Accounting<'a, S> {
             window: (i64::MAX, i64::MAX),
             answered: Answered::default(),
             unanswered: Unanswered::default(),
+            drain_over: false,
             session_requests: SessionRequests::default(),
             gaps: vec![Gaps::default(); targets.len().max(1)],
             targets,

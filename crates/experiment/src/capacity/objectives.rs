@@ -1,5 +1,6 @@
 //! Service-level objectives: `--hold "p99 < 20ms"`, and those that always hold.
 
+use plimsoll_client::operation::Cause;
 use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::{MovedNumber, Times};
 use plimsoll_stats::Accumulator;
@@ -7,6 +8,7 @@ use plimsoll_stats::comparison::{Metric, Scope, Unit, fewest_of_percentile};
 
 use crate::lateness::FROM_INTENDED;
 use crate::level::LevelResult;
+use crate::level::frequent_status::most_frequent;
 use plimsoll_results::ProcedureSet;
 use plimsoll_results::Usage;
 use plimsoll_results::comparison::{Condition, Threshold};
@@ -92,7 +94,7 @@ impl Objectives {
 
     /// Whether a run met them; `scheduled`: its starts had a schedule.
     pub(super) fn judge(&self, ran: &LevelResult, scheduled: bool) -> Outcome {
-        let mut missed: Vec<String> = ran.failures().map(|(cause, count)| format!("{cause}: {count}")).collect();
+        let mut missed: Vec<String> = ran.failures().map(|failures| failed(failures, ran)).collect();
         if ran.late_iterations() > 0 {
             missed.push(format!(
                 "iterations that ended after the same user's next iteration was due: {}",
@@ -105,6 +107,8 @@ impl Objectives {
         // A server that falls behind slowly ends iterations later and later.
         missed.extend([ran.behind(), ran.ended_later()].into_iter().flatten().map(str::to_owned));
         missed.extend_from_slice(ran.unserved());
+        // The clients were fewer than the load says.
+        missed.extend(ran.machines_fault().map(str::to_owned));
         let mut unknown = Vec::new();
         for condition in &self.given {
             match value(condition, ran, scheduled) {
@@ -125,6 +129,12 @@ impl Objectives {
             self.given.iter().filter_map(|condition| too_few_of(condition, ran, scheduled)).collect();
         if too_few.is_empty() { Outcome::Met } else { Outcome::TooFew(too_few) }
     }
+}
+
+/// Failures of a cause, with the most frequent status if the server answered with error statuses.
+fn failed((cause, count): &(String, u64), ran: &LevelResult) -> String {
+    let status = most_frequent(ran.statistics()).filter(|_| cause == Cause::Status.label());
+    format!("{cause}: {count}{}", status.map_or_else(String::new, |status| format!(", most frequent {status}")))
 }
 
 /// Why a run cannot be judged that did what `why` says.
@@ -241,7 +251,7 @@ fn shown(metric: Metric, value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::{Procedure, Protocol};
+    use plimsoll_model::{Outcome as RequestOutcome, Procedure, Protocol};
     use plimsoll_report::collect::run::MeasuredLevel;
     use plimsoll_stats::{Options, Statistics};
     use plimsoll_testkit::transaction;
@@ -335,6 +345,20 @@ mod tests {
         let Outcome::Nothing(why) = judged(&[sequence], &["p99 < 20ms"]) else { panic!("another load has a p99") };
         assert!(why.ends_with("so it has no p99"), "{why}");
         assert!(matches!(judged(&[sequence, read], &[]), Outcome::Met));
+    }
+
+    #[test]
+    fn failures_name_the_status_the_operation_and_the_remedy() {
+        let mut denied = transaction(Procedure::of(Protocol::Smb2, 5), 2_000_000, 1_000_000);
+        (denied.status, denied.outcome) = (Some(0xC000_0022), RequestOutcome::Refused);
+        let mut statistics = Statistics::new(Options::default());
+        statistics.record(&denied);
+        let mut recorded = MeasuredLevel { statistics, ..MeasuredLevel::default() };
+        recorded.about.failures = vec![("error status".to_owned(), 1), ("timed out".to_owned(), 2)];
+        let judged = Objectives::default().judge(&LevelResult::of_recording(recorded), false);
+        let Outcome::Missed(missed) = judged else { panic!("it failed") };
+        let denied = "error status: 1, most frequent STATUS_ACCESS_DENIED, CREATE (1): check the rights of the account";
+        assert!(missed[0].starts_with(denied) && missed[1] == "timed out: 2", "{missed:?}");
     }
 
     #[test]

@@ -15,6 +15,8 @@ use crate::level_spec::LevelSpec;
 const MAX_INVALID_TRIALS: u32 = 3;
 /// Runs in a row, at lower and lower loads, of which each missed the objective only because iterations ended after it.
 const MAX_LONG_RUNS: u32 = 3;
+/// Relative change of the share of iterations that ended in the phase, from load to load, if it does not depend on the load.
+const SAME_SHARE: f64 = 0.2;
 /// Times that the search goes on below a load that the generator could not make.
 const MAX_CAPS: u32 = 3;
 
@@ -27,6 +29,15 @@ fn note_interruption(last: &LevelResult, trial: Option<&mut Trial>) {
     }
 }
 
+/// The last reason of a run in doubt that moved the lower end of the interval.
+const MOVED: &str =
+    "the search moved the lower end of the interval, because the runs that confirm it must be consecutive";
+
+/// Why this machine, and not the server, may be the cause of bad numbers.
+fn generators_fault(level: &LevelResult) -> Option<&str> {
+    level.generators_fault().or_else(|| level.machines_fault())
+}
+
 /// A search for the highest load that meets its objectives.
 pub(crate) struct CapacitySearch<'a> {
     spec: &'a SearchSpec,
@@ -35,8 +46,10 @@ pub(crate) struct CapacitySearch<'a> {
     trials: Trials,
     /// Runs in a row that do not count, because the load generator was the bottleneck.
     invalid_trials: u32,
-    /// Runs in a row that missed the objective only because iterations ended after the phase.
+    /// Runs in a row that missed the objective only because iterations ended after the phase, whatever the load.
     long_runs: u32,
+    /// The share of iterations that ended in the phase, of the last of these runs.
+    long_share: Option<f64>,
     /// Number of times that the search was limited to lower loads.
     caps: u32,
     /// Why it could not go on.
@@ -53,8 +66,8 @@ impl<'a> CapacitySearch<'a> {
     pub(crate) fn new(spec: &'a SearchSpec) -> Result<Self, Usage> {
         let objectives = Objectives::parse(&spec.objectives)?;
         let (search, trials) = (Search::new(spec.bounds()), Trials::new(spec.most.plan.load));
-        let (invalid_trials, long_runs, caps, ended, is_running) = (0, 0, 0, None, false);
-        Ok(Self { spec, objectives, search, trials, invalid_trials, long_runs, caps, ended, is_running })
+        let (invalid_trials, long_runs, long_share, caps, ended, is_running) = (0, 0, None, 0, None, false);
+        Ok(Self { spec, objectives, search, trials, invalid_trials, long_runs, long_share, caps, ended, is_running })
     }
 
     /// Judges the last run, if there is one, and plans the next.
@@ -154,13 +167,11 @@ impl<'a> CapacitySearch<'a> {
             Outcome::TooFew(why) => self.pass(last, why, "a lower percentile"),
             // The cause is not the server, or unknown.
             Outcome::Missed(why)
-                if last.generators_fault().is_some()
+                if generators_fault(last).is_some()
                     && !last.server_failed()
                     && !self.objectives.missed_on_time(last, self.trials.scheduled()) =>
             {
-                self.invalid_trials = if self.search.doubt() { 0 } else { self.invalid_trials + 1 };
-                let fault = last.generators_fault().unwrap_or_default().to_owned();
-                self.trials.end(last, None, [why, vec![fault]].concat());
+                self.doubt(last, why);
             }
             Outcome::Missed(why) => {
                 self.search.saw(false);
@@ -171,10 +182,33 @@ impl<'a> CapacitySearch<'a> {
         }
     }
 
-    /// Ends the search if iterations last longer than its runs allow. A server that falls behind does better at a lower load.
+    /// The last run missed the objective, but it is unknown whether the load or the load generator is the cause.
+    fn doubt(&mut self, last: &LevelResult, mut why: Vec<String>) {
+        if let Some(fault) = generators_fault(last)
+            && !why.iter().any(|one| one == fault)
+        {
+            why.push(fault.to_owned());
+        }
+        let moves = self.search.doubt();
+        self.invalid_trials = if moves { 0 } else { self.invalid_trials + 1 };
+        if moves {
+            why.push(MOVED.to_owned());
+        }
+        self.trials.end(last, None, why);
+    }
+
+    /// Ends the search if iterations last longer than its runs allow. Then the same share of them ends in the phase at each load. A server
+    /// that falls behind does better at a lower one.
     fn note_long_iterations(&mut self, last: &LevelResult, why: &[String]) {
         let only = last.ended_later().filter(|later| why == [*later]);
-        self.long_runs = if only.is_some() { self.long_runs + 1 } else { 0 };
+        let share = last.ended_share().filter(|_| only.is_some());
+        let before = std::mem::replace(&mut self.long_share, share);
+        let alike = share.zip(before).is_some_and(|(share, before)| (share - before).abs() <= SAME_SHARE * before);
+        self.long_runs = match only {
+            Some(_) if alike => self.long_runs + 1,
+            Some(_) => 1,
+            None => 0,
+        };
         if let Some(why) = only.filter(|_| self.long_runs >= MAX_LONG_RUNS && !self.trials.any_met()) {
             self.end(why.to_owned());
         }
@@ -196,24 +230,32 @@ mod tests {
 
     /// A run of 1 s whose requests take `took_ms`. The server serves the first `served` clients, and refuses the logons of the others.
     fn level(plan: &Plan, served: u32, took_ms: i64, generator: Generator) -> LevelResult {
+        level_of(plan, (served, Cause::LogonRefused), took_ms, generator)
+    }
+
+    /// The same with the cause for which the other clients could not connect.
+    fn level_of(plan: &Plan, (served, cause): (u32, Cause), took_ms: i64, generator: Generator) -> LevelResult {
         let mut statistics = Statistics::new(Options::default());
         let read = Procedure::of(Protocol::Nfs3, 6);
         (1..=100).for_each(|at| statistics.record(&transaction(read, at * took_ms * MS, took_ms * MS)));
-        let cause = Cause::LogonRefused;
         let refused = ConnectionFailure { cause, was_up: false, measured: false, kept: false, count: 1 };
         let client = |client_index| {
             let mut tally = ClientTally { client_index, ..ClientTally::default() };
             if client_index < served {
                 (tally.actions, tally.iterations, tally.connected) = (100, 100, true);
+                if generator.asked_rate.is_some() {
+                    tally.iterations = if client_index == 0 { generator.achieved_rate as u64 } else { 0 };
+                }
                 (0..100).for_each(|_| tally.responses.record(1_000_000));
             } else {
                 tally.connection_failures.push(refused);
             }
             tally
         };
+        let clients = (0..plan.clients()).map(client).collect();
         let ran = EngineResult {
             sinks: Vec::new(),
-            clients: (0..plan.clients()).map(client).collect(),
+            clients,
             iterations: Vec::new(),
             generator,
             measured: (0, 1_000 * MS),
@@ -266,7 +308,47 @@ mod tests {
             let slow = plan.clients() == 8 && number % 2 == 1;
             level(plan, 8, if slow { 9 } else { 1 }, Generator { workers, ..Generator::default() })
         });
-        assert!(capacity.low < Some(8.0), "{capacity:?}");
+        // Each attempt at 8 clients needs more runs than the one before, until none are left.
+        assert_eq!((capacity.outcome, capacity.low), (CapacityOutcome::Undecided, None), "{capacity:?}");
+        let moved = capacity.trials.iter().find(|trial| trial.because.iter().any(|why| why == MOVED));
+        assert_eq!(moved.map(|trial| (trial.load, trial.met)), Some((8.0, None)), "{capacity:?}");
+    }
+
+    /// The run at 16 clients finds no ports for six of them. It says nothing of a server that serves all who come.
+    #[test]
+    fn ports_that_run_out_are_neither_met_nor_missed() {
+        let none_left = (10, Cause::OutOfResources);
+        let run = |plan: &Plan, _| level_of(plan, none_left, 1, Generator::default());
+        let capacity = searched(&spec(closed(100), (4.0, 100)), run);
+        let found = (capacity.outcome, capacity.low, capacity.high);
+        assert_eq!(found, (CapacityOutcome::AtLeast, Some(8.0), None), "{capacity:?}");
+        assert!(capacity.why.unwrap().contains("this machine ran out of ports"));
+        assert!(capacity.trials.iter().all(|trial| trial.met != Some(false)));
+    }
+
+    /// Each run has the same clients, so each would miss, however low the rate.
+    #[test]
+    fn clients_of_a_rate_that_cannot_connect_end_the_search() {
+        let most = Load::Open { clients: 8, rate: 100.0, arrivals: Arrivals::Constant };
+        let capacity = searched(&spec(most, (64.0, 100)), |plan, _| level(plan, 7, 1, on_time(plan, f64::INFINITY)));
+        assert_eq!((capacity.outcome, capacity.trials.len()), (CapacityOutcome::Unfinished, 1), "{capacity:?}");
+        assert!(capacity.why.unwrap().starts_with("a run must not be used: 1 of 8 clients completed no action; 1 of"));
+    }
+
+    /// A generator that begins each iteration on time, of a server that ends as many per second as `most`.
+    fn on_time(plan: &Plan, most: f64) -> Generator {
+        let rate = plan.asked_rate().unwrap();
+        let (asked_rate, planned) = (Some(rate), rate as u64);
+        Generator { asked_rate, planned, achieved_rate: rate.min(most), ..Generator::default() }
+    }
+
+    /// The backlog of each run ends in the drain. Half the rate is served twice as well, and 10 per second entirely.
+    #[test]
+    fn a_server_that_falls_behind_has_a_capacity_far_below_the_first_load() {
+        let most = Load::Open { clients: 8, rate: 200.0, arrivals: Arrivals::Constant };
+        let capacity = searched(&spec(most, (100.0, 100)), |plan, _| level(plan, 8, 1, on_time(plan, 10.0)));
+        assert_eq!(capacity.outcome, CapacityOutcome::Found, "{capacity:?}");
+        assert!(capacity.low.is_some_and(|low| (9.5..11.5).contains(&low)), "{capacity:?}");
     }
 
     /// Every iteration begins on time and ends after the phase, at any rate.
@@ -274,12 +356,10 @@ mod tests {
     fn iterations_that_are_longer_than_the_runs_are_no_answer() {
         let most = Load::Open { clients: 8, rate: 100.0, arrivals: Arrivals::Constant };
         let capacity = searched(&spec(most, (64.0, 100)), |plan, _| {
-            let rate = plan.asked_rate().unwrap();
-            let (asked_rate, planned) = (Some(rate), rate as u64);
-            level(plan, 8, 1, Generator { asked_rate, planned, achieved_rate: rate / 2.0, ..Generator::default() })
+            level(plan, 8, 1, on_time(plan, plan.asked_rate().unwrap() / 2.0))
         });
         assert_eq!((capacity.outcome, capacity.low), (CapacityOutcome::Unfinished, None), "{capacity:?}");
-        assert!(capacity.why.unwrap().ends_with("use a longer --warmup") && capacity.trials.len() == 3);
+        assert!(capacity.why.unwrap().contains("(use a longer --warmup)") && capacity.trials.len() == 3);
     }
 
     #[test]

@@ -22,8 +22,8 @@ pub(super) struct Apart {
     values: [Vec<f64>; 2],
     /// The unit of a number.
     pub(super) unit: Unit,
-    /// All runs together, for the minimum uncertainty of their mean.
-    all: Observation,
+    /// All runs together, for the minimum uncertainty of their mean, and the number of their requests.
+    pub(super) all: Observation,
 }
 
 impl Apart {
@@ -113,6 +113,14 @@ mod tests {
         assert_eq!(judged("mean > +3%", [&[&all], &[new]]).outcome, Outcome::Failed);
         let far = judged("mean > +3%", [&nights, &[&[1.4, 1.4, 1.4]]]);
         assert_eq!(far.outcome, Outcome::Failed, "{far:?}");
+    }
+
+    #[test]
+    fn a_percentile_needs_enough_requests_per_run() {
+        let runs: &[f64] = &[1.00, 1.01, 0.99, 1.00];
+        assert_eq!(judged("p99 > +3%", [&[runs], &[runs]]).outcome, Outcome::Passed);
+        let few = judged("p99.9 > +3%", [&[runs], &[runs]]);
+        assert!(few.unanswerable.unwrap().starts_with("too few requests for p99.9 (1000 per run"));
     }
 
     #[test]

@@ -15,13 +15,13 @@ pub(super) struct RunNumber {
     pub(super) value: f64,
     /// Its minimum uncertainty, whatever the other numbers.
     pub(super) grain: f64,
-    /// Operations that it is of.
+    /// Operations that it is of; of a percentile those with a response.
     pub(super) operations: u64,
 }
 
 impl RunNumber {
     /// # Errors
-    /// The run has no such number, or too few requests for it; the message says what is missing.
+    /// The run has no such number; the message says what is missing.
     pub(super) fn of(run: &MeasuredRun, condition: &Condition) -> Result<Self, String> {
         let Condition { name, metric, .. } = condition;
         let scope = Scope::named(&run.intervals, name).ok_or_else(|| missing(name, run))?;
@@ -30,16 +30,16 @@ impl RunNumber {
         let value = estimate(*metric, std::slice::from_ref(&course)).ok_or_else(none)?.value;
         let grain = repeats::grain(*metric, value, run.seconds());
         let row = course.sum().row;
-        enough(*metric, row.response.count())?;
-        Ok(Self { value, grain, operations: row.count })
+        let is_percentile = metric.percentile().is_some();
+        Ok(Self { value, grain, operations: if is_percentile { row.response.count() } else { row.count } })
     }
 }
 
-/// That a percentile of this number of requests is too fast by chance. It is so in every run, so more runs do not help.
-fn enough(metric: Metric, requests: u64) -> Result<(), String> {
-    let fewest = metric.percentile().map_or(0, fewest_of_percentile);
-    let (label, needed) = (metric.label(), format!("{requests} per run, at least {fewest} are needed"));
-    if requests < fewest { Err(format!("too few requests for {label} ({needed})")) } else { Ok(()) }
+/// That a percentile of this number of requests is too low by chance. It is so in every run, so more runs do not help.
+fn too_few(metric: Metric, requests: u64) -> Option<String> {
+    let fewest = metric.percentile().map(fewest_of_percentile)?;
+    let needed = format!("{requests} per run, at least {fewest} are needed");
+    (requests < fewest).then(|| format!("too few requests for {} ({needed})", metric.label()))
 }
 
 /// That a number is not reliable, if the load generator's lateness moved it in a run.
@@ -70,6 +70,8 @@ pub(super) struct Observation {
     pub(super) grain: f64,
     /// The smaller number of operations of the two sides.
     operations: u64,
+    /// Mean number of operations of a run, of each side.
+    per_run: [u64; 2],
 }
 
 impl Observation {
@@ -91,12 +93,18 @@ impl Observation {
             Threshold::Value(_) => (mean(candidate, |x| x), coarsest(|run| run.grain)),
         };
         let operations = |side: &[RunNumber]| side.iter().map(|run| run.operations).sum::<u64>();
+        let per_run = [baseline, candidate].map(|side| operations(side) / side.len().max(1) as u64);
         let operations = match condition.threshold {
             Threshold::Value(_) => operations(candidate),
             _ => operations(candidate).min(operations(baseline)),
         };
         let zero = || format!("{} is zero in a run, so a relative change is undefined", condition.metric.label());
-        if value.is_finite() { Ok(Self { value, grain, operations }) } else { Err(zero()) }
+        if value.is_finite() { Ok(Self { value, grain, operations, per_run }) } else { Err(zero()) }
+    }
+
+    /// Why the runs of the baseline, and of the candidate, have too few requests for a percentile; `None` where they have enough.
+    pub(super) fn too_few(&self, metric: Metric) -> [Option<String>; 2] {
+        self.per_run.map(|requests| too_few(metric, requests))
     }
 }
 
@@ -145,19 +153,37 @@ mod tests {
 
     /// p99.9 of 100 requests is the slowest one. If 0.2 % are slow, most runs have none of them, and the mean over many runs is too fast.
     #[test]
-    fn a_run_with_too_few_requests_has_no_percentile() {
-        let number = |condition: &str, requests: i64| {
+    fn a_percentile_of_too_few_requests_is_known_as_such() {
+        let few = |condition: &str, requests: i64| {
             let mut recorder = IntervalRecorder::new(Intervals::growing());
             let took = 1_000_000;
             let read = Procedure::of(Protocol::Nfs3, 6);
             (1..=requests).for_each(|at| recorder.record(&transaction(read, at * took, took)));
             let run = MeasuredRun { span_ns: (0, 20_000 * took), intervals: recorder.finish() };
-            RunNumber::of(&run, &Condition::parse(condition).unwrap()).map(|number| number.operations)
+            let condition = Condition::parse(condition).unwrap();
+            let number = RunNumber::of(&run, &condition).unwrap();
+            let enough = RunNumber { operations: 10_000, ..number };
+            let round = Observation::of(&condition, [&[enough, enough], &[number, number]]).unwrap();
+            let [baseline, candidate] = round.too_few(condition.metric);
+            assert_eq!(baseline, None);
+            candidate
         };
-        let few = "too few requests for p99.9 (100 per run, at least 10000 are needed)";
-        assert_eq!(number("p99.9 > 200ms", 100), Err(few.to_owned()));
-        assert_eq!(number("p99.9 > 200ms", 10_000), Ok(10_000));
-        assert_eq!([number("p90 > 200ms", 100), number("mean > 200ms", 5)], [Ok(100), Ok(5)]);
+        let said = "too few requests for p99.9 (100 per run, at least 10000 are needed)";
+        assert_eq!(few("p99.9 > 200ms", 100).as_deref(), Some(said));
+        assert_eq!(few("p99.9 > 200ms", 10_000), None);
+        assert_eq!([few("p90 > 200ms", 100), few("mean > 200ms", 5)], [None, None]);
+    }
+
+    /// One run of 999 requests does not spoil a round of 1,000 per run.
+    #[test]
+    fn the_runs_of_a_side_have_enough_requests_together() {
+        let condition = Condition::parse("p99 > +3%").unwrap();
+        let side = |requests: [u64; 2]| requests.map(|operations| RunNumber { value: 1.0, grain: 0.001, operations });
+        let few = |requests| {
+            let round = Observation::of(&condition, [&side([1_000, 1_000]), &side(requests)]).unwrap();
+            round.too_few(condition.metric)[1].is_some()
+        };
+        assert_eq!([few([999, 1_001]), few([999, 1_000])], [false, true]);
     }
 
     #[test]

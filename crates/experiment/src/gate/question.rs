@@ -32,8 +32,8 @@ pub struct Question {
     without: usize,
     /// See `without`.
     lacks: Option<String>,
-    /// Why the candidate's runs are INVALID, if too many actions failed.
-    failed_actions: Option<String>,
+    /// Why it can fail, but not pass: too many of the candidate's actions failed, or it has too few requests.
+    cannot_pass: Option<String>,
 }
 
 /// Why a round says nothing of a condition.
@@ -71,7 +71,7 @@ impl Question {
     pub fn new(condition: Condition, level: String, alpha: f64) -> Self {
         let (seen, known, unanswerable, observations) = (Seen::Rounds(0), None, None, Vec::new());
         let (outcome, confidence, without, lacks) = (Outcome::Undecided, 1.0 - alpha, 0, None);
-        let failed_actions = None;
+        let cannot_pass = None;
         Self {
             condition,
             level,
@@ -83,7 +83,7 @@ impl Question {
             observations,
             without,
             lacks,
-            failed_actions,
+            cannot_pass,
         }
     }
 
@@ -107,9 +107,22 @@ impl Question {
     /// The candidate's runs are INVALID only because too many actions failed (`why`): a limit of the errors can fail, and nothing can pass.
     pub(super) fn note_failed_actions(&mut self, why: &str) {
         if self.is_failed_by_actions() {
-            self.failed_actions = Some(why.to_owned());
+            self.cannot_pass = Some(why.to_owned());
         } else {
             self.observe(Err(Nothing::Ever(why.to_owned())));
+        }
+    }
+
+    /// Notes that the runs of an observation have too few requests for a percentile, which makes it too low. Such rounds are not left out:
+    /// the slower side has the fewest requests, so this would help it. If only the candidate has too few, its number is at least as high as
+    /// it seems: an upper limit can fail, and nothing can pass.
+    fn note_too_few(&mut self, observed: &Observation) {
+        let [baseline, candidate] = observed.too_few(self.condition.metric);
+        let baseline = baseline.filter(|_| !matches!(self.condition.threshold, Threshold::Value(_)));
+        let lower = candidate.clone().filter(|_| !self.condition.more);
+        match baseline.or(lower) {
+            Some(why) => self.unanswerable = Some(why),
+            None => self.cannot_pass = self.cannot_pass.take().or(candidate),
         }
     }
 
@@ -119,7 +132,13 @@ impl Question {
             return;
         }
         match observed {
-            Ok(observation) => self.observations.push(observation),
+            Ok(observation) => {
+                self.note_too_few(&observation);
+                if !self.is_open() {
+                    return;
+                }
+                self.observations.push(observation);
+            }
             Err(Nothing::Ever(why)) => {
                 self.unanswerable = Some(why);
                 return;
@@ -144,7 +163,7 @@ impl Question {
 
     /// Why the outcome is unknown, if more rounds would not help.
     pub(super) fn why_unknown(&self) -> Option<String> {
-        let reason = self.unanswerable.as_ref().or(self.lacks.as_ref());
+        let reason = self.unanswerable.as_ref().or(self.cannot_pass.as_ref()).or(self.lacks.as_ref());
         reason.filter(|_| self.outcome == Outcome::Undecided).cloned()
     }
 
@@ -155,6 +174,10 @@ impl Question {
         }
         match apart {
             Ok(apart) => {
+                self.note_too_few(&apart.all);
+                if !self.is_open() {
+                    return;
+                }
                 self.seen = Seen::Apart(apart.counts(), apart.unit);
                 if let Some(found) = apart.interval(&self.condition, 1.0 - self.confidence) {
                     self.know(found, apart.grain(self.condition.metric));
@@ -171,8 +194,9 @@ impl Question {
         };
         let known = Known { value: own(mean), low: own(interval.low - grain), high: own(interval.high + grain) };
         self.known = Some(known);
-        match (self.condition.outcome((known.low, known.high)), &self.failed_actions) {
-            // Of the actions that failed, errors are only a part: requests without a response are not among them.
+        match (self.condition.outcome((known.low, known.high)), &self.cannot_pass) {
+            // Of the actions that failed, errors are only a part: requests without a response are not among them. A percentile of too few
+            // requests is too low.
             (Outcome::Passed, Some(why)) => self.unanswerable = Some(why.clone()),
             (outcome, _) => self.outcome = outcome,
         }
@@ -219,6 +243,45 @@ mod tests {
         let near = after("mean > +3%", &[3.3, 2.6, 3.1, 2.9, 3.4, 2.7]);
         assert_eq!((near.outcome, near.seen, near.is_open()), (Outcome::Undecided, Seen::Rounds(6), true), "{near:?}");
         assert_eq!(after("mean < -3%", &[-5.0, -5.1, -4.9, -5.0, -5.1]).outcome, Outcome::Failed);
+    }
+
+    /// Rounds with the number of requests per run of both sides, and the candidate's number as a multiple of the baseline's 1 ms.
+    fn few(condition: &str, rounds: &[([u64; 2], f64)]) -> Question {
+        let mut question = Question::new(Condition::parse(condition).unwrap(), "4 clients".to_owned(), 0.05);
+        for (number, (requests, factor)) in (0_u32..).zip(rounds) {
+            let noise = 1.0 + 0.001 * f64::from(number % 3);
+            let side = |at: usize, value: f64| [RunNumber { value, grain: 1e-6, operations: requests[at] }; 2];
+            let (baseline, candidate) = (side(0, 1e-3), side(1, 1e-3 * noise * factor));
+            let observed = Observation::of(&question.condition, [&baseline, &candidate]);
+            question.observe(observed.map_err(Nothing::Ever));
+        }
+        question
+    }
+
+    /// The candidate stalls in every second round, and has fewer requests there. Without these rounds the sides are alike.
+    #[test]
+    fn rounds_in_which_the_candidate_was_slow_are_not_left_out() {
+        let (fast, slow) = (([1_050, 1_050], 1.0), ([1_050, 945], 1.5));
+        let stalls = few("p99 > +3%", &[fast, slow].repeat(20));
+        assert_ne!(stalls.outcome, Outcome::Passed, "{stalls:?}");
+        let why = "too few requests for p99 (945 per run, at least 1000 are needed)";
+        let alike = few("p99 > +3%", &[([1_050, 945], 1.0)].repeat(20));
+        assert_eq!((alike.outcome, alike.why_unknown().as_deref()), (Outcome::Undecided, Some(why)), "{alike:?}");
+        assert!(!alike.is_open());
+        let slower = few("p99 > +3%", &[([1_050, 945], 1.5)].repeat(20));
+        assert_eq!(slower.outcome, Outcome::Failed, "too few requests make it no slower: {slower:?}");
+        assert_eq!(few("p99 > +3%", &[fast].repeat(20)).outcome, Outcome::Passed);
+    }
+
+    /// A baseline with too few requests seems faster than it is, so the candidate seems slower.
+    #[test]
+    fn a_baseline_with_too_few_requests_decides_nothing() {
+        let rounds = [([945, 1_050], 1.5)].repeat(20);
+        let change = few("p99 > +3%", &rounds);
+        assert_eq!((change.outcome, change.seen, change.is_open()), (Outcome::Undecided, Seen::Rounds(0), false));
+        assert_eq!(few("p99 > 1ms", &rounds).outcome, Outcome::Failed, "the limit says nothing of the baseline");
+        let lower = few("p99 < 2ms", &[([1_050, 945], 1.5)].repeat(20));
+        assert_eq!((lower.outcome, lower.is_open()), (Outcome::Undecided, false), "it seems lower than it is");
     }
 
     #[test]

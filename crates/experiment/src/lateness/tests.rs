@@ -17,7 +17,8 @@ fn lateness(requests: u64, late: u64) -> Lateness {
 
 /// A phase of a second, on one lane.
 fn level(generator: &Generator) -> Level<'_> {
-    Level { generator, clients: &[], users: false, response: None, status: None, seconds: 1.0, lanes: 1, processors: 2 }
+    let (users, pauses, unended, response, status) = (false, false, 0, None, None);
+    Level { generator, clients: &[], users, pauses, unended, response, status, seconds: 1.0, lanes: 1, processors: 2 }
 }
 
 fn verdict(generator: &Generator) -> Vec<Reason> {

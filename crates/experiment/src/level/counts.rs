@@ -13,7 +13,7 @@ use plimsoll_report::findings::{
 use plimsoll_stats::curve::ClientTotals;
 
 use crate::lateness;
-use crate::validity::{Level, could_not_connect};
+use crate::validity::{Level, could_not_connect, is_of_this_machine};
 
 /// The iterations of one kind; the caller knows its name.
 pub(crate) fn iteration_kind(tally: &IterationTally) -> IterationKind {
@@ -203,17 +203,26 @@ pub(crate) fn failures(clients: &[ClientTally]) -> Vec<(String, u64)> {
 /// no load; or whether data were wrong. A generator that is late may see an answer only after the timeout; it gets no error status and
 /// closes no connection of the server.
 pub(super) fn server_failed(clients: &[ClientTally]) -> bool {
-    let servers = |cause: Cause| {
-        !matches!(cause, Cause::TimedOut | Cause::Ended | Cause::OutOfResources | Cause::RefusedBySystem)
-    };
-    clients.iter().any(|client| {
-        let unconnected = could_not_connect(client);
-        let counts = |failure: &ConnectionFailure| failure.measured || unconnected && !failure.was_up;
-        client.errors.iter().any(|(cause, _)| servers(*cause))
-            || client.connection_failures.iter().any(|failure| counts(failure) && servers(failure.cause))
-            || client.wrong_reads > 0
-            || client.count_of(Cause::WrongData) > 0
-    })
+    let servers = |cause: Cause| !is_of_this_machine(cause) && !matches!(cause, Cause::TimedOut | Cause::Ended);
+    clients
+        .iter()
+        .any(|client| failed(client).any(servers) || client.wrong_reads > 0 || client.count_of(Cause::WrongData) > 0)
+}
+
+/// That clients failed because this machine lacks ports, open files or memory, or refuses calls: the load was not made, whatever the server.
+pub(super) fn machines_fault(clients: &[ClientTally]) -> Option<String> {
+    let causes = |client: &ClientTally| failed(client).find(|cause| is_of_this_machine(*cause));
+    let cause = clients.iter().find_map(causes)?;
+    let count = clients.iter().filter_map(causes).count();
+    Some(format!("{count} of {} clients failed, but not by the server: {}", clients.len(), cause.label()))
+}
+
+/// Causes of the failures of a client in the measured phase, and before it if the client then made no load.
+fn failed(client: &ClientTally) -> impl Iterator<Item = Cause> {
+    let unconnected = could_not_connect(client);
+    let counts = move |failure: &&ConnectionFailure| failure.measured || unconnected && !failure.was_up;
+    let connections = client.connection_failures.iter().filter(counts).map(|failure| failure.cause);
+    client.errors.iter().map(|(cause, _)| *cause).chain(connections)
 }
 
 #[cfg(test)]
@@ -232,6 +241,8 @@ mod tests {
                 generator,
                 clients: &[],
                 users: false,
+                pauses: false,
+                unended: 0,
                 response: None,
                 status: None,
                 seconds: 1.0,
@@ -301,6 +312,21 @@ mod tests {
         assert!(failed(&[(Cause::TimedOut, 9)], Some((Cause::ConnectionRefused, true))));
         assert!(!failed(&[(Cause::TimedOut, 9)], Some((Cause::OutOfResources, true))));
         assert!(!failed(&[], Some((Cause::ConnectionReset, false))), "not in the measured phase");
+    }
+
+    #[test]
+    fn a_lack_of_this_machine_is_no_failure_of_the_server() {
+        let failure = |cause| ConnectionFailure { cause, was_up: false, measured: false, kept: false, count: 10 };
+        let client = |cause| ClientTally { connection_failures: vec![failure(cause)], ..ClientTally::default() };
+        let (without, refused) = (client(Cause::OutOfResources), client(Cause::LogonRefused));
+        let connected = ClientTally { connected: true, ..without.clone() };
+        let said = "2 of 3 clients failed, but not by the server: this machine ran out of ports, open files or memory";
+        let clients = [without.clone(), without.clone(), refused.clone()];
+        assert_eq!(machines_fault(&clients).as_deref(), Some(said));
+        assert_eq!(machines_fault(&[refused, connected]), None, "another attempt succeeded");
+        let errors = vec![(Cause::OutOfResources, 1)];
+        let in_the_phase = ClientTally { actions: 9, errors, ..ClientTally::default() };
+        assert!(machines_fault(std::slice::from_ref(&in_the_phase)).is_some() && !server_failed(&[in_the_phase]));
     }
 
     #[test]

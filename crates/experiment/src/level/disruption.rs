@@ -1,7 +1,7 @@
 //! Outages, interruptions, requests without an answer and empty reads: their effect on a load level. MEASUREMENT.md has the thresholds.
 
 use plimsoll_client::operation::Cause;
-use plimsoll_drive::engine::{Bindings, ClientTally, Unanswered};
+use plimsoll_drive::engine::{Bindings, ClientTally, Generator, Unanswered};
 use plimsoll_model::Reason;
 use plimsoll_report::findings::{Interruption, ShortReads, Silence};
 use plimsoll_stats::{Headline, Statistics};
@@ -58,23 +58,45 @@ pub(super) fn short_reads(clients: &[ClientTally]) -> ShortReads {
     }
 }
 
+/// Whether the server may not answer any more: at the end actions or logoffs had no response, or no client was connected.
+pub(super) fn may_hang(generator: &Generator, clients: &[ClientTally]) -> bool {
+    let in_vain = generator.unanswered.at_end > 0 || generator.left_rudely > 0;
+    in_vain || clients.iter().all(|client| !client.connected)
+}
+
+/// What ended the waits of actions without a response; a drain lasts at most `drain_ns`.
+fn end_of_waits(Unanswered { count, at_end, .. }: Unanswered, drain_ns: u64) -> String {
+    let earlier = "the timeout (--timeout) or the loss of the connection";
+    let drain = || {
+        let drain = plimsoll_report::duration(drain_ns as f64 / 1e9);
+        format!("the end of the drain (at most {drain} after the measured phase)")
+    };
+    match at_end {
+        0 => earlier.to_owned(),
+        _ if at_end < count => format!("{earlier}, or {} ({at_end} of them)", drain()),
+        _ => drain(),
+    }
+}
+
 /// Reasons against the numbers besides outages; empty if there are none. `answered` requests were answered in the phase.
 pub(super) fn reasons(
     silence: &Silence,
     reads: ShortReads,
-    unanswered: u64,
+    (unanswered, drain_ns): (Unanswered, u64),
     interruption: Option<Interruption>,
     answered: u64,
 ) -> Vec<Reason> {
     let mut reasons = Vec::new();
     if let Some(waited_s) = silence.unanswered_wait_s {
         let longest = plimsoll_report::duration(waited_s);
+        let count = unanswered.count;
         reasons.push(Reason::partial(format!(
-            "{actions} no response before the timeout (--timeout) or the loss of the connection, and {are} missing from the \
-            percentiles{longest}",
-            actions = if unanswered == 1 { "1 action had".to_owned() } else { format!("{unanswered} actions had") },
-            are = if unanswered == 1 { "is" } else { "are" },
-            longest = if waited_s < SHORTEST_WAIT_S { String::new() } else { format!("; the longest wait was {longest}") },
+            "{actions} no response before {end}, and {are} missing from the percentiles{longest}",
+            actions = if count == 1 { "1 action had".to_owned() } else { format!("{count} actions had") },
+            end = end_of_waits(unanswered, drain_ns),
+            are = if count == 1 { "is" } else { "are" },
+            longest =
+                if waited_s < SHORTEST_WAIT_S { String::new() } else { format!("; the longest wait was {longest}") },
         )));
     }
     if reads.empty > 0 {
@@ -133,7 +155,7 @@ pub(super) fn not_finished(Interruption { after_s, planned_s }: Interruption, la
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_drive::engine::{EngineResult, Generator, Plan};
+    use plimsoll_drive::engine::{EngineResult, Plan};
     use plimsoll_model::{Procedure, Protocol, Verdict};
     use plimsoll_stats::Options;
     use plimsoll_testkit::transaction;
@@ -241,14 +263,35 @@ mod tests {
     }
 
     #[test]
+    fn the_end_of_the_drain_is_no_timeout() {
+        let said = |count, at_end| end_of_waits(Unanswered { count, at_end, ..Unanswered::default() }, 10_000_000_000);
+        assert_eq!(said(2, 2), "the end of the drain (at most 10.0 s after the measured phase)");
+        assert_eq!(said(2, 0), "the timeout (--timeout) or the loss of the connection");
+        let both = said(3, 2);
+        assert!(both.starts_with("the timeout (--timeout) or the loss of the connection, or the end of the drain (at"));
+        assert!(both.ends_with("(2 of them)"), "{both}");
+    }
+
+    #[test]
+    fn a_server_that_did_not_respond_at_the_end_may_hang() {
+        let connected = |connected| ClientTally { connected, ..ClientTally::default() };
+        let clients = [connected(true), connected(false)];
+        assert!(!may_hang(&Generator::default(), &clients) && may_hang(&Generator::default(), &clients[1..]));
+        assert!(may_hang(&Generator { left_rudely: 1, ..Generator::default() }, &clients));
+        let unanswered = Unanswered { count: 1, at_end: 1, ..Unanswered::default() };
+        assert!(may_hang(&Generator { unanswered, ..Generator::default() }, &clients));
+    }
+
+    #[test]
     fn what_had_no_answer_what_was_empty_and_what_was_interrupted_is_told() {
         let quick = served(10, 100_000);
-        let none = Unanswered { count: 2, longest_ns: 3_000_000_000, longest_from_intended_ns: 4_000_000_000 };
+        let (longest_ns, longest_from_intended_ns) = (3_000_000_000, 4_000_000_000);
+        let none = Unanswered { count: 2, at_end: 0, longest_ns, longest_from_intended_ns };
         let silence = silence(&[], &none, &quick);
         assert_eq!(silence.unanswered_wait_s, Some(3.0));
         let reads = ShortReads { reads: 6_792, short: 3, empty: 5_943, verified: None };
         let interruption = Some(Interruption { after_s: 2.5, planned_s: Some(20.0) });
-        let reasons = reasons(&silence, reads, 2, interruption, 10);
+        let reasons = reasons(&silence, reads, (none, 1), interruption, 10);
         assert!(reasons.iter().all(|reason| reason.verdict == Verdict::Partial));
         let said: Vec<&str> = reasons.iter().map(|reason| reason.text.as_str()).collect();
         assert!(
@@ -257,9 +300,11 @@ mod tests {
         );
         assert!(said[1].starts_with("5943 of 6792 reads started at or beyond"), "{said:?}");
         let brief = Silence { unanswered_wait_s: Some(480e-6), ..silence };
-        let one = &super::reasons(&brief, ShortReads::default(), 1, None, 10)[0].text;
+        let once = (Unanswered { count: 1, ..none }, 1);
+        let one = &super::reasons(&brief, ShortReads::default(), once, None, 10)[0].text;
         assert!(one.starts_with("1 action had") && one.ends_with("missing from the percentiles"), "{one}");
-        let few = &super::reasons(&Silence::default(), ShortReads::default(), 0, interruption, 1)[0];
+        let nothing = (Unanswered::default(), 1);
+        let few = &super::reasons(&Silence::default(), ShortReads::default(), nothing, interruption, 1)[0];
         assert_eq!(few.verdict, Verdict::Invalid);
         assert_eq!(few.text, "interrupted after 2.5 s of 20.0 s, with 1 request (at least 10 are necessary)");
         assert_eq!(said[2], "interrupted after 2.5 s of 20.0 s");

@@ -18,7 +18,7 @@ const DENIED: [(StatusFamily, u32); 6] = [
 ];
 
 /// The most frequent error status with its operation, count and remedy, in words; `None` if there is none.
-pub(super) fn most_frequent(statistics: &Statistics) -> Option<String> {
+pub(crate) fn most_frequent(statistics: &Statistics) -> Option<String> {
     let all = statistics.operations().flat_map(|(procedure, sums)| {
         let errors = sums.statuses().into_iter().filter(|status| status.outcome.is_error());
         errors.map(move |status| (status.count, procedure, status.status))

@@ -7,11 +7,12 @@ use plimsoll_report::collect::run::{MeasuredLevel, RecordedFacts, operations_tog
 use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::{Interruption, LevelFacts, Times};
 use plimsoll_stats::{Intervals, Statistics};
-use plimsoll_workload::Load;
+use plimsoll_workload::{Load, Pause};
 
 use super::confidence::ConfidenceIntervals;
 use super::counts::{
-    alike, answered_in_it, failures, fairness, iteration_kind, keeping_up, server_failed, session_requests, share,
+    alike, answered_in_it, failures, fairness, iteration_kind, keeping_up, machines_fault, server_failed,
+    session_requests, share,
 };
 use super::disruption;
 use super::frequent_status::most_frequent;
@@ -65,6 +66,8 @@ pub(crate) fn judged_of<'a>(
         generator,
         clients,
         users: users_of(plan).is_some(),
+        pauses: matches!(plan.load, Load::Closed { think, .. } if think != Pause::None),
+        unended: 0,
         response,
         status: None,
         seconds: (measured.1 - measured.0) as f64 / 1e9,
@@ -85,8 +88,8 @@ fn judged(
     let (response, users) = (response(&statistics), users_of(plan));
     let scheduled = users.is_some();
     let status = most_frequent(&statistics);
-    let seen = validity::Level { status, ..judged_of(plan, (&generator, &clients), measured, response) };
-    let seconds = seen.seconds;
+    let unended = kinds.iter().map(|kind| kind.unended).sum();
+    let seen = validity::Level { status, unended, ..judged_of(plan, (&generator, &clients), measured, response) };
     let silence = disruption::silence(&silences, &generator.unanswered, &statistics);
     // What the server did stands before the lateness of the generator.
     let mut reasons = outages::reasons(&silence, (&silences, &outages::targets(&targets)), &clients, measured);
@@ -94,10 +97,10 @@ fn judged(
     reasons.extend(validity::reasons(&seen));
     let short_reads = disruption::short_reads(&clients);
     let planned_s = plan.phases.measured_ns.map(|ns| ns as f64 / 1e9);
-    let interruption = (end != End::Planned).then_some(Interruption { after_s: seconds, planned_s });
+    let interruption = (end != End::Planned).then_some(Interruption { after_s: seen.seconds, planned_s });
     let words = plan.part.map_or_else(|| words.to_owned(), |part| format!("{words}, part {part}"));
     let (words, stopped, ends) = ending(end, words, interruption);
-    let (unanswered, answered) = (generator.unanswered.count, generator.answered.requests);
+    let (unanswered, answered) = ((generator.unanswered, plan.phases.drain_ns), generator.answered.requests);
     reasons.extend(disruption::reasons(&silence, short_reads, unanswered, stopped, answered));
     reasons.extend(disruption::unbound(generator.bindings_at_stop));
     reasons.extend(disruption::given_up(&generator.channels_given_up, plan.connections_in_all()));
@@ -186,6 +189,9 @@ fn judgement(level: &validity::Level<'_>, reasons: Vec<Reason>) -> Judgement {
         behind: validity::behind(level),
         ended_later: validity::ended_later(level),
         server_failed: server_failed(clients),
+        machines_fault: machines_fault(clients),
+        may_hang: disruption::may_hang(level.generator, clients),
+        unusable: validity::refused_at_any_rate(level),
         of_the_generator: validity::reasons_of_the_generator(level),
         ..Judgement::default()
     }
@@ -199,4 +205,38 @@ fn users_of(plan: &Plan) -> Option<u64> {
 /// Response times of all operations together.
 pub(crate) fn response(statistics: &Statistics) -> Option<Times> {
     times_of(&operations_together(statistics).response())
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_drive::engine::{Generator, IterationTally};
+    use plimsoll_stats::Options;
+    use plimsoll_workload::Arrivals;
+
+    use super::*;
+
+    /// Each iteration begins on time. Those that are outstanding when the drain gives up are in no number.
+    #[test]
+    fn iterations_that_never_end_do_not_keep_a_rate() {
+        let plan = Plan::new(Load::Open { clients: 1, rate: 100.0, arrivals: Arrivals::Constant });
+        let (asked_rate, planned, achieved_rate) = (Some(100.0), 100, 50.0);
+        let generator = Generator { asked_rate, planned, achieved_rate, ..Generator::default() };
+        let client = ClientTally { actions: 50, iterations: 50, connected: true, ..ClientTally::default() };
+        let of = |unended: u64| {
+            let ran = EngineResult {
+                sinks: Vec::new(),
+                clients: vec![client.clone()],
+                iterations: vec![IterationTally { ended: planned - unended, unended, ..IterationTally::default() }],
+                generator: generator.clone(),
+                measured: (0, 1_000_000_000),
+                gaps: Vec::new(),
+                silences: Vec::new(),
+                targets: Vec::new(),
+                stopped: false,
+            };
+            let level = ended(Statistics::new(Options::default()), None, ran, &plan, "some load");
+            (level.behind().is_some(), level.ended_later().is_some())
+        };
+        assert_eq!([of(50), of(4)], [(true, false), (false, true)]);
+    }
 }

@@ -50,11 +50,15 @@ pub(super) struct Judgement {
     pub(super) ended_later: Option<String>,
     /// Failures that no lateness of the generator explains.
     pub(super) server_failed: bool,
+    /// Failures that are this machine's, and not the server's.
+    pub(super) machines_fault: Option<String>,
+    /// The server may not answer any more.
+    pub(super) may_hang: bool,
     /// What the server did so that the level misses every objective, besides the failures of the measured phase.
     pub(super) unserved: Vec<String>,
     /// The reasons about the load generator.
     pub(super) of_the_generator: Vec<Reason>,
-    /// Why the level must not be used whatever server and generator did, such as a lost lease on the files.
+    /// Why the level must not be used, and no other load would help, such as a lost lease on the files.
     pub(super) unusable: Option<String>,
 }
 
@@ -196,7 +200,8 @@ impl LevelResult {
         let facts = LevelFacts { level, clients, depth, asked_per_s, pace, validity, ..LevelFacts::default() };
         let about = RecordedFacts { facts, ..RecordedFacts::default() };
         let statistics = no_statistics(plan);
-        let judgement = Judgement { reasons, ..Judgement::default() };
+        // The usual cause is that no client could connect.
+        let judgement = Judgement { reasons, may_hang: true, ..Judgement::default() };
         let recorded = MeasuredLevel { statistics, about, ..MeasuredLevel::default() };
         Self { recorded, intervals: None, part: None, judgement }
     }
@@ -220,6 +225,12 @@ impl LevelResult {
     /// The reason that fewer iterations ended in the phase than were due in it, although they began on time.
     pub(crate) fn ended_later(&self) -> Option<&str> {
         self.judgement.ended_later.as_deref()
+    }
+
+    /// Iterations that ended in the phase, of those that the schedule asked for; `None` without a schedule.
+    pub(crate) fn ended_share(&self) -> Option<f64> {
+        let asked = self.facts().asked_per_s.map(|per_s| per_s * self.seconds())?;
+        (asked > 0.0).then(|| self.recorded.iterations as f64 / asked)
     }
 
     /// The leading response times of all operations together.
@@ -311,12 +322,22 @@ impl LevelResult {
         self.recorded.invalid_by_generator
     }
 
+    /// The reason that clients failed because of this machine, and not of the server.
+    pub(crate) fn machines_fault(&self) -> Option<&str> {
+        self.judgement.machines_fault.as_deref()
+    }
+
+    /// Whether the server may not answer any more.
+    pub(crate) fn server_may_hang(&self) -> bool {
+        self.judgement.may_hang
+    }
+
     /// What the server did so that the level misses every objective, besides its failures.
     pub(crate) fn unserved(&self) -> &[String] {
         &self.judgement.unserved
     }
 
-    /// Why it must not be used whatever server and generator did; `None` where nothing of that kind happened.
+    /// Why it must not be used, and no other load would help; `None` where nothing of that kind happened.
     pub(crate) fn unusable(&self) -> Option<&str> {
         self.judgement.unusable.as_deref()
     }

@@ -6,7 +6,7 @@ use plimsoll_recording::folder::StageWriter;
 use plimsoll_results::Usage;
 use plimsoll_results::record::{RecordTo, Rows};
 use plimsoll_stats::{Intervals, QueueDepth, Statistics};
-use plimsoll_workload::{Load, Workload};
+use plimsoll_workload::{Load, Pause, Workload};
 
 use super::part_recording::{Measured, PartRecording, joined, named};
 use crate::capacity::spec::SearchSpec;
@@ -165,6 +165,8 @@ fn alone<'a>(found: &'a Measured, plan: &Plan) -> validity::Level<'a> {
         generator: &found.result.ran.generator,
         clients: &found.result.ran.clients,
         users: matches!(plan.load, Load::Partly { .. }),
+        pauses: matches!(plan.load, Load::Closed { think, .. } if think != Pause::None),
+        unended: found.result.ran.iterations.iter().map(|kind| kind.unended).sum(),
         response: level::response(&found.statistics),
         status: None,
         seconds: (found.result.ran.measured.1 - found.result.ran.measured.0) as f64 / 1e9,

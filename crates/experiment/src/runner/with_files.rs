@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
 use plimsoll_drive::connect::{Connector, Lease};
 use plimsoll_model::Names;
 use plimsoll_results::all_of;
@@ -60,15 +59,15 @@ impl Runner<'_> {
         };
         let ran = ready.and_then(|ready| work(&leases, ready));
         let shared = places.iter().any(|place| place.shared);
+        let may_hang = ran.as_ref().is_ok_and(Levels::server_may_hang);
         // After any end: removes created files, and releases the set.
         let removed = match () {
             () if monitor.abandoned() => Ok(()),
-            () if self.remove_files => all_of(files().map(Files::remove)),
+            () if self.remove_files => all_of(files().map(|files| files.remove(may_hang))),
             // Other parts may still be working: the next run removes the files.
             () if *maker != Maker::This => Ok(()),
             () if shared && self.workload.makes_its_own() && ran.as_ref().is_ok_and(|ran| !ran.ran.is_empty()) => {
-                all_of(files().map(Files::remove_leftovers))
-                    .context("private files of this run may remain; the next run on this file set deletes them")
+                all_of(files().map(|files| files.remove_leftovers(may_hang)))
             }
             () => Ok(()),
         };
@@ -83,16 +82,16 @@ impl Runner<'_> {
         levels.notes.extend(notes);
         for lease in leases {
             levels.notes.extend(lease.note.clone());
-            levels.notes.extend(lease.release(|| self.patience()).err());
+            levels.notes.extend(lease.release(|| self.patience(may_hang)).err());
         }
         Ok(levels)
     }
 
-    /// How long to wait at the end for a server that does not answer: a short time if the user has stopped the run.
-    fn patience(&self) -> Option<Duration> {
+    /// How long to wait at the end for a server that does not answer: a short time if the user has stopped the run, or it `may_hang`.
+    fn patience(&self, may_hang: bool) -> Option<Duration> {
         match () {
             () if self.monitor.abandoned() => Some(Duration::from_millis(500)),
-            () if self.monitor.stopped() => Some(Duration::from_secs(2)),
+            () if self.monitor.stopped() || may_hang => Some(Duration::from_secs(2)),
             () => None,
         }
     }

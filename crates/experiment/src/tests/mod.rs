@@ -1,6 +1,7 @@
 //! Verdicts of runs on servers that are known, in memory under a virtual clock.
 
 pub(crate) mod connection_failures;
+mod hung_server;
 mod live;
 mod million;
 mod outliers;

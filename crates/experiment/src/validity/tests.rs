@@ -16,7 +16,8 @@ fn client(actions: u64, errors: &[(Cause, u64)]) -> ClientTally {
 
 fn level<'a>(generator: &'a Generator, clients: &'a [ClientTally], users: bool) -> Level<'a> {
     let response = times(1e-3, 2e-3);
-    Level { generator, clients, users, response, status: None, seconds: 1.0, lanes: 1, processors: 2 }
+    let (pauses, unended, status) = (false, 0, None);
+    Level { generator, clients, users, pauses, unended, response, status, seconds: 1.0, lanes: 1, processors: 2 }
 }
 
 fn said(generator: Generator, clients: &[ClientTally]) -> String {
@@ -88,21 +89,25 @@ fn each_gate_closes_by_itself() {
 fn iterations_that_last_longer_than_the_warm_up_do_not_miss_their_rate() {
     let long = Generator { asked_rate: Some(2.0), achieved_rate: 1.4, planned: 20, ..Generator::default() };
     let clients = [client(100, &[])];
-    let of = |generator: &Generator| {
-        let level = Level { seconds: 10.0, ..level(generator, &clients, false) };
+    let of = |generator: &Generator, unended: u64| {
+        let level = Level { seconds: 10.0, unended, ..level(generator, &clients, false) };
         let verdicts: Vec<_> = reasons(&level).into_iter().map(|reason| (reason.verdict, reason.text)).collect();
         (verdicts, behind(&level).is_some(), ended_later(&level).is_some())
     };
-    let (verdicts, behind, later) = of(&long);
+    let (verdicts, behind, later) = of(&long, 0);
     let [(verdict, text)] = &verdicts[..] else { panic!("{verdicts:?}") };
     assert_eq!((*verdict, behind, later), (plimsoll_model::Verdict::Partial, false, true));
-    assert!(text.contains("1.40 of 2.00 iterations/s") && text.ends_with("use a longer --warmup"), "{text}");
-    // Those that wait for a free slot, or are never begun, are not on time.
-    for (late_starts, never_sent) in [(2, 0), (0, 2), (1, 1)] {
-        let (verdicts, behind, later) = of(&Generator { late_starts, never_sent, ..long.clone() });
+    assert!(text.contains("1.40 of 2.00 iterations/s") && text.contains("(use a longer --warmup)"), "{text}");
+    assert!(text.ends_with(", or it is chance, because only 20 were due"), "{text}");
+    let many = Generator { planned: 60, asked_rate: Some(6.0), achieved_rate: 5.0, ..long.clone() };
+    assert!(of(&many, 0).0[0].1.ends_with("(use a lower rate)"), "three missing ones are 5 %");
+    // Those that wait for a free slot, or are never begun, are not on time. Those that never end are in no number.
+    for (late_starts, never_sent, unended) in [(2, 0, 0), (0, 2, 0), (1, 1, 0), (0, 0, 2), (1, 0, 1)] {
+        let (verdicts, behind, later) = of(&Generator { late_starts, never_sent, ..long.clone() }, unended);
         assert_eq!((verdicts[0].0, behind, later), (plimsoll_model::Verdict::Invalid, true, false), "{verdicts:?}");
+        assert_eq!(verdicts[0].1.contains(&format!(", and {unended} never ended")), unended > 0, "{verdicts:?}");
     }
-    assert!(of(&Generator { late_starts: 1, ..long }).2, "one of twenty");
+    assert!(of(&Generator { late_starts: 1, ..long.clone() }, 0).2 && of(&long, 1).2, "one of twenty");
 }
 
 #[test]
@@ -121,11 +126,43 @@ fn clients_without_service_are_found_whenever_they_failed() {
     let cause = Cause::TimedOut;
     let outside = vec![ErrorOutside { cause, words: "timed out".to_owned(), count: 1 }];
     let hanging = ClientTally { connected: true, errors_outside: outside, ..client(0, &[]) };
-    assert_eq!(found(&[client(9, &[]), hanging.clone()]), ["1 of 2 clients completed no action"]);
+    let said =
+        "1 of 2 clients completed no action and failed outside the measured phase (most frequent cause: timed out)";
+    assert_eq!(found(&[client(9, &[]), hanging.clone()]), [said]);
+    let paused = [hanging];
     let scheduled = Generator { asked_rate: Some(1.0), ..Generator::default() };
-    assert!(unserved(&level(&scheduled, &[hanging], false)).is_empty(), "it may have had no iteration");
+    assert!(unserved(&level(&scheduled, &paused, false)).is_empty(), "it may have had no iteration");
+    let pauses = Level { pauses: true, ..level(&closed, &paused, false) };
+    assert!(unserved(&pauses).is_empty(), "it may have paused since a failure in the warm-up");
     let wrong_in_warmup = ClientTally { verified_reads: 12, wrong_reads: 5, ..client(1000, &[]) };
     assert!(found(&[wrong_in_warmup])[0].starts_with("the server returned wrong data 5 times"));
+}
+
+/// The number of clients of a rate is the same at each rate. That of users is the load.
+#[test]
+fn clients_that_cannot_connect_miss_only_where_they_are_the_load() {
+    let refused = ClientTally { connection_failures: vec![refused(false, false, 3)], ..client(0, &[]) };
+    let clients = [client(9, &[]), refused];
+    let scheduled = Generator { asked_rate: Some(1.0), ..Generator::default() };
+    let of = |generator: &Generator, users: bool| {
+        let level = level(generator, &clients, users);
+        (unserved(&level).len(), refused_at_any_rate(&level).is_some())
+    };
+    assert_eq!(of(&Generator::default(), false), (1, false));
+    assert_eq!(of(&scheduled, true), (1, false));
+    assert_eq!(of(&scheduled, false), (0, true));
+}
+
+#[test]
+fn a_lack_of_ports_is_no_refusal() {
+    let failure = |cause| ConnectionFailure { cause, was_up: false, measured: false, kept: false, count: 10 };
+    let of = |causes: &[Cause]| {
+        let connection_failures = causes.iter().map(|&cause| failure(cause)).collect();
+        let clients = [client(9, &[]), ClientTally { connection_failures, ..client(0, &[]) }];
+        unserved(&level(&Generator::default(), &clients, false)).len()
+    };
+    assert_eq!([of(&[Cause::OutOfResources]), of(&[Cause::RefusedBySystem])], [0, 0]);
+    assert_eq!(of(&[Cause::OutOfResources, Cause::ConnectionRefused]), 1, "the server refused it, too");
 }
 
 #[test]
@@ -194,6 +231,8 @@ fn users_of_whom_nothing_was_due_have_not_failed() {
             generator: &generator,
             clients: &clients,
             users: true,
+            pauses: false,
+            unended: 0,
             response: None,
             status: None,
             seconds: 3.0,

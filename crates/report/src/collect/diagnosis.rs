@@ -112,7 +112,7 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     if !found.iter().any(|one| one.kind == Kind::Place) {
         let slow = operations::slow(evidence).or_else(slow_part);
         // The requests of a client that reads slowly are slow, whatever the operation.
-        found.extend(slow.filter(|slow| !explains_half(&found, Rule::ZeroWindow, slow)));
+        found.extend(slow.filter(|slow| !explains_half(&found, Rule::ZeroWindow, slow) && !are_refused(&found, slow)));
     }
     durable::writes(evidence)
         .into_iter()
@@ -256,6 +256,14 @@ fn is_from_elsewhere(interval: &Found, found: &[Found]) -> bool {
 /// Whether a statement of this rule explains at least half of what another one does.
 fn explains_half(found: &[Found], rule: Rule, of: &Found) -> bool {
     found.iter().any(|one| one.statement.rule == rule && 2.0 * one.explains >= of.explains)
+}
+
+/// Whether half of the time of a slow operation was spent on refused requests, of which the sentence about their status speaks.
+fn are_refused(found: &[Found], slow: &Found) -> bool {
+    let operation = |one: &Found| one.look.as_ref().map(|look| look.operation);
+    let is_most = |one: &Found| one.statement.share.is_some_and(|share| 2.0 * share >= slow.explains);
+    let mut statuses = found.iter().filter(|one| one.statement.rule == Rule::ErrorStatuses);
+    statuses.any(|one| operation(one) == operation(slow) && is_most(one))
 }
 
 /// Whether another sentence speaks of the same few requests, and says why they were slow.

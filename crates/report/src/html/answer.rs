@@ -56,7 +56,7 @@ pub(super) fn outcomes(findings: &Findings, totals: &Totals) -> Markup {
         @if totals.refused > 0 || totals.failed > 0 {
             "Refused: " (of(totals.refused)) ", failed: " (of(totals.failed)) ". "
         } @else if totals.answered > 0 { "No response reports a refusal or a failure. " }
-        @if totals.unanswered > 0 { "No response before the timeout: " (of(totals.unanswered)) ". " }
+        @if totals.unanswered > 0 { "Without a response: " (of(totals.unanswered)) ". " }
         @if actions > 0 { (count(actions)) @if actions == 1 { " action" } @else { " actions" } " of the workload failed. " }
         @else if totals.refused > 0 || totals.failed > 0 { "No action of the workload failed, because the workload expects these statuses. " }
         @if attempts > 0 { (count(attempts)) @if attempts == 1 { " attempt" } @else { " attempts" } " to connect failed. " }

@@ -36,8 +36,8 @@ fn table(group: &LevelGroup<'_>) -> Table {
         notes: [Note::quiet(
             "Silence: longest time without a response to any action while a request was outstanding or due; a refusal that asks the client \
             to wait (NFS 4: DELAY, GRACE) does not end it. Outages: silences of at least 1 s and at least 10 times the median response time of the slowest operation. Outage time: total length of \
-            all outages. Unansw.: requests without a response before the timeout or the loss of their connection. Short: reads that \
-            returned fewer bytes than requested. Empty: reads that returned no bytes.",
+            all outages. Unansw.: requests without a response. Short: reads that returned fewer bytes than requested. Empty: reads that \
+            returned no bytes.",
         )]
         .into_iter()
         .chain(group.stages.iter().filter_map(|(prefix, stage)| late_answers(prefix, stage)))

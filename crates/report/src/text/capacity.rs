@@ -66,7 +66,10 @@ pub(crate) fn rests_on(capacity: &Capacity) -> String {
     let runs = capacity.confirmations;
     let result = || format!("At least {runs} consecutive new runs confirmed this result. ");
     let mut words = match capacity.outcome {
-        CapacityOutcome::Found => format!("At least {runs} consecutive new runs confirmed each end of the interval. "),
+        // At the upper end, runs of which the load generator may be the cause do not count.
+        CapacityOutcome::Found => {
+            format!("At least {runs} new runs confirmed each end of the interval, at the lower end consecutive ones. ")
+        }
         CapacityOutcome::NoLoad => result(),
         CapacityOutcome::AtLeast | CapacityOutcome::Unfinished if capacity.low.is_some() => result(),
         _ => String::new(),

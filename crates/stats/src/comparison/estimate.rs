@@ -73,7 +73,7 @@ pub fn estimate(metric: Metric, runs: &[Course]) -> Option<Estimate> {
 }
 
 /// All runs as one part.
-fn together(runs: &[Course]) -> Slot {
+pub(super) fn together(runs: &[Course]) -> Slot {
     let mut whole = Slot::default();
     for part in runs.iter().map(Course::sum) {
         whole.seconds += part.seconds;

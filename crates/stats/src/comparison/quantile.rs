@@ -1,11 +1,11 @@
 //! Percentiles with their uncertainty, from histograms of parts of a run.
 
 use super::course::{Course, Slot};
-use super::difference::Interval;
+use super::difference::{Interval, Side};
 use super::estimate::{Basis, Estimate, Known, design_effect, spread_over};
 use super::metric::Metric;
 use super::missing::Missing;
-use super::student;
+use super::student::{self, CERTAIN};
 use crate::rank::rank;
 use crate::{FineCell, FineHistogram};
 
@@ -35,6 +35,25 @@ pub(super) fn estimate(metric: Metric, runs: &[Course], whole: &Slot) -> Option<
     Some(Estimate { metric, value, known })
 }
 
+/// The same with the interval of independent operations, for repeated runs whose scatter shows how far they are from that; `None` without
+/// such a number.
+///
+/// # Errors
+/// There are too few operations.
+pub(super) fn of_independent(metric: Metric, whole: &Slot) -> Result<Option<Side>, Missing> {
+    let found = metric.percentile().and_then(|percentile| Some((percentile, whole.row.percentile_ns(percentile)?)));
+    let Some((percentile, value)) = found else { return Ok(None) };
+    let (histogram, value) = (&whole.row.histogram, value as f64 / 1e9);
+    if histogram.count() < fewest(percentile) {
+        return Err(Missing::TooFew);
+    }
+    let p = percentile / 100.0;
+    let half = student::half_width(CERTAIN) * (p * (1.0 - p) / histogram.count() as f64).sqrt();
+    let interval = between(histogram, p - half, p + half)?;
+    let interval = Interval { low: interval.low.min(value), high: interval.high.max(value) };
+    Ok(Some(Side { value, interval, degrees: CERTAIN }))
+}
+
 fn known(p: f64, runs: &[Course], histogram: &FineHistogram) -> Result<Known, Missing> {
     let count = histogram.count() as f64;
     let (below, cell) = cell_at(histogram, p).ok_or(Missing::TooFew)?;
@@ -49,10 +68,15 @@ fn known(p: f64, runs: &[Course], histogram: &FineHistogram) -> Result<Known, Mi
         return Err(Missing::TooFew);
     }
     let half = student::half_width(spread.degrees) * (p * (1.0 - p) / independent).sqrt();
-    let ends = cell_at(histogram, p - half).zip(cell_at(histogram, p + half));
-    let ((_, low), (_, high)) = ends.ok_or(Missing::TooFew)?;
-    let interval = Interval { low: low.from_ns as f64 / 1e9, high: high.to_ns as f64 / 1e9 };
+    let interval = between(histogram, p - half, p + half)?;
     Ok(Known { interval, degrees: spread.degrees, basis: Basis::Batches(spread.batches) })
+}
+
+/// From the value that a share of all does not exceed to that of another share, s.
+fn between(histogram: &FineHistogram, from: f64, to: f64) -> Result<Interval, Missing> {
+    let ends = cell_at(histogram, from).zip(cell_at(histogram, to));
+    let ((_, low), (_, high)) = ends.ok_or(Missing::TooFew)?;
+    Ok(Interval { low: low.from_ns as f64 / 1e9, high: high.to_ns as f64 / 1e9 })
 }
 
 /// The cell of the value that a share `p` of all does not exceed, and how many values are in cells before it; `None`

@@ -2,10 +2,10 @@
 
 use super::course::Course;
 use super::difference::{Difference, Interval, Side};
-use super::estimate::{Basis, Estimate, Known, wilson};
+use super::estimate::{Basis, Estimate, Known, together, wilson};
 use super::metric::Metric;
 use super::missing::Missing;
-use super::quantile::fewest;
+use super::quantile::{self, fewest};
 use super::student::{self, CERTAIN};
 
 /// Runs per side from which on their scatter is used.
@@ -25,7 +25,7 @@ pub fn grain(metric: Metric, value: f64, seconds: f64) -> f64 {
 /// few errors, whose number is often the same in each run by chance, and of a percentile of few operations, which is too fast in each run.
 ///
 /// # Errors
-/// A percentile has too few operations even in all runs together, or they are too short.
+/// A percentile has too few operations even in all runs together.
 pub fn pooled(metric: Metric, runs: &[Course]) -> Result<Option<Side>, Missing> {
     if runs.len() < FEWEST {
         return Ok(None);
@@ -35,7 +35,8 @@ pub fn pooled(metric: Metric, runs: &[Course]) -> Result<Option<Side>, Missing> 
     if runs.iter().all(|run| operations(run) >= fewest(percentile)) {
         return Ok(None);
     }
-    super::estimate(metric, runs).map_or(Ok(None), |found| found.known.map(|_| Side::of_estimate(&found)))
+    // Batches of runs that differ from each other depend on each other, so their interval would often be none at all.
+    quantile::of_independent(metric, &together(runs))
 }
 
 /// The share of errors with the interval of independent operations; `None` for other metrics, and without operations.
@@ -174,6 +175,27 @@ mod tests {
         let all = of(Metric::P99, 50).unwrap().unwrap();
         assert!(all.interval.low <= all.value && all.value <= all.interval.high, "{all:?}");
         assert_eq!(pooled(Metric::P999, &[run(5), run(5)]), Ok(None), "two runs are never judged by their scatter");
+    }
+
+    /// Parts of five runs at different levels resemble each other, so batches say nothing. The other side is five times slower.
+    #[test]
+    fn runs_at_different_levels_do_not_take_the_verdict_away() {
+        let run = |unit_ns: u64| {
+            let mut row = IntervalRow::default();
+            for at in 1..=990 {
+                row.count += 1;
+                row.response.record(at * unit_ns);
+                row.histogram.record(at * unit_ns);
+            }
+            Course { slots: vec![Slot { seconds: 1.0, row }] }
+        };
+        let side = |unit_ns: u64| [10, 12, 11, 10, 12].map(|level: u64| run(level * unit_ns));
+        let [a, b] = [side(1_000), side(5_000)];
+        let p99 = |run: &Course| super::super::estimate(Metric::P99, std::slice::from_ref(run)).unwrap().value;
+        let of_runs = welch(Metric::P99, &a.each_ref().map(p99), &b.each_ref().map(p99), 0.0).unwrap();
+        let all = |runs: &[Course]| pooled(Metric::P99, runs).unwrap().unwrap();
+        let found = of_runs.confirmed_by(&Difference::of_sides(Metric::P99, &all(&a), &all(&b)));
+        assert_eq!(found.verdict, Verdict::Worse, "{found:?}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use plimsoll_client::content::Content;
 use plimsoll_client::operation::{Access, Caching, Cause, Disposition, Done, FileKey, Operation, Reply};
 use plimsoll_model::Symbol;
 
-use super::job::{FileSetError, Job, JobProgress, Patience, Tally, WAIT, again};
+use super::job::{CREATING, FileSetError, Job, JobProgress, Patience, Tally, WAIT, again};
 use super::{FileSet, manifest};
 use crate::scenario::{Scenario, ScenarioStep, Verdict, WrongData};
 
@@ -226,7 +226,7 @@ impl Scenario for Creator {
             return Verdict::AsAnswered;
         }
         let doing = match self.doing {
-            Doing::Waiting(_) | Doing::Making => "creating",
+            Doing::Waiting(_) | Doing::Making => CREATING,
             Doing::Writing(..) => "writing",
             Doing::Closing(_) | Doing::Over => "closing",
         };

@@ -31,7 +31,7 @@ pub enum FileSetError {
     #[error("{0}; reduce the numbers in [files] or, with shared = \"by-none\", the number of clients")]
     TooMany(String),
     /// The target did not do something.
-    #[error("{doing} {path}: {failure}{}", remedy(failure))]
+    #[error("{doing} {}: {failure}{}", named(path), remedy(doing, path, failure))]
     Failed {
         /// The failed action.
         doing: &'static str,
@@ -85,8 +85,19 @@ pub enum FileSetError {
     },
 }
 
+/// What looking for the set in the target's directory is called.
+pub(super) const LOOKING: &str = "looking for the file set in";
+/// What making a file or directory is called.
+pub(super) const CREATING: &str = "creating";
+
+/// A path in words: the empty one is the target's root.
+fn named(path: &str) -> &str {
+    if path.is_empty() { "the root of the share or export" } else { path }
+}
+
 /// What to do about a failure, where that is known.
-fn remedy(failure: &Failure) -> &'static str {
+fn remedy(doing: &str, path: &str, failure: &Failure) -> &'static str {
+    let looking = doing == LOOKING;
     match () {
         () if failure.is_read_only() => {
             "; the share or export is read-only: make it writable, or give one that is writable"
@@ -95,6 +106,16 @@ fn remedy(failure: &Failure) -> &'static str {
             "; the user of the target needs permission to write here: check the permissions of the share or export and of its directory"
         }
         () if failure.is_full() => "; free space on the server, or use smaller or fewer files (--set, --clients)",
+        () if looking && path.is_empty() && failure.is_without_files() => {
+            "; check that the target is a share with files: IPC$ and printers have none"
+        }
+        () if looking && failure.is_not_there() => {
+            "; create this directory on the server, or give one that exists in the target"
+        }
+        () if looking && failure.is_no_directory() => "; this is not a directory: give a directory in the target",
+        () if doing == CREATING && failure.is_not_there() => {
+            "; the server may refuse this name: check its filters of file names (on Samba, the option \"veto files\" of the share)"
+        }
         () => "",
     }
 }
@@ -183,4 +204,39 @@ const ATTEMPTS: u32 = 3;
 /// Whether to try an item again that failed for the so-manieth time: only where the server said nothing about it.
 pub(super) fn again(failure: &Failure, attempts: u32) -> bool {
     failure.is_lost() && attempts < ATTEMPTS
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_client::operation::Cause;
+    use plimsoll_model::{Outcome, Procedure, Protocol};
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_that_has_a_known_cause_has_advice() {
+        // CONNECTION_REFUSED, OBJECT_NAME_NOT_FOUND, OBJECT_PATH_NOT_FOUND, NOT_A_DIRECTORY.
+        let [pipes, not_there, no_path, no_directory] = [0xC000_0236, 0xC000_0034, 0xC000_003A, 0xC000_0103];
+        for (doing, path, status, advice) in [
+            (LOOKING, "", pipes, Some("the root of the share or export: error status: STATUS_CONNECTION_REFUSED")),
+            (LOOKING, "", pipes, Some("IPC$ and printers have none")),
+            (LOOKING, "new/dir", no_path, Some("new/dir: error status: STATUS_OBJECT_PATH_NOT_FOUND")),
+            (LOOKING, "new/dir", no_path, Some("create this directory on the server")),
+            (LOOKING, "afile", no_directory, Some("give a directory in the target")),
+            (CREATING, "set/f0", not_there, Some("\"veto files\"")),
+            ("removing", "set/f0", not_there, None),
+        ] {
+            let failure = Failure {
+                procedure: Some(Procedure::of(Protocol::Smb2, 5)),
+                status: Some(status),
+                outcome: Outcome::Refused,
+                cause: Cause::Status,
+            };
+            let said = FileSetError::Failed { doing, path: path.to_owned(), failure }.to_string();
+            match advice {
+                Some(advice) => assert!(said.contains(advice), "{said}"),
+                None => assert!(!said.contains(';'), "{said}"),
+            }
+        }
+    }
 }

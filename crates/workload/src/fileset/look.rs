@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use plimsoll_client::operation::{Access, Caching, Disposition, Done, FileKey, Operation, Reply};
+use plimsoll_client::operation::{Access, Caching, Disposition, Done, Failure, FileKey, Operation, Reply};
 use plimsoll_model::Symbol;
 
-use super::job::{FileSetError, Job, JobProgress, Tally};
+use super::job::{FileSetError, Job, JobProgress, LOOKING, Tally};
 use super::names::MANIFEST;
 use super::{FileSet, manifest};
 use crate::scenario::{Scenario, ScenarioStep, Verdict};
@@ -90,6 +90,28 @@ impl Looker {
         Doing::Over
     }
 
+    /// The server said no. A name that differs only in its case names nothing of this set where the server distinguishes case.
+    fn failed(&mut self, failure: &Failure) -> Verdict {
+        let found = match self.doing {
+            Doing::ListingRoot => Some(Found::Nothing),
+            Doing::Opening => Some(Found::Incomplete),
+            _ => None,
+        };
+        if let Some(found) = found.filter(|_| failure.is_not_there()) {
+            self.doing = self.over(found);
+            return Verdict::Expected;
+        }
+        let doing = match self.doing {
+            Doing::ListingBase => LOOKING,
+            Doing::ListingRoot => "listing",
+            _ => "reading",
+        };
+        let (path, failure) = (self.path.clone(), failure.clone());
+        self.job.tally.fail(FileSetError::Failed { doing, path, failure });
+        self.doing = Doing::Over;
+        Verdict::AsAnswered
+    }
+
     fn compare(&mut self) -> Doing {
         if manifest::facts(&self.text) == manifest::facts(self.job.files.manifest.as_bytes()) {
             return self.over(Found::Set);
@@ -124,7 +146,10 @@ impl Scenario for Looker {
                 let (access, disposition) = (Access::Read, Disposition::Open);
                 Operation::Open { path: &self.path, access, disposition, caching: Caching::None }
             }
-            Doing::Reading(file) => Operation::Read { file, offset: 0, length: manifest::LARGEST, keep: true },
+            Doing::Reading(file) => {
+                self.path.push_str(&files.manifest_path());
+                Operation::Read { file, offset: 0, length: manifest::LARGEST, keep: true }
+            }
             Doing::Closing(file) => {
                 self.path.push_str(&files.manifest_path());
                 Operation::Close { file }
@@ -137,12 +162,7 @@ impl Scenario for Looker {
     fn done(&mut self, done: &Done) -> Verdict {
         let reply = match &done.result {
             Ok(reply) => reply,
-            Err(failure) => {
-                let (path, failure) = (self.path.clone(), failure.clone());
-                self.job.tally.fail(FileSetError::Failed { doing: "looking for the file set in", path, failure });
-                self.doing = Doing::Over;
-                return Verdict::AsAnswered;
-            }
+            Err(failure) => return self.failed(failure),
         };
         let seen = std::mem::take(&mut self.seen);
         self.doing = match (self.doing, reply) {
@@ -168,7 +188,8 @@ impl Scenario for Looker {
             Doing::ListingBase => self.job.files.name.as_str(),
             _ => MANIFEST,
         };
-        self.seen |= name == wanted;
+        // A share may store names in upper case.
+        self.seen |= name.eq_ignore_ascii_case(wanted);
     }
 
     fn reconnected(&mut self) {

@@ -215,6 +215,11 @@ impl FileSet {
         (expected == path).then_some(named)
     }
 
+    /// Whether Plimsoll made what has this name in a directory of the set.
+    fn owns(&self, directory: &str, name: &str) -> bool {
+        names::is_own(name) || self.named(&format!("{directory}/{name}")).is_some()
+    }
+
     /// Removes a directory that a slot made for itself.
     fn sweep_own(&self, path: &str) -> Sweep {
         match &self.made {

@@ -17,6 +17,12 @@ pub(super) fn is_own(name: &str) -> bool {
     numbers.is_some_and(|numbers| !numbers.is_empty() && numbers.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit()))
 }
 
+/// The name as Plimsoll wrote it, where a share that stores names in upper case could show it like this.
+pub(super) fn folded(name: &str) -> Option<String> {
+    let has = |of: fn(&u8) -> bool| name.bytes().any(|byte| of(&byte));
+    (has(u8::is_ascii_uppercase) && !has(u8::is_ascii_lowercase)).then(|| name.to_ascii_lowercase())
+}
+
 /// Whether it is a name of a set: a letter and a number.
 fn is_numbered(name: &str) -> bool {
     let digits = name.strip_prefix(['s', 'd', 'f', 'l']);

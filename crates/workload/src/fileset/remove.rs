@@ -6,7 +6,7 @@ use plimsoll_client::operation::{Done, Operation};
 use plimsoll_model::Symbol;
 
 use super::job::{FileSetError, Job, JobProgress, Patience, Tally, WAIT, again};
-use super::names::{MANIFEST, OWN_DIRECTORY, is_own};
+use super::names::{MANIFEST, OWN_DIRECTORY, folded};
 use super::{FileSet, Named, Sweep, Swept};
 use crate::scenario::{Scenario, ScenarioStep, Verdict};
 
@@ -14,6 +14,9 @@ use crate::scenario::{Scenario, ScenarioStep, Verdict};
 ///
 /// It removes only names from the set's manifest at their places, and names of slots' private objects. If a directory was replaced by a
 /// link to elsewhere and the server follows links, that directory is listed, but its objects have other names and stay.
+///
+/// A share may store names in upper case. Even then, each object is removed by the name that the manifest gives it: where the server
+/// distinguishes case, that is no other object.
 #[derive(Debug)]
 pub struct Remove {
     files: Arc<FileSet>,
@@ -75,9 +78,9 @@ impl Remove {
 
 impl Job for Remove {
     fn scenario(self: Arc<Self>) -> Box<dyn Scenario> {
-        let (names, patience) = (Vec::new(), Patience::default());
-        let sweep = None;
-        Box::new(Remover { job: self, item: None, sweep, over: false, foreign: None, names, attempts: 0, patience })
+        let (names, folded, patience) = (Vec::new(), Vec::new(), Patience::default());
+        let (item, sweep, foreign) = (None, None, None);
+        Box::new(Remover { job: self, item, sweep, over: false, foreign, names, folded, attempts: 0, patience })
     }
 
     fn progress(&self) -> JobProgress {
@@ -135,6 +138,8 @@ struct Remover {
     over: bool,
     foreign: Option<String>,
     names: Vec<String>,
+    /// Those that were listed in upper case, as Plimsoll wrote them.
+    folded: Vec<String>,
     /// Of the item.
     attempts: u32,
     patience: Patience,
@@ -157,6 +162,13 @@ impl Remover {
     }
 
     fn listed(&mut self, directory: String) {
+        let folded = std::mem::take(&mut self.folded);
+        if self.names.is_empty() {
+            self.names = folded;
+        } else if let Some(other) = folded.first() {
+            // A share that stores names in upper case does so with all of them.
+            self.foreign.get_or_insert_with(|| other.to_ascii_uppercase());
+        }
         if let Some(name) = self.foreign.take() {
             self.job.tally.fail(FileSetError::Foreign(format!("{directory}/{name}")));
         }
@@ -203,6 +215,7 @@ impl Scenario for Remover {
         {
             self.attempts += 1;
             self.names.clear();
+            self.folded.clear();
             self.item = Some(item);
             return Verdict::AsAnswered;
         }
@@ -233,8 +246,11 @@ impl Scenario for Remover {
             return;
         }
         let Some(Item::List(directory)) = &self.item else { return };
-        if is_own(name) || self.job.files.named(&format!("{directory}/{name}")).is_some() {
+        let files = &self.job.files;
+        if files.owns(directory, name) {
             self.names.push(name.to_owned());
+        } else if let Some(own) = folded(name).filter(|own| files.owns(directory, own)) {
+            self.folded.push(own);
         } else {
             self.foreign.get_or_insert_with(|| name.to_owned());
         }

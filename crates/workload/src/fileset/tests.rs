@@ -181,6 +181,38 @@ fn only_what_the_manifest_names_is_removed() {
 }
 
 #[test]
+fn a_share_that_stores_names_in_upper_case_has_the_set_all_the_same() {
+    let (mut server, files) = with_files(&small(), 1);
+    let before = server.nodes.len();
+    server.lists_upper_case = true;
+    server.nodes.insert(format!("{}/d1/own-f-0-1-2-3-0", files.root()), Some(vec![1]));
+    server.nodes.insert(format!("{}/d1/own-d-0-1-2-3-0", files.root()), None);
+    assert_eq!(look(&mut server, &files), Ok(Found::Set));
+    verify(&mut server, &files).unwrap();
+    assert_eq!(server.nodes.len(), before, "leftovers");
+    remove(&mut server, &files).unwrap();
+    assert_eq!(server.nodes.keys().collect::<Vec<_>>(), ["base"]);
+}
+
+#[test]
+fn a_name_in_upper_case_beside_those_of_the_set_is_not_its_own() {
+    let (server, files) = with_files(&small(), 1);
+    for other in ["D1", "MANIFEST.TXT", "OWN-F-0-1-2-3-0"] {
+        let (mut server, path) = (server.clone(), format!("{}/{other}", files.root()));
+        server.nodes.insert(path.clone(), Some(b"not ours".to_vec()));
+        verify(&mut server, &files).unwrap();
+        let error = remove(&mut server, &files).unwrap_err();
+        assert!(matches!(&error, FileSetError::Foreign(foreign) if *foreign == path), "{other}: {error}");
+        assert!(server.nodes.contains_key(&path), "{other}");
+    }
+    // Where the server distinguishes case, a directory in upper case is another one.
+    let (mut server, name) = (Model::default(), files.name.to_ascii_uppercase());
+    server.nodes.insert("base".to_owned(), None);
+    server.nodes.insert(format!("base/{name}"), None);
+    assert_eq!(look(&mut server, &files), Ok(Found::Nothing));
+}
+
+#[test]
 fn what_slots_leave_behind_is_removed_after_a_run() {
     let (mut server, files) = with_files(&small(), 1);
     let before = server.nodes.clone();

@@ -6,7 +6,7 @@ use plimsoll_client::operation::{Done, Failure, Operation, Reply};
 use plimsoll_model::Symbol;
 
 use super::job::{FileSetError, Job, JobProgress, Tally, again};
-use super::names::{OWN_DIRECTORY, is_own};
+use super::names::{OWN_DIRECTORY, folded, is_own};
 use super::{FileSet, Sweep, Swept};
 use crate::scenario::{Scenario, ScenarioStep, Verdict};
 
@@ -63,8 +63,8 @@ impl Job for Verify {
             job: self,
             item: None,
             attempts: 0,
-            counted: 0,
-            leftovers: Vec::new(),
+            listing: Listing::default(),
+            folded: Listing::default(),
             sweep: None,
             path: String::new(),
         })
@@ -83,16 +83,41 @@ enum Item {
     Over,
 }
 
+/// What a directory holds.
+#[derive(Debug, Default)]
+struct Listing {
+    /// Number of names of the set.
+    counted: u64,
+    leftovers: Vec<String>,
+}
+
+impl Listing {
+    fn add(&mut self, files: &FileSet, directory: &str, name: &str) {
+        if is_own(name) {
+            if self.leftovers.len() < MOST_LEFTOVERS {
+                self.leftovers.push(name.to_owned());
+            }
+        } else if files.named(&format!("{directory}/{name}")).is_some() {
+            self.counted += 1;
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.counted == 0 && self.leftovers.is_empty()
+    }
+}
+
 /// One slot.
 #[derive(Debug)]
 struct Verifier {
     job: Arc<Verify>,
     item: Option<Item>,
     attempts: u32,
-    /// Names of the set, in the directory that is being listed.
-    counted: u64,
-    leftovers: Vec<String>,
-    /// The last of them is a directory that is being removed.
+    /// The directory that is being listed.
+    listing: Listing,
+    /// Its names in upper case, as Plimsoll wrote them: a share may store them so.
+    folded: Listing,
+    /// The last leftover is a directory that is being removed.
     sweep: Option<Sweep>,
     path: String,
 }
@@ -114,9 +139,14 @@ impl Verifier {
     }
 
     fn listed(&mut self, place: u64) -> Item {
-        let expected = self.job.expected(place);
-        if self.job.whole && self.counted != expected {
-            let problem = format!("contains {} of {expected} expected names", self.counted);
+        let (expected, folded) = (self.job.expected(place), std::mem::take(&mut self.folded));
+        // A share that stores names in upper case does so with all of them.
+        if self.listing.is_empty() {
+            self.listing = folded;
+        }
+        let counted = self.listing.counted;
+        if self.job.whole && counted != expected {
+            let problem = format!("contains {counted} of {expected} expected names");
             self.damaged(self.path.clone(), problem);
         }
         Item::Leftovers(place)
@@ -135,7 +165,7 @@ impl Verifier {
     /// Begins with the last leftover, if it is a directory: objects in a slot's private directory are private, too.
     fn sweep_leftover(&mut self, item: Item) {
         let Item::Leftovers(place) = item else { return };
-        let own = self.leftovers.last().filter(|name| self.sweep.is_none() && name.starts_with(OWN_DIRECTORY));
+        let own = self.listing.leftovers.last().filter(|name| self.sweep.is_none() && name.starts_with(OWN_DIRECTORY));
         let Some(name) = own else { return };
         let mut path = String::new();
         self.job.files.directory_path_in_order(place, &mut path);
@@ -148,7 +178,7 @@ impl Verifier {
         let swept = sweep.done(done);
         if sweep.is_over() {
             self.sweep = None;
-            self.leftovers.pop();
+            self.listing.leftovers.pop();
         }
         if let Swept::Failed(error) = &swept {
             self.job.tally.fail(error.clone());
@@ -157,8 +187,7 @@ impl Verifier {
     }
 
     fn restart(&mut self, item: Item) {
-        self.counted = 0;
-        self.leftovers.clear();
+        (self.listing, self.folded) = (Listing::default(), Listing::default());
         self.sweep = None;
         if let Item::Leftovers(place) = item {
             self.item = Some(Item::Directory(place));
@@ -172,7 +201,7 @@ impl Scenario for Verifier {
             return ScenarioStep::Finished;
         }
         let Some(mut item) = self.item.or_else(|| self.claim()) else { return ScenarioStep::Finished };
-        if matches!(item, Item::Leftovers(_)) && self.leftovers.is_empty() {
+        if matches!(item, Item::Leftovers(_)) && self.listing.leftovers.is_empty() {
             self.job.tally.finished_one();
             item = Item::Over;
         }
@@ -184,13 +213,13 @@ impl Scenario for Verifier {
         self.path.clear();
         let (operation, symbol) = match item {
             Item::Directory(place) => {
-                self.counted = 0;
+                (self.listing, self.folded) = (Listing::default(), Listing::default());
                 files.directory_path_in_order(place, &mut self.path);
                 (Operation::List { path: &self.path }, files.symbol(files.files() + place))
             }
             Item::Leftovers(place) => {
                 files.directory_path_in_order(place, &mut self.path);
-                let name = self.leftovers.last().map_or("", String::as_str);
+                let name = self.listing.leftovers.last().map_or("", String::as_str);
                 self.path.push('/');
                 self.path.push_str(name);
                 (Operation::Remove { path: &self.path }, Symbol::NONE)
@@ -216,7 +245,7 @@ impl Scenario for Verifier {
             (_, Err(failure)) => self.failed(item, failure),
             (Item::Directory(place), Ok(_)) => self.item = Some(self.listed(place)),
             (Item::Leftovers(_), Ok(_)) => {
-                self.leftovers.pop();
+                self.listing.leftovers.pop();
             }
             (Item::File(file), Ok(Reply::Attributes { size, directory })) => {
                 let expected = self.job.files.size(file);
@@ -237,13 +266,11 @@ impl Scenario for Verifier {
 
     fn entry(&mut self, name: &str) {
         if let Some(sweep) = &mut self.sweep {
-            sweep.entry(name);
-        } else if is_own(name) {
-            if self.leftovers.len() < MOST_LEFTOVERS {
-                self.leftovers.push(name.to_owned());
-            }
-        } else if self.job.files.named(&format!("{}/{name}", self.path)).is_some() {
-            self.counted += 1;
+            return sweep.entry(name);
+        }
+        self.listing.add(&self.job.files, &self.path, name);
+        if let Some(own) = folded(name) {
+            self.folded.add(&self.job.files, &self.path, &own);
         }
     }
 

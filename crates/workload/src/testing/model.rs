@@ -10,6 +10,8 @@ use super::{Output, Server};
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Model {
     pub(crate) nodes: BTreeMap<String, Option<Vec<u8>>>,
+    /// It finds names in lower case, and lists them in upper case.
+    pub(crate) lists_upper_case: bool,
     handles: Vec<Option<(String, bool)>>,
 }
 
@@ -44,6 +46,12 @@ impl Model {
     fn children<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a str> {
         let names = self.nodes.keys().filter(move |node| !node.is_empty() && Self::parent(node) == path);
         names.map(|node| node.rsplit('/').next().unwrap())
+    }
+
+    /// The names in a directory, as they are shown.
+    fn listed(&self, path: &str) -> Vec<String> {
+        let shown = |name: &str| if self.lists_upper_case { name.to_ascii_uppercase() } else { name.to_owned() };
+        self.children(path).map(shown).collect()
     }
 
     fn handle(&self, file: FileKey) -> Result<&(String, bool), &'static str> {
@@ -203,7 +211,7 @@ impl Model {
             }
             Operation::List { path } | Operation::ListNames { path } => {
                 self.directory(path)?;
-                output.names.extend(self.children(path).map(str::to_owned));
+                output.names.extend(self.listed(path));
                 Ok(Reply::Listed { entries: output.names.len() as u64 })
             }
             Operation::Fsinfo => Ok(Reply::Space { total: 1, free: 1 }),

@@ -39,7 +39,7 @@ pub(crate) use load::LoadFlags;
 pub(crate) use parameters::{SetFlags, VaryFlags};
 pub(crate) use part::PartFlags;
 pub(crate) use phase_hook::PhaseFlags;
-pub(crate) use target::{TARGETS, TargetFlags, WishFlags};
+pub(crate) use target::{PASSWORD_FILE, TARGETS, TargetFlags, WishFlags};
 
 /// Options that a recording already fixes, separated by spaces.
 const FIXED_BY_A_RECORDING: &str = "\

@@ -21,15 +21,18 @@ pub(crate) struct TargetFlags {
     /// The targets.
     #[arg(long, value_name = "URL", default_value = "embedded:smb", help = format!("{TARGETS}. Repeat this option to drive several servers of one protocol; Plimsoll assigns the clients to the servers in turn"))]
     target: Vec<String>,
-    /// File whose first line is the password [default: environment variable PLIMSOLL_PASSWORD, then the password
-    /// in the target URL]
-    #[arg(long, value_name = "FILE")]
+    /// The file of the password.
+    #[arg(long, value_name = "FILE", help = PASSWORD_FILE)]
     password_file: Option<PathBuf>,
     #[command(flatten)]
     auth: AuthFlags,
     #[command(flatten)]
     connect_options: WishFlags,
 }
+
+/// Help text of a password file.
+pub(crate) const PASSWORD_FILE: &str = "File whose first line is the password [default: the password in the target URL, otherwise the \
+     environment variable PLIMSOLL_PASSWORD]";
 
 /// Help text of a target.
 pub(crate) const TARGETS: &str = "Server to drive: smb://user@host[:port]/share[/path] (also cifs:// and \\\\host\\share), \
@@ -195,6 +198,15 @@ fn parse_dialect(text: &str) -> Result<Dialect, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_help_names_passwords_in_the_order_of_their_use() {
+        let mut target = Target::parse("smb://u:own@h/s").unwrap();
+        target.find_password(None, Some("other".into())).unwrap();
+        let Target::Smb(target) = target else { panic!("another target") };
+        assert_eq!(target.credentials.password.expose(), "own");
+        assert!(PASSWORD_FILE.find("target URL") < PASSWORD_FILE.find(PASSWORD_VARIABLE), "{PASSWORD_FILE}");
+    }
 
     fn refusal(flags: &WishFlags, target: &str) -> Option<String> {
         flags.check(&[Target::parse(target).unwrap()]).err().map(|error| error.to_string())

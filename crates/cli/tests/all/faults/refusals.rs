@@ -90,6 +90,8 @@ fn what_samba_refuses() {
     let wrong = start_with(&["getattr", "--target", &data], Some("not-the-password")).end();
     wrong.refused(&["STATUS_LOGON_FAILURE", "SESSION_SETUP", "password", &data]);
     run(&["getattr", "--target", &target("nowhere")]).refused(&["share refused", "STATUS_BAD_NETWORK_NAME"]);
+    run(&["mixed", "--target", &target("data/new/dir")]).refused(&["set in new/dir: ", "create this directory"]);
+    run(&["mixed", "--target", &target("IPC$")]).refused(&["in the root of the share", "printers have none"]);
     let (signing, encryption) = ("--signing", "--encryption");
     run(&["getattr", "--target", &data, "--dialect", "3.1.1"]).refused(&["not offered", "STATUS_NOT_SUPPORTED"]);
     run(&["getattr", "--target", &data, encryption]).refused(&["not offered"]);
@@ -107,6 +109,26 @@ fn what_samba_refuses() {
         return skip("needs root, to mount a small file system");
     }
     fills_up(&target(Share::Small.name()), "STATUS_DISK_FULL");
+}
+
+#[test]
+fn a_share_that_stores_names_in_upper_case_is_used_twice_and_left_empty() {
+    let _alone = alone();
+    let upper = ["case sensitive = yes", "default case = upper", "preserve case = no", "short preserve case = no"];
+    let Some(samba) = available(Samba::start(&upper)) else { return };
+    let folder = samba.folder(Share::Data).unwrap();
+    let target = format!("smb://{}@{}/data", Samba::USER, samba.address());
+    let names = || -> Vec<String> {
+        let entries = std::fs::read_dir(&folder).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    let load = [&["mixed", "--target", &target][..], &SHORT].concat();
+    let first = run(&load);
+    assert!(matches!(first.code, Some(0 | 4)), "{}", first.said);
+    assert!(names().iter().any(|name| name.starts_with("PLIMSOLL-MIXED-")), "{:?}", names());
+    let second = run(&[&load[..], &["--remove-files"]].concat());
+    assert!(matches!(second.code, Some(0 | 4)), "{}", second.said);
+    assert_eq!(names(), [""; 0], "{}", second.said);
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! From an export's path to its handle, with servers that say one thing or another.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::time::Duration;
 
 use plimsoll_client::nfs3::{MountError, Mounted, Ports, mount, unmount};
+use plimsoll_client::of_unreached;
 use plimsoll_wire::nfs::v3::FileHandle;
 use plimsoll_wire::rpc::{Call, Caller};
 use plimsoll_wire::xdr::{Emit, Strict};
@@ -117,6 +118,24 @@ fn a_path_below_an_export_is_looked_up() {
 }
 
 #[test]
+fn a_path_longer_than_mount_takes_is_looked_up_below_its_beginning() {
+    let name = "n".repeat(200);
+    let whole = format!("/a{}", format!("/{name}").repeat(6));
+    assert!(whole.len() > 1024);
+    let address = server(move |program, procedure, text, xid, port| match (program, procedure, text) {
+        (PORTMAP, 3, _) => words(xid, &[u32::from(port)]),
+        (MOUNT, MNT, "/a") => root(xid, b"a", &[]),
+        // GARBAGE_ARGS: the server could not decode the path.
+        (MOUNT, MNT, "") => rejection(xid, 3),
+        (MOUNT, MNT, _) => words(xid, &[13]),
+        (NFS, 3, text) if text == name => found(xid, b"n"),
+        _ => words(xid, &[2, 0]),
+    });
+    let there = mounted(address, &whole).unwrap();
+    assert_eq!((there.root.as_bytes(), there.export.as_str()), (&b"n"[..], "/a"));
+}
+
+#[test]
 fn what_cannot_be_mounted_says_why() {
     let unregistered = server(|_, _, _, xid, _| words(xid, &[0]));
     assert!(matches!(mounted(unregistered, "/x"), Err(MountError::NotRegistered(at)) if at == unregistered));
@@ -130,6 +149,14 @@ fn what_cannot_be_mounted_says_why() {
     assert!(matches!(mounted(deaf, "/x"), Err(MountError::Answer { .. })), "PROG_UNAVAIL");
     let closed = server(|_, _, _, _, _| Vec::new());
     assert!(matches!(mounted(closed, "/x"), Err(MountError::Connection { address, .. }) if address == closed));
+}
+
+#[test]
+fn a_port_that_closes_at_once_has_advice() {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    for kind in [BrokenPipe, ConnectionReset, UnexpectedEof] {
+        assert!(of_unreached(&io::Error::from(kind)).contains("belongs to this service"), "{kind}");
+    }
 }
 
 #[test]

@@ -185,6 +185,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             }
             ConnectionState::Leaving => {
                 self.busy -= 1;
+                self.one_less_up(at);
                 self.close(at, cause, ConnectionState::Closed);
             }
             ConnectionState::Waiting | ConnectionState::Closed => {}
@@ -356,7 +357,6 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let epoch = connection.epoch;
         self.timers.push(self.patience(), Timer::Deadline(at, epoch));
         self.busy += 1;
-        self.one_less_up(at);
         self.with_client(at, |client, out, accounting| client.leave(now, out, accounting));
     }
 
@@ -375,6 +375,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     pub(super) fn left(&mut self, at: u32) {
         if self.connections.get(at as usize).is_some_and(|connection| connection.state == ConnectionState::Leaving) {
             self.busy -= 1;
+            self.one_less_up(at);
             self.close(at, Cause::Ended, ConnectionState::Closed);
         }
     }

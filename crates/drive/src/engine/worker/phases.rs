@@ -20,7 +20,8 @@ use crate::simulated_client::slot::{Slot, State};
 
 /// Connecting ends this long before a common start, ns: workers need a moment to see that all are ready.
 const GATHERING_NS: i64 = 50_000_000;
-/// After the end was asked for: how long the servers may send nothing before the connections are closed without logoffs, ns.
+/// After the end was asked for, or after a drain in vain: how long the servers may send nothing before the connections are closed without
+/// logoffs, ns.
 const HANGS_NS: i64 = 2_000_000_000;
 /// Seed of pauses: a separate one, so that they do not depend on the scenarios' random numbers.
 const PAUSES: u64 = 0x7061_7573_6573_2121;
@@ -222,11 +223,14 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         self.job.watch.enter(Phase::Drain, self.now, until);
         // Only a stop during the drain ends it; a stop of the load before does not.
         let stopped = self.stopped;
+        let (began, heard) = (self.now, self.heard);
         while self.now < until && !self.gone() && (stopped || !self.job.watch.stopped()) && !self.drained() {
             self.step(until)?;
         }
+        let in_vain = self.now >= until && self.acting > 0 && self.heard == heard;
+        self.hangs = in_vain && self.now.saturating_sub(began) >= HANGS_NS;
         // From now on outstanding operations count as unanswered, and late answers are expected.
-        self.gave_up = true;
+        (self.gave_up, self.accounting.drain_over) = (true, true);
         let clients = self.connections.iter().filter_map(|connection| connection.client.as_ref());
         self.generator.unmatched_responses += clients.map(|client| client.unmatched_responses()).sum::<u64>();
         self.limit = self.accounting.window.1;
@@ -278,7 +282,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let (mut heard, mut since) = (self.heard, self.now);
         while (self.busy > 0 || !self.queue.is_empty()) && self.now < until && !self.gone() {
             self.step(until)?;
-            if self.heard != heard || !self.job.watch.stopped() {
+            let impatient = self.hangs || self.job.watch.stopped();
+            if self.heard != heard || !impatient {
                 (heard, since) = (self.heard, self.now);
             } else if self.now.saturating_sub(since) > HANGS_NS {
                 break;
@@ -288,6 +293,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             let Some(state) = self.connections.get(at as usize).map(|connection| connection.state) else { continue };
             if matches!(state, ConnectionState::Up | ConnectionState::Leaving) {
                 self.generator.left_rudely += 1;
+                self.one_less_up(at);
                 self.close(at, Cause::Ended, ConnectionState::Closed);
             }
         }

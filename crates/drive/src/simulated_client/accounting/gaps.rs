@@ -89,8 +89,9 @@ impl<S: Sink> Accounting<'_, S> {
         }
         if is_unanswered && self.measures(intended) {
             let since = |from: i64| u64::try_from(at.saturating_sub(from)).unwrap_or(0);
-            let longest_from_intended_ns = since(intended);
-            self.unanswered.add(&Unanswered { count: 1, longest_ns: since(begun), longest_from_intended_ns });
+            let (longest_ns, longest_from_intended_ns) = (since(begun), since(intended));
+            let at_end = u64::from(self.drain_over);
+            self.unanswered.add(&Unanswered { count: 1, at_end, longest_ns, longest_from_intended_ns });
         }
     }
 

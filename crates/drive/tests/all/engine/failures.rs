@@ -269,6 +269,33 @@ fn an_answer_after_the_end_of_the_drain_is_not_unmatched() {
     assert_eq!((ran.generator.left_rudely, ran.generator.unmatched_responses), (0, 0));
 }
 
+/// Two clients whose server answers until 100 ms, and logoffs after 5 s; a request of the first client between them after `late`.
+fn left_by(late: i64) -> super::memory::Over {
+    let toys = Toys { log_on: true, ..Toys::new(&TURN) };
+    let plan = Plan { phases: phases(0, 200, 3_000), timeout_ns: 30_000 * MS as u64, ..plan(2) };
+    over(&plan, &toys, move |_| {
+        door(move |key, _, _| {
+            let latency = move |at: i64| match at - START {
+                passed if passed < 100 * MS => MS,
+                passed if passed > 3_000 * MS => 5_000 * MS,
+                _ if key.0 == 0 => late,
+                _ => 1_000_000 * MS,
+            };
+            Accept::Serve(Box::new(ToyServer::new(latency)), 0)
+        })
+    })
+}
+
+#[test]
+fn a_server_that_sent_nothing_during_the_drain_is_not_awaited_for_logoffs() {
+    let ran = left_by(1_000_000 * MS);
+    assert_eq!(ran.generator.left_rudely, 2, "2 s without a response are enough");
+    assert_eq!((ran.generator.unanswered.count, ran.generator.unanswered.at_end), (2, 2));
+    let ran = left_by(1_000 * MS);
+    assert_eq!(ran.generator.left_rudely, 0, "it is slow");
+    assert_eq!((ran.generator.unanswered.count, ran.generator.unanswered.at_end), (1, 1));
+}
+
 #[test]
 fn a_duplicate_is_unmatched() {
     let toys = Toys::new(&TURN);
@@ -421,6 +448,31 @@ fn a_run_that_is_stopped_keeps_what_it_has_and_logs_off() {
     assert!(ran.clients.iter().all(|tally| tally.actions > 30 && tally.connected && tally.error_count() == 0));
     assert_eq!(ran.generator.left_rudely, 0);
     assert_eq!(phases.iter().filter(|&&phase| phase == Phase::Leaving).count(), 2, "both logged off");
+}
+
+#[test]
+fn clients_are_connected_until_they_have_logged_off() {
+    let watch = Arc::new(Watch::new());
+    let connected = Arc::new(Mutex::new(Vec::new()));
+    let toys = Toys { log_on: true, ..Toys::new(&TURN) };
+    let (seen, noted) = (watch.clone(), connected.clone());
+    let net = move |_| {
+        let (seen, noted) = (seen.clone(), noted.clone());
+        Ok(door(move |_, _, _| {
+            let (seen, noted) = (seen.clone(), noted.clone());
+            let latency = move |_| {
+                let progress = seen.progress();
+                if progress.phase == Phase::Leaving {
+                    noted.lock().unwrap().push(progress.connected);
+                }
+                MS
+            };
+            Accept::Serve(Box::new(ToyServer::new(latency)), 0)
+        }))
+    };
+    run_on(&plan(2), &toys, |_| Vec::<Transaction>::new(), &watch, net, None).unwrap();
+    assert_eq!(*connected.lock().unwrap(), [2, 2]);
+    assert_eq!(watch.progress().connected, 0);
 }
 
 #[test]

@@ -195,6 +195,10 @@ fn schedule(stage: &Stage) -> Option<Statement> {
 /// Iterations per second that were due in the phase; `None` if they were not counted. With arrivals at random, or a low rate, fewer may be
 /// due than the rate says.
 fn due_per_s(stage: &Stage) -> Option<f64> {
+    // Without kinds of iterations, only those that were never sent are known.
+    if stage.facts.iterations.is_empty() {
+        return None;
+    }
     let begun = stage.facts.iterations.iter().map(|kind| kind.ended.saturating_add(kind.unended));
     let due = begun.fold(stage.facts.generator.never_sent, u64::saturating_add);
     let seconds = stage.span.elapsed_s.filter(|&seconds| seconds > 0.0)?;

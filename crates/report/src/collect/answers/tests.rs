@@ -174,6 +174,10 @@ fn schedules_and_users() {
     };
     assert!(asked(800.0).unwrap().contains("asked for 1,000 iterations/s, but only 800 iterations/s ended (80 %)"));
     assert_eq!(asked(995.0), None);
+    // Of a workload without kinds of iterations, only those that were never sent are counted.
+    let mut unnamed = Stage { iterations_per_s: 400.0, ..stage(0, 1, 900.0) };
+    (unnamed.facts.asked_per_s, unnamed.facts.generator.never_sent) = (Some(1000.0), 300);
+    assert!(said(&run(vec![unnamed]), Rule::Schedule).unwrap().contains("but only 400 iterations/s ended (40 %)"));
     // Arrivals at random: 960 were due, and all of them ended.
     let drawn = |ended: f64| {
         let mut one = Stage { iterations_per_s: ended, ..stage(0, 1, 900.0) };
