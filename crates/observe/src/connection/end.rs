@@ -85,9 +85,12 @@ impl Connection {
         waited || self.paired.pairing.waited_unread(closed_ns)
     }
 
-    /// The last request that needs the server, or data where requests cannot be read.
+    /// The last request that needs the server, or its response, or data where requests cannot be read.
     fn used_ns(&self, last_ns: Option<i64>) -> Option<i64> {
-        self.paired.pairing.used_ns().filter(|_| self.framed.tls.is_none()).or(last_ns)
+        match &self.framed.tls {
+            Some(_) => last_ns,
+            None => self.paired.pairing.used_ns(last_ns),
+        }
     }
 
     /// What requests that still wait know of the connection if the capture ends now.

@@ -33,7 +33,8 @@ pub(crate) struct Life {
     pub(super) begin_ns: Option<i64>,
     /// The last data.
     pub(super) last_ns: Option<i64>,
-    /// The last request, other than those that only keep the connection or a lease; or the last data, where requests cannot be read.
+    /// The last request or response, other than those that only keep the connection or a lease; or the last data, where requests cannot be
+    /// read.
     pub(super) used_ns: Option<i64>,
     /// The server closed it, and before the client did.
     pub(super) closed_ns: Option<i64>,

@@ -68,9 +68,8 @@ impl Bursts {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct OpenGaps {
     open: [Option<(i64, i64)>; 2],
-    /// Times of the last gap for which the stream no longer waits, though its bytes were not acknowledged and may come late; and the
-    /// number of such gaps before it.
-    given_up: [Option<(i64, i64, u64)>; 2],
+    /// Times of the last gap for which the stream no longer waits, though its bytes were not acknowledged and may come late.
+    given_up: [Option<(i64, i64)>; 2],
     /// The number of such gaps so far.
     unexplained: [u64; 2],
 }
@@ -99,24 +98,22 @@ impl OpenGaps {
         *gap = (is_holding || lost).then_some((first_ns.min(from_ns), last_ns.max(to_ns)));
         let before = std::mem::replace(&mut self.unexplained[direction], unexplained);
         if lost && unexplained > before {
-            let given_up = gap.take().map(|(from_ns, to_ns)| (from_ns, to_ns, before));
-            let earlier = std::mem::replace(&mut self.given_up[direction], given_up);
-            earlier.into_iter().for_each(|(from_ns, to_ns, _)| bursts.add(from_ns, to_ns));
+            let earlier = std::mem::replace(&mut self.given_up[direction], gap.take());
+            earlier.into_iter().for_each(|(from_ns, to_ns)| bursts.add(from_ns, to_ns));
         } else if lost {
             self.open.iter_mut().filter_map(Option::take).for_each(|(from_ns, to_ns)| bursts.add(from_ns, to_ns));
         }
     }
 
-    /// Bytes of a gap came late: if it was the last one and has no others, nothing was lost.
+    /// Bytes of a gap came late. If no gap has others, the last one was no loss. Otherwise, it may be an earlier gap that they filled.
     pub(crate) fn came(&mut self, direction: usize, unexplained: u64) {
         self.unexplained[direction] = unexplained;
-        let given_up = &mut self.given_up[direction];
-        *given_up = given_up.filter(|(.., before)| unexplained > *before);
+        self.given_up[direction].take_if(|_| unexplained == 0);
     }
 
     /// The bytes of the gaps were lost.
     pub(crate) fn end(&mut self, bursts: &mut Bursts) {
-        let given_up = self.given_up.iter_mut().filter_map(Option::take).map(|(from_ns, to_ns, _)| (from_ns, to_ns));
+        let given_up = self.given_up.iter_mut().filter_map(Option::take);
         let open = self.open.iter_mut().filter_map(Option::take);
         open.chain(given_up).for_each(|(from_ns, to_ns)| bursts.add(from_ns, to_ns));
     }
@@ -232,12 +229,21 @@ mod tests {
     fn a_gap_that_is_filled_after_it_was_given_up_is_no_burst() {
         let (mut bursts, mut gaps) = (Bursts::default(), OpenGaps::default());
         gaps.packet(0, (10, 20), true, false, 1, &mut bursts);
-        gaps.packet(0, (30, 40), true, false, 2, &mut bursts);
-        gaps.came(0, 2);
         gaps.came(0, 1);
-        gaps.packet(0, (50, 60), true, false, 2, &mut bursts);
+        gaps.came(0, 0);
+        gaps.packet(0, (50, 60), true, false, 1, &mut bursts);
         gaps.end(&mut bursts);
-        assert_eq!(bursts.finish(), [(10, 20), (50, 60)]);
+        assert_eq!(bursts.finish(), [(50, 60)]);
+    }
+
+    #[test]
+    fn a_gap_that_may_not_be_the_one_that_was_filled_is_a_burst() {
+        let (mut bursts, mut gaps) = (Bursts::default(), OpenGaps::default());
+        gaps.packet(0, (10, 20), true, false, 1, &mut bursts);
+        gaps.packet(0, (30, 40), true, false, 2, &mut bursts);
+        gaps.came(0, 1);
+        gaps.end(&mut bursts);
+        assert_eq!(bursts.finish(), [(10, 20), (30, 40)]);
     }
 
     /// Found by the proof of lossy captures: one end was counted once for each burst that came later.

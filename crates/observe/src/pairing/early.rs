@@ -22,6 +22,8 @@ struct One {
     /// Offset in the stream of requests up to which the server had all bytes.
     acknowledges: u64,
     answer: Answer,
+    /// It was counted as one without a request.
+    is_orphan: bool,
 }
 
 /// How many answers wait on all connections.
@@ -33,23 +35,30 @@ pub struct EarlyCount(u32);
 pub(super) struct Early(VecDeque<One>);
 
 impl Early {
-    /// An answer found no request. With too many of them the first ones stay, because their requests come first.
+    /// An answer found no request, and was counted as an orphan or not. With too many of them the first ones stay, because their requests
+    /// come first.
     #[cold]
-    pub(super) fn add(&mut self, (id, command): (u64, u16), acknowledges: u64, answer: Answer, all: &mut EarlyCount) {
+    pub(super) fn add(
+        &mut self,
+        (id, command): (u64, u16),
+        acknowledges: u64,
+        (answer, is_orphan): (Answer, bool),
+        all: &mut EarlyCount,
+    ) {
         if self.0.len() < EARLY_MAX && all.0 < ALL_MAX {
-            self.0.push_back(One { id, command, acknowledges, answer });
+            self.0.push_back(One { id, command, acknowledges, answer, is_orphan });
             all.0 += 1;
         }
     }
 
-    /// Takes the answer to a request that ends at this offset, if it has passed.
+    /// Takes the answer to a request that ends at this offset, if it has passed, and whether it was counted as an orphan.
     #[inline]
-    pub(super) fn take(&mut self, key: (u64, u16), end_offset: u64, all: &mut EarlyCount) -> Option<Answer> {
+    pub(super) fn take(&mut self, key: (u64, u16), end_offset: u64, all: &mut EarlyCount) -> Option<(Answer, bool)> {
         if self.0.is_empty() { None } else { self.find(key, end_offset, all) }
     }
 
     #[cold]
-    fn find(&mut self, key: (u64, u16), end_offset: u64, all: &mut EarlyCount) -> Option<Answer> {
+    fn find(&mut self, key: (u64, u16), end_offset: u64, all: &mut EarlyCount) -> Option<(Answer, bool)> {
         // The requests of earlier bytes have passed, so nothing waits for them any more.
         while self.0.front().is_some_and(|one| one.acknowledges < end_offset) {
             self.0.pop_front();
@@ -62,7 +71,7 @@ impl Early {
             // Its memory was for as many as ever waited.
             self.0 = VecDeque::new();
         }
-        found.map(|one| one.answer)
+        found.map(|one| (one.answer, one.is_orphan))
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -100,9 +109,10 @@ mod tests {
     #[test]
     fn an_answer_is_that_of_a_request_whose_bytes_it_acknowledges() {
         let (mut early, mut all) = (Early::default(), EarlyCount::default());
-        (1..=3).for_each(|id| early.add((id, 8), 100 * id, answer(id), &mut all));
-        let mut take =
-            |id, command, end_offset| early.take((id, command), end_offset, &mut all).map(|answer| answer.first.frame);
+        (1..=3).for_each(|id| early.add((id, 8), 100 * id, (answer(id), true), &mut all));
+        let mut take = |id, command, end_offset| {
+            early.take((id, command), end_offset, &mut all).map(|(answer, _)| answer.first.frame)
+        };
         assert_eq!(take(2, 8, 150), Some(2));
         assert_eq!(take(1, 8, 150), None, "a later request with the same id");
         assert_eq!(take(3, 9, 250), None, "another command");
@@ -116,7 +126,7 @@ mod tests {
         let (mut connections, mut all) = (Vec::new(), EarlyCount::default());
         for number in 0..200 {
             let mut early = Early::default();
-            (0..500).for_each(|id| early.add((id, 0), id, answer(id), &mut all));
+            (0..500).for_each(|id| early.add((id, 0), id, (answer(id), true), &mut all));
             assert_eq!(early.0.len(), if number < 128 { EARLY_MAX } else { 0 });
             connections.push(early);
         }
@@ -124,7 +134,7 @@ mod tests {
         let first = &mut connections[0];
         assert!(first.take((0, 0), 0, &mut all).is_some());
         assert!(first.take((499, 0), 1, &mut all).is_none(), "there was no room for it");
-        connections[199].add((7, 0), 7, answer(7), &mut all);
+        connections[199].add((7, 0), 7, (answer(7), true), &mut all);
         assert_eq!((connections[199].0.len(), all.0), (1, ALL_MAX), "there is room for one");
         connections.iter_mut().for_each(|early| early.clear(&mut all));
         assert_eq!(all.0, 0);

@@ -148,11 +148,15 @@ impl Pairing {
         last.is_some_and(unfinished::may_be_last)
     }
 
-    /// When the connection was last used, other than to keep it or a lease.
-    pub(crate) fn used_ns(&self) -> Option<i64> {
-        let of_smb1 = self.smb1.as_ref().and_then(|smb1| smb1.last_use().at_ns);
-        let of_rpc = self.rpc.as_ref().and_then(|rpc| rpc.last_use().at_ns);
-        self.smb2.as_ref().and_then(|smb2| smb2.last_use().at_ns).max(of_smb1).max(of_rpc)
+    /// When the connection was last used, other than to keep it or a lease; if no request shows this, `last_ns`, its last data.
+    pub(crate) fn used_ns(&self, last_ns: Option<i64>) -> Option<i64> {
+        let all = [
+            self.smb2.as_ref().map(|smb2| smb2.last_use()),
+            self.smb1.as_ref().map(|smb1| smb1.last_use()),
+            self.rpc.as_ref().map(|rpc| rpc.last_use()),
+        ];
+        let used_ns = all.iter().flatten().filter_map(|last| last.at_ns).max();
+        if all.iter().flatten().any(|last| last.is_known) { used_ns } else { used_ns.or(last_ns) }
     }
 
     /// Whether a request that could not be read waits since this time or before.

@@ -182,7 +182,8 @@ impl Rpc {
         if waiting.pending.procedure.is_unknown() {
             output.anomalies.add(Anomaly::ProcedureUnknown);
         }
-        if let Some(answer) = self.early[direction].take((u64::from(xid), 0), message.end_offset, &mut output.early) {
+        let key = (u64::from(xid), 0);
+        if let Some((answer, _)) = self.early[direction].take(key, message.end_offset, &mut output.early) {
             return self.answered_before(waiting, answer, (xid, direction), link, handles, output);
         }
         match self.waiting[direction].insert_new(u64::from(xid), waiting) {
@@ -213,7 +214,8 @@ impl Rpc {
                     true => self.early_datagrams.add(xid),
                     false => {
                         let answer = Answer::of(message, None, outcome(reply));
-                        self.early[asked].add((u64::from(xid), 0), message.acknowledges, answer, &mut output.early);
+                        let (key, all) = ((u64::from(xid), 0), &mut output.early);
+                        self.early[asked].add(key, message.acknowledges, (answer, true), all);
                     }
                 }
                 // Datagrams bring other programs: no version 4 of NFS (RFC 8881 2.9.1).
@@ -232,6 +234,7 @@ impl Rpc {
             return;
         };
         self.answered[asked].add(xid);
+        self.last.response(&waiting.pending, message, waiting.only_keeps_lease());
         let mut answer = Answer::of(message, None, outcome(reply));
         let results = waiting.protection.and_then(|protection| reply.results_under(protection));
         if waiting.is_compound() {

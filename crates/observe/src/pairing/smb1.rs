@@ -338,10 +338,11 @@ impl Smb1 {
         let Arrival { message, link, .. } = *arrival;
         let (status, outcome) = ending(&first.header());
         self.raw.answered(&exchange, &first);
+        self.last.response(&exchange.first.pending, message, first.command == command::ECHO);
         let id = Some(shown(exchange.id));
         let partial = exchange.answer.take();
         let (mut next, mut cut) = (Some(first), false);
-        for row in exchange.rows() {
+        for row in exchange.rows_mut() {
             let command = next.take();
             let Some(command) = command.filter(|command| answers(command.command, row.command)) else {
                 if cut && outcome == Outcome::Succeeded {

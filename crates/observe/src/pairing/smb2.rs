@@ -65,7 +65,7 @@ impl Smb2Shared {
         self.asynchronous.waiting(take);
     }
 
-    /// Passes those of one connection to `take`.
+    /// Passes those of one connection to `take`, without those that wait by design.
     pub(crate) fn waiting_of(&self, connection: u32, take: impl FnMut(&Pending)) {
         self.asynchronous.waiting_of(connection, take);
     }
@@ -145,6 +145,8 @@ impl Smb2 {
             Some(decryption) => self.channel.get_or_insert_default().open(message, direction, decryption),
             None => Opened::NoKey,
         };
+        // The requests of a session whose key is known do not show in `sealed`: a message that does not open may be of any of them.
+        let has_no_key = matches!(opened, Opened::NoKey);
         match opened {
             Opened::Plain(plain) => {
                 let inner = Message { bytes: &plain, len: plain.len() as u64, ..*message };
@@ -165,7 +167,7 @@ impl Smb2 {
             Opened::NoKey | Opened::Incomplete => {}
         }
         self.went_on(message, direction, link);
-        if self.answers_plain(message, direction, link, output) {
+        if has_no_key && self.answers_plain(message, direction, link, shared, output) {
             output.anomalies.add(Anomaly::MessageEncrypted);
             return Role::Response;
         }

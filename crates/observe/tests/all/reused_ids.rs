@@ -72,6 +72,24 @@ fn a_new_session_with_the_id_of_an_earlier_one_does_not_have_its_user() {
     assert_eq!(users, [Some("anna"), None]);
 }
 
+/// Kerberos needs one step. A step that fails, or that another one follows, sets up nothing.
+#[test]
+fn a_logon_of_one_step_has_the_session_of_its_response() {
+    const MORE_PROCESSING_REQUIRED: u32 = 0xC000_0016;
+    const LOGON_FAILURE: u32 = 0xC000_006D;
+    let mut talk = Talk::new();
+    talk.logs_on(1, b"a Kerberos token");
+    for (id, status) in [(2, MORE_PROCESSING_REQUIRED), (3, LOGON_FAILURE)] {
+        let mut fixed = [0; 24];
+        fixed[0] = 25;
+        talk.asks(&smb2::request(command::SESSION_SETUP, id).session(0).body(&fixed));
+        let response = smb2::response(command::SESSION_SETUP, id, status).session(SESSION);
+        talk.says(&response.body(&[9, 0, 0, 0, 72, 0, 0, 0]));
+    }
+    let sessions: Vec<_> = talk.observe().sink.iter().map(|row| row.session).collect();
+    assert_eq!(sessions, [Some(SESSION), None, None]);
+}
+
 #[test]
 fn a_file_whose_create_request_was_lost_does_not_have_the_path_of_an_earlier_one() {
     let mut talk = Talk::new();

@@ -11,6 +11,7 @@ mod streams;
 use plimsoll_model::{Group, Outcome, Transaction};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use generations::Generations;
 pub use reuse::{BLOCK_BYTES, Distance, Reuse};
 use sequence::Run;
 pub use sequence::{Order, Runs};

@@ -2,12 +2,13 @@
 //!
 //! A server that restarts forgets what it had before, but not a session that it makes later, nor what the client itself has ended.
 
-use std::collections::HashMap;
+use std::net::IpAddr;
 
 use plimsoll_model::{Endpoint, Protocol, StatusFamily, Symbol, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::statuses::is_aftermath;
+use crate::io::Generations;
 use crate::state::Counter;
 
 use StatusFamily::{Nfs, Nlm, Nt};
@@ -29,8 +30,8 @@ const NETWORK_NAME_DELETED: u32 = 0xC000_00C9;
 
 /// Maximum number of rows (server, session, status): 50 KiB. Further ones are not counted.
 const MAX_ROWS: usize = 512;
-/// Maximum number of known SMB sessions: 500 KiB. When further ones were made is not known.
-const MAX_SESSIONS: usize = 4096;
+/// Maximum number of known SMB sessions in each of two generations: 700 KiB together. When those before were made is not known.
+const MAX_SESSIONS: usize = 2048;
 
 /// Requests that name one session and that a server answered with such a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,8 +55,9 @@ pub struct Forgotten {
 }
 
 /// An SMB session whose logon was captured.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Session {
+    connection: u32,
     made_ns: i64,
     /// The client logged off.
     is_over: bool,
@@ -75,7 +77,14 @@ impl Session {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Sessions {
     rows: Vec<Forgotten>,
-    known: HashMap<(Endpoint, u64), Session, foldhash::fast::RandomState>,
+    known: Generations<SessionKey, Session>,
+}
+
+/// Server, client and number: many servers number the sessions of each connection anew.
+type SessionKey = (Endpoint, IpAddr, u64);
+
+fn session_key(t: &Transaction, id: u64) -> SessionKey {
+    (t.server, t.client.ip, id)
 }
 
 impl Sessions {
@@ -88,13 +97,15 @@ impl Sessions {
         if !is_smb || t.status != Some(0) {
             return;
         }
-        let (key, is_room) = ((t.server, id), self.known.len() < MAX_SESSIONS);
+        let key = session_key(t, id);
         let session = self.known.get_mut(&key);
         // SMB2 clients also log on again to a session that they have. SMB1 servers use the numbers of sessions again.
-        let is_again = row.protocol == Protocol::Smb2 && session.as_ref().is_some_and(|session| !session.is_over);
+        let is_this = |session: &&mut Session| !session.is_over && session.connection == t.connection;
+        let is_again = row.protocol == Protocol::Smb2 && session.as_ref().is_some_and(is_this);
         match (row.name, session) {
-            ("SESSION_SETUP" | "SESSION_SETUP_ANDX", session) if !is_again && (session.is_some() || is_room) => {
-                self.known.insert(key, Session { made_ns, is_over: false, left: None });
+            ("SESSION_SETUP" | "SESSION_SETUP_ANDX", _) if !is_again => {
+                let made = Session { connection: t.connection, made_ns, is_over: false, left: None };
+                *self.known.at(key, MAX_SESSIONS, |_| {}) = made;
             }
             ("LOGOFF" | "LOGOFF_ANDX", Some(session)) => session.is_over = true,
             ("TREE_DISCONNECT", Some(session)) => session.left = Some(t.share),
@@ -113,7 +124,7 @@ impl Sessions {
         if !StatusFamily::of(protocol, status).is_some_and(|family| FORGOTTEN.contains(&(family, status))) {
             return;
         }
-        let session = t.session.and_then(|id| self.known.get(&(t.server, id)).copied());
+        let session = t.session.and_then(|id| self.known.get(&session_key(t, id)).copied());
         let (made_ns, is_by_client) =
             session.map_or((None, false), |session| (Some(session.made_ns), session.is_ended(t, status)));
         self.add(Forgotten {
@@ -129,13 +140,12 @@ impl Sessions {
     }
 
     fn add(&mut self, more: Forgotten) {
-        let key = |row: &Forgotten| (row.server, row.protocol, row.status, row.session, row.is_by_client);
+        let key = |row: &Forgotten| (row.server, row.protocol, row.status, row.session, row.made_ns, row.is_by_client);
         match self.rows.iter().position(|row| key(row) == key(&more)) {
             Some(at) => {
                 let row = &mut self.rows[at];
                 row.count += more.count;
                 row.first_ns = row.first_ns.min(more.first_ns);
-                row.made_ns = row.made_ns.or(more.made_ns);
             }
             None if self.rows.len() < MAX_ROWS => self.rows.push(more),
             None => {}
@@ -171,8 +181,13 @@ mod tests {
 
     /// A request of an SMB2 session, answered at a time with a status.
     fn asked(sessions: &mut Sessions, command: u16, session: u64, status: u32, at_ns: i64) {
+        asked_by(sessions, 1, (command, session), status, at_ns);
+    }
+
+    fn asked_by(sessions: &mut Sessions, client: u8, (command, session): (u16, u64), status: u32, at_ns: i64) {
         let procedure = Procedure::of(Protocol::Smb2, command);
         let mut t = transaction(procedure, at_ns, 1);
+        t.client.ip = [10, 0, 0, client].into();
         (t.session, t.status, t.outcome) = (Some(session), Some(status), Outcome::of_status(procedure, status));
         if status == 0 { sessions.record(&t) } else { sessions.refused(&t) }
     }
@@ -190,6 +205,40 @@ mod tests {
         asked(&mut sessions, 5, 8, USER_SESSION_DELETED, 300);
         asked(&mut sessions, 5, 7, 0xC000_0022, 300);
         assert_eq!(rows(&sessions), [(Some(7), Some(100), false, 2), (Some(8), None, false, 1)]);
+    }
+
+    #[test]
+    fn a_session_of_another_client_with_the_same_number_is_another_one() {
+        let mut sessions = Sessions::default();
+        (1..=3).for_each(|client| asked_by(&mut sessions, client, (1, 7), 0, 100 * i64::from(client)));
+        asked_by(&mut sessions, 1, (2, 7), 0, 400);
+        for client in [2, 1, 3] {
+            asked_by(&mut sessions, client, (5, 7), USER_SESSION_DELETED, 500);
+        }
+        let of = |made_ns, is_by_client| (Some(7), Some(made_ns), is_by_client, 1);
+        assert_eq!(rows(&sessions), [of(200, false), of(100, true), of(300, false)]);
+    }
+
+    #[test]
+    fn a_session_of_another_connection_with_the_same_number_is_another_one() {
+        let mut sessions = Sessions::default();
+        asked(&mut sessions, 1, 7, 0, 100);
+        let mut t = transaction(Procedure::of(Protocol::Smb2, 1), 200, 1);
+        (t.connection, t.session, t.status) = (t.connection + 1, Some(7), Some(0));
+        t.client.ip = [10, 0, 0, 1].into();
+        sessions.record(&t);
+        asked(&mut sessions, 5, 7, USER_SESSION_DELETED, 300);
+        assert_eq!(rows(&sessions), [(Some(7), Some(200), false, 1)]);
+    }
+
+    #[test]
+    fn the_latest_sessions_are_known() {
+        let mut sessions = Sessions::default();
+        (0..10_000).for_each(|session| asked(&mut sessions, 1, session, 0, 100));
+        for session in [9_999, 0] {
+            asked(&mut sessions, 5, session, USER_SESSION_DELETED, 200);
+        }
+        assert_eq!(rows(&sessions), [(Some(9_999), Some(100), false, 1), (Some(0), None, false, 1)]);
     }
 
     #[test]

@@ -83,7 +83,7 @@ fn note_asked(pending: &mut Pending, asked: &Asked<'_>, names: &mut Names) {
 
 /// Notes the facts in an answer's body.
 pub(super) fn note_response(
-    row: &Row,
+    row: &mut Row,
     command: &Command<'_>,
     fields: &Fields,
     link: &ConnectionContext,
@@ -98,6 +98,11 @@ pub(super) fn note_response(
     }
     if answer.outcome != Outcome::Succeeded {
         return;
+    }
+    if row.binding == Binding::User && answer.status == Some(0) {
+        // The request of a logon with one step does not have the number that the server gives to the session.
+        let session = Some(u64::from(fields.uid)).filter(|session| *session != 0);
+        row.pending.session = row.pending.session.or(session);
     }
     let pending = &row.pending;
     let opened = Opened { path: pending.path, file: pending.asked.file };

@@ -40,6 +40,11 @@ impl Exchange {
         std::iter::once(&self.first).chain(&self.rest)
     }
 
+    /// The same, to be completed.
+    pub(super) fn rows_mut(&mut self) -> impl Iterator<Item = &mut Row> {
+        std::iter::once(&mut self.first).chain(&mut self.rest)
+    }
+
     /// Whether a part of the answer has come.
     pub(super) fn has_answer(&self) -> bool {
         self.answer.is_some()

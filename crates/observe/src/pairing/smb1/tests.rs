@@ -139,6 +139,19 @@ fn a_lost_block_is_not_waited_for() {
 }
 
 #[test]
+fn a_logon_of_one_step_has_the_session_of_its_response() {
+    let session = |status| {
+        let mut bench = Bench::new();
+        let mut setup = request(6, command::SESSION_SETUP_ANDX, &[0; 13]);
+        setup[28..30].fill(0);
+        bench.asks(&setup);
+        bench.says(&response(6, status, command::SESSION_SETUP_ANDX, &[0; 3]));
+        bench.output.sink.0.iter().map(|row| row.session).collect::<Vec<_>>()
+    };
+    assert_eq!((session(OK), session(DENIED)), (vec![Some(100)], vec![None]));
+}
+
+#[test]
 fn commands_of_a_chain_are_rows_and_an_error_ends_them() {
     let lock: &[u16] = &[0, 0, 7, 0, 0, 0, 0, 1];
     let read: &[u16] = &[0, 0, 7, 0, 0, 100, 0, 0, 0, 0];

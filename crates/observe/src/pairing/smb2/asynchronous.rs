@@ -22,6 +22,8 @@ pub(super) type AcrossChannels = (Endpoint, u64, u64, u64);
 pub(super) struct Asynchronous {
     pending: HashMap<AcrossChannels, Vec<(ConnectionContext, Waiting)>, foldhash::fast::RandomState>,
     count: usize,
+    /// How many of these each connection has: of those that do not wait by design, and of those that do.
+    of_connections: HashMap<u32, [u32; 2], foldhash::fast::RandomState>,
     /// Requests that wait at the end of the capture, by connection: no other channel answers them any more.
     left: HashMap<u32, Vec<(ConnectionContext, Waiting)>, foldhash::fast::RandomState>,
 }
@@ -35,6 +37,7 @@ impl Asynchronous {
                 self.left.entry(one.0.connection).or_default().push(one);
             }
         }
+        self.of_connections.values_mut().for_each(|[others, _]| *others = 0);
     }
 
     /// What waits of a connection, once the capture has ended.
@@ -59,9 +62,16 @@ impl Asynchronous {
         self.pending.values().flatten().for_each(|(link, waiting)| take(link, &waiting.pending));
     }
 
-    /// Passes the requests of one connection to `take`.
+    /// Whether a connection has such requests.
+    pub(super) fn has_any_of(&self, connection: u32) -> bool {
+        self.of_connections.contains_key(&connection)
+    }
+
+    /// Passes the requests of one connection that do not wait by design to `take`. Only a connection that has some searches all requests.
     pub(super) fn waiting_of(&self, connection: u32, mut take: impl FnMut(&Pending)) {
-        let held = self.pending.values().flatten().filter(|(link, _)| link.connection == connection);
+        let has_some = self.of_connections.get(&connection).is_some_and(|[others, _]| *others > 0);
+        let all = has_some.then(|| self.pending.values().flatten()).into_iter().flatten();
+        let held = all.filter(|(link, waiting)| link.connection == connection && !waiting.pending.long_lived);
         let left = self.left.get(&connection).into_iter().flatten();
         held.chain(left).for_each(|(_, waiting)| take(&waiting.pending));
     }
@@ -73,6 +83,7 @@ impl Asynchronous {
     }
 
     pub(super) fn hold(&mut self, across: AcrossChannels, link: ConnectionContext, waiting: Waiting) {
+        self.of_connections.entry(link.connection).or_default()[usize::from(waiting.pending.long_lived)] += 1;
         self.pending.entry(across).or_default().push((link, waiting));
         self.count += 1;
     }
@@ -93,6 +104,96 @@ impl Asynchronous {
             self.pending.remove(&across);
         }
         self.count -= 1;
+        self.forget(&found);
         Some(found)
+    }
+
+    /// A connection has this request no longer.
+    fn forget(&mut self, (link, waiting): &(ConnectionContext, Waiting)) {
+        let Some(counts) = self.of_connections.get_mut(&link.connection) else { return };
+        let count = &mut counts[usize::from(waiting.pending.long_lived)];
+        *count = count.saturating_sub(1);
+        if *counts == [0; 2] {
+            self.of_connections.remove(&link.connection);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::{Procedure, Protocol};
+
+    use super::*;
+    use crate::message::{Content, Message};
+    use crate::packet::Stamp;
+    use crate::pairing::smb2::context::Binding;
+
+    const SERVER: [u8; 4] = [10, 0, 0, 2];
+    const CHANGE_NOTIFY: u16 = 15;
+    const READ: u16 = 8;
+
+    fn link(connection: u32) -> ConnectionContext {
+        let end = |ip: [u8; 4], port| Endpoint { ip: ip.into(), port };
+        ConnectionContext {
+            connection,
+            ends: [end([10, 0, 0, 1], 700), end(SERVER, 445)],
+            holes: [0; 2],
+            cuts: [0; 2],
+            breaks: [0; 2],
+            unread: [0; 2],
+            resent_to: [0; 2],
+            from_start: true,
+            begins_late: false,
+            to_client_ns: 0,
+            ended: None,
+            datagrams: false,
+        }
+    }
+
+    fn key(id: u64) -> AcrossChannels {
+        (Endpoint { ip: SERVER.into(), port: 445 }, 7, id, id)
+    }
+
+    /// A request of this connection with an interim answer.
+    fn hold(all: &mut Asynchronous, connection: u32, id: u64, command: u16) {
+        let first = Stamp { time_ns: 0, frame: id };
+        let message = Message {
+            bytes: &[],
+            len: 0,
+            first,
+            last: Some(first),
+            end_offset: 0,
+            acknowledges: 0,
+            packets: 1,
+            begin_offset: 0,
+            marks: &[],
+            content: Content::Message,
+            resent_wait_ns: Some(0),
+        };
+        let pending = Pending::of(&message, 0, &link(connection), Procedure::of(Protocol::Smb2, command));
+        let waiting = Waiting { pending, command, id: Some(id), may_wait: false, binding: Binding::None };
+        all.hold(key(id), link(connection), waiting);
+    }
+
+    /// The frames of what waits of this connection.
+    fn frames(all: &Asynchronous, connection: u32) -> Vec<u64> {
+        let mut frames = Vec::new();
+        all.waiting_of(connection, |pending| frames.push(pending.first.frame));
+        frames
+    }
+
+    #[test]
+    fn a_connection_with_no_request_that_should_be_answered_searches_for_none() {
+        let mut all = Asynchronous::default();
+        hold(&mut all, 1, 1, CHANGE_NOTIFY);
+        assert_eq!((frames(&all, 1), all.has_any_of(1), all.has_any_of(2)), (vec![], true, false));
+        hold(&mut all, 1, 2, READ);
+        hold(&mut all, 2, 3, READ);
+        assert_eq!((frames(&all, 1), frames(&all, 2)), (vec![2], vec![3]));
+        assert!(all.release(key(2), 1, READ).is_some());
+        assert!(all.release(key(1), 1, CHANGE_NOTIFY).is_some());
+        assert_eq!((frames(&all, 1), all.has_any_of(1)), (vec![], false));
+        all.give_back();
+        assert_eq!(frames(&all, 2), [3]);
     }
 }

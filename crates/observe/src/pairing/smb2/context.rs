@@ -242,6 +242,9 @@ pub(super) fn note_response(
                     _ => names.learn_session(link.connection, address, session),
                 }
                 note_user(&waiting.pending, session, address, names);
+                // The request of a logon with one step (Kerberos) does not have the number that the server gives to the session.
+                let pending = &mut waiting.pending;
+                pending.session = pending.session.or_else(|| Some(session).filter(|session| *session != 0));
             }
         }
         Binding::Guids(client) => {

@@ -3,21 +3,24 @@
 use plimsoll_model::{Outcome, Sink};
 use plimsoll_wire::smb2::transform;
 
-use super::{Smb2, sealed};
+use super::{Smb2, Smb2Shared, sealed};
 use crate::message::Message;
 use crate::pairing::{Answer, ConnectionContext, Output};
 
 impl Smb2 {
     /// Whether an encrypted message is the response to the only request that waits, which was not encrypted: then they are a pair whose
-    /// status is unknown. If the client sends encrypted requests, too, it may be the response to one of these.
+    /// status is unknown. If the client sends encrypted requests, too, or a request has an interim answer, it may be the response to one of
+    /// these.
     pub(super) fn answers_plain<S: Sink>(
         &mut self,
         message: &Message<'_>,
         direction: usize,
         link: &ConnectionContext,
+        shared: &Smb2Shared,
         output: &mut Output<S>,
     ) -> bool {
-        if !link.from_start || self.sealed.has_requests() || self.waiting.len() != 1 {
+        let may_be_of_another = self.sealed.has_requests() || shared.asynchronous.has_any_of(link.connection);
+        if !link.from_start || may_be_of_another || self.waiting.len() != 1 {
             return false;
         }
         let Some(header) = transform::Encrypted::new(message.bytes) else { return false };

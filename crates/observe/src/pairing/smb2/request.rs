@@ -42,8 +42,10 @@ impl Smb2 {
             // Nobody can use its file id later.
             create.binding = context::Binding::None;
         }
-        if let Some(answer) = self.early.take((key, command), part.message.end_offset, &mut output.early) {
-            output.answered_before(&waiting.pending, answer.last.unwrap_or(answer.first).time_ns);
+        if let Some((answer, is_orphan)) = self.early.take((key, command), part.message.end_offset, &mut output.early) {
+            if is_orphan {
+                output.answered_before(&waiting.pending, answer.last.unwrap_or(answer.first).time_ns);
+            }
             return output.pair(link, id, &waiting.pending, &answer);
         }
         match self.waiting.insert(key, waiting) {

@@ -1,6 +1,6 @@
 //! A response ends the wait of its request; an interim response moves the request to the table of all connections.
 
-use plimsoll_model::{Anomaly, Endpoint, Sink};
+use plimsoll_model::{Anomaly, Endpoint, Outcome, Sink};
 use plimsoll_wire::smb2::header::{self, Header};
 use plimsoll_wire::smb2::{Command, status};
 
@@ -52,9 +52,12 @@ impl Smb2 {
         let mut answer = Answer::of(part.message, status, outcome(status));
         answer.bytes = Some(part.member.len as u64);
         let Some(mut waiting) = waiting else {
-            self.early.add((key, command), part.message.acknowledges, answer, &mut output.early);
+            // A server answers an encrypted request in clear only to refuse it. The request of another response may still come.
+            let is_orphan = answer.outcome != Outcome::Refused
+                || !self.sealed.answered_in_clear(part.message, part.position, &link, &mut shared.sealed);
+            self.early.add((key, command), part.message.acknowledges, (answer, is_orphan), &mut output.early);
             context::forget_answered(part.member, server, &mut shared.names);
-            if !self.sealed.answered_in_clear(part.message, part.position, &link, &mut shared.sealed) {
+            if is_orphan {
                 output.orphan(&link, direction);
             }
             return Role::Response;
@@ -64,6 +67,7 @@ impl Smb2 {
         if header.command() == Command::SessionSetup {
             context::note_server_name(part.member, link.ends[direction].ip, output);
         }
+        self.last.response(&waiting.pending, part.message, header.command() == Command::Echo);
         output.pair(&link, waiting.id, &waiting.pending, &answer);
         Role::Response
     }

@@ -7,12 +7,15 @@
 //! Interim answers and breaks are additional responses. Their number is known at the end, and their sizes too: leaving out that many
 //! messages of these sizes, the first or the last ones, gives the highest and the lowest sum.
 
+mod histogram;
+
 use std::collections::VecDeque;
 
 use plimsoll_model::{Encrypted, Waited};
 use plimsoll_wire::smb2::transform;
 use serde::{Deserialize, Serialize};
 
+use self::histogram::Histogram;
 use crate::connection_context::ConnectionContext;
 use crate::message::Message;
 use crate::missing::client_by_port;
@@ -55,6 +58,8 @@ pub(super) struct Outstanding {
     asked: bool,
     /// Offset behind the last response that was not encrypted, though its request was.
     in_clear: Option<u64>,
+    /// Requests that may have been answered, though they wait here: a short response counted as that of a CANCEL before them.
+    doubtful: usize,
     /// The last message since bytes were missing, ns; `None` where all that is outstanding is known.
     unsettled: Option<i64>,
 }
@@ -115,7 +120,8 @@ impl Outstanding {
 
     /// Whether a request from this time or before waits for its answer.
     pub(super) fn waited(&self, until_ns: i64) -> bool {
-        self.requests.iter().any(|&(first_ns, size)| first_ns <= until_ns && size != CANCEL_LEN)
+        let waits = |&&(first_ns, size): &&(i64, u32)| first_ns <= until_ns && size != CANCEL_LEN;
+        self.requests.iter().filter(waits).count() > self.doubtful
     }
 
     /// Whether the client sent encrypted requests.
@@ -157,6 +163,7 @@ impl Outstanding {
         while let Some((first_ns, _)) = self.requests.pop_front() {
             self.without_response(first_ns);
         }
+        self.doubtful = 0;
     }
 
     fn request(&mut self, first_ns: i64, size: u32) {
@@ -183,7 +190,11 @@ impl Outstanding {
             self.besides.push(last_ns);
         }
         if let Some((asked_ns, asked)) = self.requests.pop_front() {
+            self.doubtful += usize::from(asked == CANCEL_LEN);
             times.pair(wait(asked_ns, last_ns), asked, size);
+        }
+        if self.requests.is_empty() {
+            self.doubtful = 0;
         }
     }
 
@@ -263,75 +274,9 @@ fn wait(from_ns: i64, to_ns: i64) -> u64 {
     u64::try_from(to_ns.saturating_sub(from_ns)).unwrap_or(0)
 }
 
-/// Times in 32 classes for each power of two.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct Histogram(Vec<u64>);
-
-impl Histogram {
-    const CLASSES: u32 = 32;
-
-    fn place(ns: u64) -> usize {
-        if ns < u64::from(Self::CLASSES) {
-            return ns as usize;
-        }
-        let shift = ns.ilog2() - Self::CLASSES.ilog2();
-        ((shift + 1) * Self::CLASSES) as usize + (ns >> shift) as usize - Self::CLASSES as usize
-    }
-
-    /// The middle of a class.
-    fn middle(place: usize) -> u64 {
-        let (power, class) = (place as u32 / Self::CLASSES, place as u64 % u64::from(Self::CLASSES));
-        match power {
-            0 => class,
-            power => {
-                let shift = power - 1;
-                ((class + u64::from(Self::CLASSES)) << shift) + ((1_u64 << shift) >> 1)
-            }
-        }
-    }
-
-    fn add(&mut self, ns: u64) {
-        let place = Self::place(ns);
-        if self.0.len() <= place {
-            self.0.resize(place + 1, 0);
-        }
-        self.0[place] += 1;
-    }
-
-    fn quantile(&self, share: f64) -> Option<u64> {
-        let count: u64 = self.0.iter().sum();
-        let rank = ((count as f64 * share).ceil() as u64).max(1);
-        let mut below = 0;
-        self.0
-            .iter()
-            .position(|in_class| {
-                below += in_class;
-                below >= rank
-            })
-            .map(Self::middle)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn classes_are_narrow_and_lie_side_by_side() {
-        for ns in (0..5_000).chain([1 << 40, u64::MAX]) {
-            let (place, middle) = (Histogram::place(ns), Histogram::middle(Histogram::place(ns)));
-            assert!(middle.abs_diff(ns) as f64 <= ns as f64 * 0.02, "{ns}: {place}, {middle}");
-            assert!(ns == u64::MAX || Histogram::place(ns + 1) - place <= 1);
-        }
-        let mut times = Histogram::default();
-        assert_eq!(times.quantile(0.5), None);
-        (1..=100).for_each(|ns| times.add(ns * 1_000));
-        assert!(
-            [(0.5, 50_000), (0.99, 99_000)]
-                .iter()
-                .all(|&(share, ns)| { times.quantile(share).is_some_and(|found| found.abs_diff(ns) <= ns / 50) })
-        );
-    }
 
     /// The findings for requests and responses at these times with these sizes.
     fn found(messages: &[(bool, i64, u32)]) -> Encrypted {
