@@ -110,12 +110,13 @@ pub(super) fn behind(level: &Level<'_>) -> Option<String> {
     let unended = Some(level.unended).filter(|unended| *unended > 0);
     Some(format!(
         "the rate was not reached: {achieved:.1} of {asked:.1} iterations/s (limit: at least {limit:.0} %); {never_started} planned \
-        iterations were never started{unended}{backlog}",
+        iterations were never started{unended}{backlog}{remedy}",
         achieved = generator.achieved_rate,
         limit = ACHIEVED * 100.0,
         never_started = generator.never_sent,
         unended = unended.map_or_else(String::new, |unended| format!(", and {unended} never ended")),
-        backlog = backlog(level)
+        backlog = backlog(level),
+        remedy = unended.map_or("", |_| "; if iterations take longer than the drain, use a longer --warmup")
     ))
 }
 
@@ -133,6 +134,16 @@ pub(super) fn ended_later(level: &Level<'_>) -> Option<String> {
         asked = significant(asked),
         limit = ACHIEVED * 100.0
     ))
+}
+
+/// Why fewer iterations were over than were due, and the share of those due that ended in the phase, if all began on time: they may be too
+/// long for the warm-up, or for the drain.
+pub(super) fn long_iterations(level: &Level<'_>) -> Option<(String, f64)> {
+    let generator = level.generator;
+    let (due, began_late) = (generator.planned as f64, (generator.never_sent + generator.late_starts) as f64);
+    let why = ended_later(level).or_else(|| behind(level)).filter(|_| began_late <= (1.0 - ACHIEVED) * due)?;
+    let ended: u64 = level.clients.iter().map(|client| client.iterations).sum();
+    Some((why, ended as f64 / due))
 }
 
 /// The rate that was due, if clearly fewer iterations were over. Of arrivals at random, not always as many are due as were asked for.
@@ -229,15 +240,25 @@ fn due_before(level: &Level<'_>) -> Option<Reason> {
 /// gave up before it.
 pub(super) fn unserved(level: &Level<'_>) -> Vec<String> {
     let closed = level.generator.asked_rate.is_none();
-    let refused = refused(level).filter(|_| closed || level.users);
-    // A client that pauses longer than the phase, or whose next iteration is due later, has no action either.
-    let failed = failed_outside(level).filter(|_| closed && !level.pauses);
-    refused.into_iter().chain(failed).chain(wrong(level)).collect()
+    // A client whose next iteration is due later has no action either.
+    let failed = failed_outside(level).filter(|_| closed);
+    refused(level).into_iter().chain(failed).chain(wrong(level)).collect()
 }
 
-/// That the server refused clients of a common schedule. It has as many clients at each rate, so no rate changes that.
+/// That the server finally refused clients of a common schedule, which were never connected. It has as many clients at each rate, so no
+/// rate changes that. Connections that were lost or not made in time may be an effect of the load.
 pub(super) fn refused_at_any_rate(level: &Level<'_>) -> Option<String> {
-    refused(level).filter(|_| level.generator.asked_rate.is_some() && !level.users)
+    let scheduled = level.generator.asked_rate.is_some() && !level.users;
+    let is_final = |failure: &ConnectionFailure| {
+        matches!(failure.cause, Cause::LogonRefused | Cause::ShareRefused | Cause::NotOffered | Cause::NoSessionKey)
+    };
+    let never_up = |client: &ClientTally| {
+        client.reconnects == 0 && client.connection_failures.iter().all(|failure| !failure.was_up)
+    };
+    let denied = |client: &ClientTally| {
+        could_not_connect(client) && never_up(client) && client.connection_failures.iter().any(is_final)
+    };
+    refused(level).filter(|_| scheduled && level.clients.iter().any(denied))
 }
 
 /// That clients made no load because the server did not let them connect, in any phase.
@@ -250,12 +271,14 @@ fn refused(level: &Level<'_>) -> Option<String> {
     Some(format!("{found} of {all} clients completed no action{}", unconnected(idle())))
 }
 
-/// That connected clients completed no action in the phase, and failed outside of it.
+/// That connected clients completed no action in the phase, and failed outside of it. A client that pauses longer than the phase may have
+/// failed before its pause: then only actions without an answer count.
 fn failed_outside(level: &Level<'_>) -> Option<String> {
     let (all, mut found) = (level.clients.len(), 0_u64);
     let mut causes: Vec<(Cause, u64)> = Vec::new();
     for client in level.clients.iter().filter(|client| client.starved() && !could_not_connect(client)) {
-        let servers = client.errors_outside.iter().filter(|error| !is_of_this_machine(error.cause));
+        let counts = |cause: Cause| !is_of_this_machine(cause) && (cause == Cause::TimedOut || !level.pauses);
+        let servers = client.errors_outside.iter().filter(|error| counts(error.cause));
         found += u64::from(servers.clone().count() > 0);
         servers.for_each(|error| add(&mut causes, error.cause, error.count));
     }

@@ -28,6 +28,9 @@ pub(super) struct RunCoordinator {
     idle: AtomicU32,
     last: AtomicI64,
     drained: AtomicU32,
+    /// Whether a server sent something during the drain of any worker, and whether a worker waited in vain to its end.
+    heard: AtomicBool,
+    in_vain: AtomicBool,
     failed: AtomicBool,
     /// The number of the next reconnected connection, and the step to the one after it.
     next_connection: AtomicU32,
@@ -68,6 +71,8 @@ impl RunCoordinator {
             idle: AtomicU32::new(0),
             last: AtomicI64::new(i64::MIN),
             drained: AtomicU32::new(0),
+            heard: AtomicBool::new(false),
+            in_vain: AtomicBool::new(false),
             failed: AtomicBool::new(false),
             next_connection: AtomicU32::new(connections + first),
             connection_step: step,
@@ -125,9 +130,16 @@ impl RunCoordinator {
         }
     }
 
-    /// A worker has nothing outstanding any more.
-    pub(super) fn drained(&self) {
+    /// A worker has nothing outstanding any more; whether a server sent something to it during the drain, and whether it waited in vain.
+    pub(super) fn drained(&self, heard: bool, in_vain: bool) {
+        self.heard.fetch_or(heard, SeqCst);
+        self.in_vain.fetch_or(in_vain, SeqCst);
         self.drained.fetch_add(1, SeqCst);
+    }
+
+    /// Whether no server sent anything during the drain of any worker, although one waited for it. Known when all have drained.
+    pub(super) fn servers_hang(&self) -> bool {
+        self.in_vain.load(SeqCst) && !self.heard.load(SeqCst)
     }
 
     /// No worker has anything outstanding.
@@ -205,6 +217,19 @@ mod tests {
         assert_eq!(at(100, 7), (Some(100), None));
         assert_eq!(at(100, 100), (Some(100), None));
         assert_eq!(at(100, 130), (None, Some(30)));
+    }
+
+    /// A worker with nothing outstanding says nothing of the servers.
+    #[test]
+    fn servers_hang_only_if_they_send_nothing_to_any_worker() {
+        let hang = |drains: [(bool, bool); 2]| {
+            let coordinator = RunCoordinator::new(2, &plan());
+            drains.iter().for_each(|&(heard, in_vain)| coordinator.drained(heard, in_vain));
+            assert!(coordinator.all_drained());
+            coordinator.servers_hang()
+        };
+        assert!(hang([(false, true), (false, true)]) && hang([(false, true), (false, false)]));
+        assert!(!hang([(false, true), (true, false)]) && !hang([(false, false), (false, false)]));
     }
 
     #[test]

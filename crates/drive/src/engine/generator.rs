@@ -61,6 +61,9 @@ pub struct Generator {
     pub requests_avoided: u64,
     /// Connections closed without logging off, because the time for that was over, whole run.
     pub left_rudely: u64,
+    /// No server sent anything during the drain, although actions were outstanding.
+    #[serde(default)]
+    pub servers_hang: bool,
     /// Connections that were lost while their session continued on others, whole run.
     #[serde(default)]
     pub channels_lost: u64,
@@ -106,6 +109,8 @@ impl Generator {
         self.longest_stall_ns = self.longest_stall_ns.max(other.longest_stall_ns);
         self.overtime_ns = self.overtime_ns.max(other.overtime_ns);
         self.session_requests.add(&other.session_requests);
+        // The workers of a process agree.
+        self.servers_hang |= other.servers_hang;
     }
 
     /// Further connections of sessions were given up.

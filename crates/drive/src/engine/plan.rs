@@ -32,7 +32,7 @@ pub struct Plan {
     /// Timeout of a request and of connecting with logon, ns: an overdue request is reported as unanswered, its operation as timed out.
     /// The check is at most an eighth late.
     pub timeout_ns: u64,
-    /// Worker threads; 0 for one per core. Never more than connections. If [`super::Setup::address`] is `None` (only blocking calls), 0
+    /// Worker threads; 0 for one per core. Never more than connections. If [`super::ServerAccess::address`] is `None` (only blocking calls), 0
     /// means one per connection.
     pub threads: u32,
     /// Everything random follows from it.

@@ -13,10 +13,11 @@ use crate::level_spec::LevelSpec;
 
 /// Runs in a row at one load in which the load generator may be the bottleneck, before the search gives that load up.
 const MAX_INVALID_TRIALS: u32 = 3;
-/// Runs in a row, at lower and lower loads, of which each missed the objective only because iterations ended after it.
+/// Runs in a row, at lower and lower loads, of which each missed the objective only because iterations ended after it, or after the drain.
 const MAX_LONG_RUNS: u32 = 3;
-/// Relative change of the share of iterations that ended in the phase, from load to load, if it does not depend on the load.
-const SAME_SHARE: f64 = 0.2;
+/// Maximum growth of the share of iterations that ended in the phase, from one load to its half, if it does not depend on the load. A
+/// server that falls behind doubles it.
+const SAME_SHARE: f64 = 1.5;
 /// Times that the search goes on below a load that the generator could not make.
 const MAX_CAPS: u32 = 3;
 
@@ -46,7 +47,7 @@ pub(crate) struct CapacitySearch<'a> {
     trials: Trials,
     /// Runs in a row that do not count, because the load generator was the bottleneck.
     invalid_trials: u32,
-    /// Runs in a row that missed the objective only because iterations ended after the phase, whatever the load.
+    /// Runs in a row that missed the objective only because iterations ended after the phase or the drain, whatever the load.
     long_runs: u32,
     /// The share of iterations that ended in the phase, of the last of these runs.
     long_share: Option<f64>,
@@ -169,7 +170,9 @@ impl<'a> CapacitySearch<'a> {
             Outcome::Missed(why)
                 if generators_fault(last).is_some()
                     && !last.server_failed()
-                    && !self.objectives.missed_on_time(last, self.trials.scheduled()) =>
+                    // On time, the clients would still have been fewer than the load says.
+                    && (last.machines_fault().is_some()
+                        || !self.objectives.missed_on_time(last, self.trials.scheduled())) =>
             {
                 self.doubt(last, why);
             }
@@ -200,174 +203,19 @@ impl<'a> CapacitySearch<'a> {
     /// Ends the search if iterations last longer than its runs allow. Then the same share of them ends in the phase at each load. A server
     /// that falls behind does better at a lower one.
     fn note_long_iterations(&mut self, last: &LevelResult, why: &[String]) {
-        let only = last.ended_later().filter(|later| why == [*later]);
-        let share = last.ended_share().filter(|_| only.is_some());
-        let before = std::mem::replace(&mut self.long_share, share);
-        let alike = share.zip(before).is_some_and(|(share, before)| (share - before).abs() <= SAME_SHARE * before);
+        let only = last.long_iterations().filter(|(long, _)| why == [*long]);
+        let before = std::mem::replace(&mut self.long_share, only.map(|(_, share)| share));
+        let alike = only.zip(before).is_some_and(|((_, share), before)| share <= SAME_SHARE * before);
         self.long_runs = match only {
             Some(_) if alike => self.long_runs + 1,
             Some(_) => 1,
             None => 0,
         };
-        if let Some(why) = only.filter(|_| self.long_runs >= MAX_LONG_RUNS && !self.trials.any_met()) {
+        if let Some((why, _)) = only.filter(|_| self.long_runs >= MAX_LONG_RUNS && !self.trials.any_met()) {
             self.end(why.to_owned());
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use plimsoll_client::operation::Cause;
-    use plimsoll_drive::engine::{ClientTally, ConnectionFailure, EngineResult, Generator, Plan, WorkerCpu};
-    use plimsoll_model::{Procedure, Protocol};
-    use plimsoll_stats::{Options, Statistics};
-    use plimsoll_testkit::transaction;
-    use plimsoll_workload::{Arrivals, Load, Pause, Phases};
-
-    use super::*;
-
-    const MS: i64 = 1_000_000;
-
-    /// A run of 1 s whose requests take `took_ms`. The server serves the first `served` clients, and refuses the logons of the others.
-    fn level(plan: &Plan, served: u32, took_ms: i64, generator: Generator) -> LevelResult {
-        level_of(plan, (served, Cause::LogonRefused), took_ms, generator)
-    }
-
-    /// The same with the cause for which the other clients could not connect.
-    fn level_of(plan: &Plan, (served, cause): (u32, Cause), took_ms: i64, generator: Generator) -> LevelResult {
-        let mut statistics = Statistics::new(Options::default());
-        let read = Procedure::of(Protocol::Nfs3, 6);
-        (1..=100).for_each(|at| statistics.record(&transaction(read, at * took_ms * MS, took_ms * MS)));
-        let refused = ConnectionFailure { cause, was_up: false, measured: false, kept: false, count: 1 };
-        let client = |client_index| {
-            let mut tally = ClientTally { client_index, ..ClientTally::default() };
-            if client_index < served {
-                (tally.actions, tally.iterations, tally.connected) = (100, 100, true);
-                if generator.asked_rate.is_some() {
-                    tally.iterations = if client_index == 0 { generator.achieved_rate as u64 } else { 0 };
-                }
-                (0..100).for_each(|_| tally.responses.record(1_000_000));
-            } else {
-                tally.connection_failures.push(refused);
-            }
-            tally
-        };
-        let clients = (0..plan.clients()).map(client).collect();
-        let ran = EngineResult {
-            sinks: Vec::new(),
-            clients,
-            iterations: Vec::new(),
-            generator,
-            measured: (0, 1_000 * MS),
-            gaps: Vec::new(),
-            silences: Vec::new(),
-            targets: Vec::new(),
-            stopped: false,
-        };
-        crate::level::ended(statistics, None, ran, plan, "some load")
-    }
-
-    fn closed(clients: u32) -> Load {
-        Load::Closed { clients, think: Pause::None }
-    }
-
-    /// A search for the highest load with a median below 5 ms.
-    fn spec(most: Load, (start, runs): (f64, u32)) -> SearchSpec {
-        let phases = Phases { measured_ns: Some(1_000_000_000), ..Phases::default() };
-        let plan = Plan { phases, ..Plan::new(most) };
-        let most = LevelSpec { plan, words: most.to_string(), curve: None, parameter: None, share: None };
-        let least = most.least_load();
-        SearchSpec { most, least, start, resolution: 0.02, runs, objectives: vec!["p50 < 5ms".to_owned()] }
-    }
-
-    fn searched(spec: &SearchSpec, run: impl Fn(&Plan, usize) -> LevelResult) -> Capacity {
-        let mut search = CapacitySearch::new(spec).unwrap();
-        let mut ran: Vec<LevelResult> = Vec::new();
-        while let Some(next) = search.next(&ran).unwrap() {
-            assert!(ran.len() < 400, "it does not end");
-            ran.push(run(&next.plan, ran.len()));
-        }
-        search.summary(&ran)
-    }
-
-    /// Clients that were refused before the phase have no failure in it, and no request that could be too slow.
-    #[test]
-    fn a_load_whose_clients_cannot_connect_is_not_met() {
-        let capacity = searched(&spec(closed(100), (4.0, 100)), |plan, _| level(plan, 10, 1, Generator::default()));
-        let found = (capacity.outcome, capacity.low, capacity.high);
-        assert_eq!(found, (CapacityOutcome::Found, Some(10.0), Some(11.0)), "{capacity:?}");
-        let missed = capacity.trials.iter().find(|trial| trial.met == Some(false)).unwrap();
-        assert!(missed.because[0].starts_with("6 of 16 clients completed no action; 6 of the"), "{missed:?}");
-    }
-
-    /// At the highest load every second run misses, and the load generator is busy: nobody knows the cause.
-    #[test]
-    fn runs_in_doubt_do_not_confirm_a_load() {
-        let capacity = searched(&spec(closed(8), (8.0, 40)), |plan, number| {
-            let workers = vec![WorkerCpu { user_ns: 95, elapsed_ns: 100, ..WorkerCpu::default() }];
-            let slow = plan.clients() == 8 && number % 2 == 1;
-            level(plan, 8, if slow { 9 } else { 1 }, Generator { workers, ..Generator::default() })
-        });
-        // Each attempt at 8 clients needs more runs than the one before, until none are left.
-        assert_eq!((capacity.outcome, capacity.low), (CapacityOutcome::Undecided, None), "{capacity:?}");
-        let moved = capacity.trials.iter().find(|trial| trial.because.iter().any(|why| why == MOVED));
-        assert_eq!(moved.map(|trial| (trial.load, trial.met)), Some((8.0, None)), "{capacity:?}");
-    }
-
-    /// The run at 16 clients finds no ports for six of them. It says nothing of a server that serves all who come.
-    #[test]
-    fn ports_that_run_out_are_neither_met_nor_missed() {
-        let none_left = (10, Cause::OutOfResources);
-        let run = |plan: &Plan, _| level_of(plan, none_left, 1, Generator::default());
-        let capacity = searched(&spec(closed(100), (4.0, 100)), run);
-        let found = (capacity.outcome, capacity.low, capacity.high);
-        assert_eq!(found, (CapacityOutcome::AtLeast, Some(8.0), None), "{capacity:?}");
-        assert!(capacity.why.unwrap().contains("this machine ran out of ports"));
-        assert!(capacity.trials.iter().all(|trial| trial.met != Some(false)));
-    }
-
-    /// Each run has the same clients, so each would miss, however low the rate.
-    #[test]
-    fn clients_of_a_rate_that_cannot_connect_end_the_search() {
-        let most = Load::Open { clients: 8, rate: 100.0, arrivals: Arrivals::Constant };
-        let capacity = searched(&spec(most, (64.0, 100)), |plan, _| level(plan, 7, 1, on_time(plan, f64::INFINITY)));
-        assert_eq!((capacity.outcome, capacity.trials.len()), (CapacityOutcome::Unfinished, 1), "{capacity:?}");
-        assert!(capacity.why.unwrap().starts_with("a run must not be used: 1 of 8 clients completed no action; 1 of"));
-    }
-
-    /// A generator that begins each iteration on time, of a server that ends as many per second as `most`.
-    fn on_time(plan: &Plan, most: f64) -> Generator {
-        let rate = plan.asked_rate().unwrap();
-        let (asked_rate, planned) = (Some(rate), rate as u64);
-        Generator { asked_rate, planned, achieved_rate: rate.min(most), ..Generator::default() }
-    }
-
-    /// The backlog of each run ends in the drain. Half the rate is served twice as well, and 10 per second entirely.
-    #[test]
-    fn a_server_that_falls_behind_has_a_capacity_far_below_the_first_load() {
-        let most = Load::Open { clients: 8, rate: 200.0, arrivals: Arrivals::Constant };
-        let capacity = searched(&spec(most, (100.0, 100)), |plan, _| level(plan, 8, 1, on_time(plan, 10.0)));
-        assert_eq!(capacity.outcome, CapacityOutcome::Found, "{capacity:?}");
-        assert!(capacity.low.is_some_and(|low| (9.5..11.5).contains(&low)), "{capacity:?}");
-    }
-
-    /// Every iteration begins on time and ends after the phase, at any rate.
-    #[test]
-    fn iterations_that_are_longer_than_the_runs_are_no_answer() {
-        let most = Load::Open { clients: 8, rate: 100.0, arrivals: Arrivals::Constant };
-        let capacity = searched(&spec(most, (64.0, 100)), |plan, _| {
-            level(plan, 8, 1, on_time(plan, plan.asked_rate().unwrap() / 2.0))
-        });
-        assert_eq!((capacity.outcome, capacity.low), (CapacityOutcome::Unfinished, None), "{capacity:?}");
-        assert!(capacity.why.unwrap().contains("(use a longer --warmup)") && capacity.trials.len() == 3);
-    }
-
-    #[test]
-    fn a_run_without_its_files_ends_the_search() {
-        let lost = plimsoll_model::Reason::invalid("another run took the file set");
-        let run = |plan: &Plan, _| level(plan, 8, 1, Generator::default()).against(Some(lost.clone()));
-        let capacity = searched(&spec(closed(8), (8.0, 40)), run);
-        assert_eq!((capacity.outcome, capacity.trials.len()), (CapacityOutcome::Unfinished, 1), "{capacity:?}");
-        assert_eq!(capacity.why.as_deref(), Some("a run must not be used: another run took the file set"));
-    }
-}
+mod tests;

@@ -188,6 +188,7 @@ fn judgement(level: &validity::Level<'_>, reasons: Vec<Reason>) -> Judgement {
         busy: validity::busy(level),
         behind: validity::behind(level),
         ended_later: validity::ended_later(level),
+        long_iterations: validity::long_iterations(level),
         server_failed: server_failed(clients),
         machines_fault: machines_fault(clients),
         may_hang: disruption::may_hang(level.generator, clients),

@@ -48,6 +48,8 @@ pub(super) struct Judgement {
     pub(super) behind: Option<String>,
     /// The reason about iterations that began on time and ended after the phase.
     pub(super) ended_later: Option<String>,
+    /// The reason that iterations may be too long for the run, and the share of those due that ended in the phase.
+    pub(super) long_iterations: Option<(String, f64)>,
     /// Failures that no lateness of the generator explains.
     pub(super) server_failed: bool,
     /// Failures that are this machine's, and not the server's.
@@ -227,10 +229,9 @@ impl LevelResult {
         self.judgement.ended_later.as_deref()
     }
 
-    /// Iterations that ended in the phase, of those that the schedule asked for; `None` without a schedule.
-    pub(crate) fn ended_share(&self) -> Option<f64> {
-        let asked = self.facts().asked_per_s.map(|per_s| per_s * self.seconds())?;
-        (asked > 0.0).then(|| self.recorded.iterations as f64 / asked)
+    /// The reason that iterations may be too long for the run, and the share of those due that ended in the phase.
+    pub(crate) fn long_iterations(&self) -> Option<(&str, f64)> {
+        self.judgement.long_iterations.as_ref().map(|(why, share)| (why.as_str(), *share))
     }
 
     /// The leading response times of all operations together.

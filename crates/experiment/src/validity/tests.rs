@@ -106,6 +106,7 @@ fn iterations_that_last_longer_than_the_warm_up_do_not_miss_their_rate() {
         let (verdicts, behind, later) = of(&Generator { late_starts, never_sent, ..long.clone() }, unended);
         assert_eq!((verdicts[0].0, behind, later), (plimsoll_model::Verdict::Invalid, true, false), "{verdicts:?}");
         assert_eq!(verdicts[0].1.contains(&format!(", and {unended} never ended")), unended > 0, "{verdicts:?}");
+        assert_eq!(verdicts[0].1.ends_with("than the drain, use a longer --warmup"), unended > 0, "{verdicts:?}");
     }
     assert!(of(&Generator { late_starts: 1, ..long.clone() }, 0).2 && of(&long, 1).2, "one of twenty");
 }
@@ -129,11 +130,18 @@ fn clients_without_service_are_found_whenever_they_failed() {
     let said =
         "1 of 2 clients completed no action and failed outside the measured phase (most frequent cause: timed out)";
     assert_eq!(found(&[client(9, &[]), hanging.clone()]), [said]);
-    let paused = [hanging];
+    let status = ErrorOutside { cause: Cause::Status, words: "error status".to_owned(), count: 1 };
+    let paused = [ClientTally { errors_outside: vec![status], ..hanging.clone() }];
     let scheduled = Generator { asked_rate: Some(1.0), ..Generator::default() };
     assert!(unserved(&level(&scheduled, &paused, false)).is_empty(), "it may have had no iteration");
     let pauses = Level { pauses: true, ..level(&closed, &paused, false) };
     assert!(unserved(&pauses).is_empty(), "it may have paused since a failure in the warm-up");
+    let hung = [client(9, &[]), hanging];
+    assert_eq!(
+        unserved(&Level { pauses: true, ..level(&closed, &hung, false) }),
+        [said],
+        "it waits, and does not pause"
+    );
     let wrong_in_warmup = ClientTally { verified_reads: 12, wrong_reads: 5, ..client(1000, &[]) };
     assert!(found(&[wrong_in_warmup])[0].starts_with("the server returned wrong data 5 times"));
 }
@@ -141,16 +149,21 @@ fn clients_without_service_are_found_whenever_they_failed() {
 /// The number of clients of a rate is the same at each rate. That of users is the load.
 #[test]
 fn clients_that_cannot_connect_miss_only_where_they_are_the_load() {
-    let refused = ClientTally { connection_failures: vec![refused(false, false, 3)], ..client(0, &[]) };
-    let clients = [client(9, &[]), refused];
+    let denied = ConnectionFailure { cause: Cause::LogonRefused, ..refused(false, false, 1) };
     let scheduled = Generator { asked_rate: Some(1.0), ..Generator::default() };
-    let of = |generator: &Generator, users: bool| {
+    let of = |generator: &Generator, users: bool, connection_failures: &[ConnectionFailure], reconnects: u64| {
+        let connection_failures = connection_failures.to_vec();
+        let clients = [client(9, &[]), ClientTally { connection_failures, reconnects, ..client(0, &[]) }];
         let level = level(generator, &clients, users);
         (unserved(&level).len(), refused_at_any_rate(&level).is_some())
     };
-    assert_eq!(of(&Generator::default(), false), (1, false));
-    assert_eq!(of(&scheduled, true), (1, false));
-    assert_eq!(of(&scheduled, false), (0, true));
+    assert_eq!(of(&Generator::default(), false, &[denied], 0), (1, false));
+    assert_eq!(of(&scheduled, true, &[denied], 0), (1, false));
+    assert_eq!(of(&scheduled, false, &[denied], 0), (1, true));
+    // The load may be the cause of these: a lower rate may help.
+    assert_eq!(of(&scheduled, false, &[refused(false, true, 3)], 0), (1, false));
+    assert_eq!(of(&scheduled, false, &[denied, refused(true, true, 1)], 0), (1, false));
+    assert_eq!(of(&scheduled, false, &[denied], 1), (1, false));
 }
 
 #[test]

@@ -205,6 +205,17 @@ fn a_name_in_upper_case_beside_those_of_the_set_is_not_its_own() {
         assert!(matches!(&error, FileSetError::Foreign(foreign) if *foreign == path), "{other}: {error}");
         assert!(server.nodes.contains_key(&path), "{other}");
     }
+    // Not even in a directory with none of the set's names.
+    let (mut server, job) = (server, Verify::leftovers(files.clone()));
+    let directories = || server.nodes.iter().filter(|(_, node)| node.is_none()).map(|(path, _)| format!("{path}/"));
+    let is_leaf = |leaf: &String| directories().all(|other| other == *leaf || !other.starts_with(leaf));
+    let leaf = directories().find(is_leaf).unwrap();
+    server.nodes.retain(|path, _| !path.starts_with(&leaf));
+    let other = format!("{leaf}OWN-F-0-1-2-3-0");
+    server.nodes.insert(other.clone(), Some(b"not ours".to_vec()));
+    run(&mut server, &mut workers(&job, 4), u64::MAX, sound);
+    job.outcome().unwrap();
+    assert!(server.nodes.contains_key(&other));
     // Where the server distinguishes case, a directory in upper case is another one.
     let (mut server, name) = (Model::default(), files.name.to_ascii_uppercase());
     server.nodes.insert("base".to_owned(), None);

@@ -65,6 +65,7 @@ impl Job for Verify {
             attempts: 0,
             listing: Listing::default(),
             folded: Listing::default(),
+            folds: false,
             sweep: None,
             path: String::new(),
         })
@@ -117,6 +118,8 @@ struct Verifier {
     listing: Listing,
     /// Its names in upper case, as Plimsoll wrote them: a share may store them so.
     folded: Listing,
+    /// The directory listed only such names.
+    folds: bool,
     /// The last leftover is a directory that is being removed.
     sweep: Option<Sweep>,
     path: String,
@@ -141,7 +144,8 @@ impl Verifier {
     fn listed(&mut self, place: u64) -> Item {
         let (expected, folded) = (self.job.expected(place), std::mem::take(&mut self.folded));
         // A share that stores names in upper case does so with all of them.
-        if self.listing.is_empty() {
+        self.folds = self.listing.is_empty();
+        if self.folds {
             self.listing = folded;
         }
         let counted = self.listing.counted;
@@ -242,6 +246,10 @@ impl Scenario for Verifier {
             return self.swept(done);
         }
         match (item, &done.result) {
+            // The server distinguishes case: the listed name is another one.
+            (Item::Leftovers(_), Err(failure)) if self.folds && failure.is_not_there() => {
+                self.listing.leftovers.pop();
+            }
             (_, Err(failure)) => self.failed(item, failure),
             (Item::Directory(place), Ok(_)) => self.item = Some(self.listed(place)),
             (Item::Leftovers(_), Ok(_)) => {

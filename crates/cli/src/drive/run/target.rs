@@ -205,7 +205,8 @@ mod tests {
         target.find_password(None, Some("other".into())).unwrap();
         let Target::Smb(target) = target else { panic!("another target") };
         assert_eq!(target.credentials.password.expose(), "own");
-        assert!(PASSWORD_FILE.find("target URL") < PASSWORD_FILE.find(PASSWORD_VARIABLE), "{PASSWORD_FILE}");
+        let [url, variable] = ["target URL", PASSWORD_VARIABLE].map(|source| PASSWORD_FILE.find(source));
+        assert!(url.is_some() && url < variable, "{PASSWORD_FILE}");
     }
 
     fn refusal(flags: &WishFlags, target: &str) -> Option<String> {

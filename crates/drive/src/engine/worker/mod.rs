@@ -111,8 +111,6 @@ pub(super) struct Worker<'a, S, N> {
     stopped: bool,
     /// The drain is over: outstanding operations have failed, and unmatched responses were counted.
     gave_up: bool,
-    /// The drain was in vain: no server sent anything, although actions were outstanding.
-    hangs: bool,
     /// Slots that are not over, and when the last one was.
     live: u32,
     last: i64,
@@ -193,7 +191,6 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             limit: i64::MAX,
             stopped: false,
             gave_up: false,
-            hangs: false,
             live: 0,
             last: 0,
             said_idle: false,

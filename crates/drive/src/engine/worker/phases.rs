@@ -227,8 +227,9 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         while self.now < until && !self.gone() && (stopped || !self.job.watch.stopped()) && !self.drained() {
             self.step(until)?;
         }
-        let in_vain = self.now >= until && self.acting > 0 && self.heard == heard;
-        self.hangs = in_vain && self.now.saturating_sub(began) >= HANGS_NS;
+        let heard = self.heard != heard;
+        let in_vain = (self.now >= until || self.job.watch.stopped()) && self.acting > 0 && !heard;
+        let in_vain = in_vain && self.now.saturating_sub(began) >= HANGS_NS;
         // From now on outstanding operations count as unanswered, and late answers are expected.
         (self.gave_up, self.accounting.drain_over) = (true, true);
         let clients = self.connections.iter().filter_map(|connection| connection.client.as_ref());
@@ -249,10 +250,11 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let overtime = self.accounting.last_due_ended.saturating_sub(self.accounting.window.1);
         self.generator.overtime_ns = u64::try_from(overtime).unwrap_or(0);
         self.flush_all();
-        self.job.coordinator.drained();
+        self.job.coordinator.drained(heard, in_vain);
         while !self.job.coordinator.all_drained() && !self.gone() {
             self.step(self.now.saturating_add(TICK_NS))?;
         }
+        self.generator.servers_hang = self.job.coordinator.servers_hang();
         Ok(())
     }
 
@@ -282,7 +284,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let (mut heard, mut since) = (self.heard, self.now);
         while (self.busy > 0 || !self.queue.is_empty()) && self.now < until && !self.gone() {
             self.step(until)?;
-            let impatient = self.hangs || self.job.watch.stopped();
+            let impatient = self.generator.servers_hang || self.job.watch.stopped();
             if self.heard != heard || !impatient {
                 (heard, since) = (self.heard, self.now);
             } else if self.now.saturating_sub(since) > HANGS_NS {
