@@ -236,8 +236,8 @@ fn due_before(level: &Level<'_>) -> Option<Reason> {
     })
 }
 
-/// What the server did so that the run misses every objective, besides the failures of the measured phase: these do not show clients that
-/// gave up before it.
+/// Faults of the server with which the run misses any objective. Failures in the measured phase are counted apart: they do not include
+/// clients that gave up before it.
 pub(super) fn unserved(level: &Level<'_>) -> Vec<String> {
     let closed = level.generator.asked_rate.is_none();
     // A client whose next iteration is due later has no action either.

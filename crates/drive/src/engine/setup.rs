@@ -26,7 +26,7 @@ pub trait ServerAccess: Sync {
     fn account_of(&self, _client_index: u32) -> Option<String> {
         None
     }
-    /// Whether it wants to be called from source ports below 1024.
+    /// Whether the server requires source ports below 1024.
     fn reserved_ports(&self) -> bool {
         false
     }

@@ -169,8 +169,8 @@ fn ending(
     }
 }
 
-/// What the server did so that a level misses every objective, besides the failures of the measured phase; `outages` are the reasons of
-/// outages against it.
+/// Faults of the server with which a level misses any objective. Failures in the measured phase are counted apart. `outages`: the reasons
+/// that outages give against the level.
 fn unserved(level: &validity::Level<'_>, outages: &[Reason]) -> Vec<String> {
     let most_of_it = outages.iter().filter(|reason| reason.verdict == Verdict::Invalid);
     validity::unserved(level).into_iter().chain(most_of_it.map(|reason| reason.text.clone())).collect()

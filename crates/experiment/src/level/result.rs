@@ -56,7 +56,7 @@ pub(super) struct Judgement {
     pub(super) machines_fault: Option<String>,
     /// The server may not answer any more.
     pub(super) may_hang: bool,
-    /// What the server did so that the level misses every objective, besides the failures of the measured phase.
+    /// Faults of the server with which the level misses any objective. Failures in the measured phase are counted apart.
     pub(super) unserved: Vec<String>,
     /// The reasons about the load generator.
     pub(super) of_the_generator: Vec<Reason>,
@@ -333,7 +333,7 @@ impl LevelResult {
         self.judgement.may_hang
     }
 
-    /// What the server did so that the level misses every objective, besides its failures.
+    /// Faults of the server with which the level misses any objective. Its failures are counted apart.
     pub(crate) fn unserved(&self) -> &[String] {
         &self.judgement.unserved
     }

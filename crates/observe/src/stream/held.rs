@@ -12,7 +12,7 @@ const BYTES_USUAL: usize = 1 << 20;
 /// Segments and bytes that wait at most, if there is memory: a path of 10 Gbit/s and 10 ms has 12.5 MB in flight.
 pub(super) const SEGMENTS_MAX: usize = 16_384;
 const BYTES_MAX: usize = 16 << 20;
-/// Memory of a segment that waits, besides its bytes; a queue may be half empty.
+/// Memory that a waiting segment takes in addition to its bytes. It includes unused room of the queue, which may be half empty.
 pub(super) const SEGMENT_BYTES: u64 = 192;
 
 /// A segment that waits.

@@ -23,7 +23,7 @@ fn getattr(traffic: &mut Traffic, tcp: &mut Tcp, xid: u32) {
     traffic.send(tcp, Side::Server, &rpc::record(&rpc::reply(xid, &rpc::words(&[0]))));
 }
 
-/// Each request is one between the client and the server, whoever sent it.
+/// Asserts that every row names the same client and server, also the rows of requests that the server sent.
 fn assert_one_client(observed: &Observed<Vec<Transaction>>, requests: usize) {
     assert_eq!(observed.sink.iter().filter(|row| row.counted).count(), requests);
     for row in &observed.sink {

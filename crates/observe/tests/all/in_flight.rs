@@ -53,10 +53,8 @@ fn a_segment_that_comes_too_late_is_not_missing() {
     assert_eq!((coverage.packets.missing_bytes, coverage.packets.dropped_at_least), (0, 0));
 }
 
-/// A connection that is left open, and another one with a READ response of which two segments were captured in the wrong order.
-#[test]
-fn two_segments_in_the_wrong_order_hide_no_operations() {
-    let mut traffic = Traffic::new(Link::Ethernet);
+/// A connection with 20 READs that stays open: a loss on another connection could hide its end.
+fn add_connection_left_open(traffic: &mut Traffic) {
     let mut left = Tcp::between_ports(701, 445);
     traffic.all(&left.handshake());
     for id in 0..20 {
@@ -64,6 +62,13 @@ fn two_segments_in_the_wrong_order_hide_no_operations() {
         traffic.send(&mut left, Side::Server, &nbss(&smb2::read_answer(id, &[7; 512]).bytes()));
     }
     traffic.tcp(&left.ack(Side::Client));
+}
+
+/// A connection that is left open, and another one with a READ response of which two segments were captured in the wrong order.
+#[test]
+fn two_segments_in_the_wrong_order_hide_no_operations() {
+    let mut traffic = Traffic::new(Link::Ethernet);
+    add_connection_left_open(&mut traffic);
     let mut tcp = Tcp::between_ports(700, 445);
     traffic.all(&tcp.handshake());
     traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(0, smb2::file(1), 16_384).bytes()));
@@ -126,13 +131,7 @@ fn a_silent_connection_does_not_wait_for_missing_bytes() {
 #[test]
 fn a_segment_that_comes_too_late_hides_no_operations() {
     let mut traffic = Traffic::new(Link::Ethernet);
-    let mut left = Tcp::between_ports(701, 445);
-    traffic.all(&left.handshake());
-    for id in 0..20 {
-        traffic.send(&mut left, Side::Client, &nbss(&smb2::read(id, smb2::file(1), 512).bytes()));
-        traffic.send(&mut left, Side::Server, &nbss(&smb2::read_answer(id, &[7; 512]).bytes()));
-    }
-    traffic.tcp(&left.ack(Side::Client));
+    add_connection_left_open(&mut traffic);
     let mut tcp = Tcp::between_ports(700, 445);
     traffic.all(&tcp.handshake());
     traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(0, smb2::file(1), 4 << 20).bytes()));

@@ -14,8 +14,8 @@ fn echo(seconds: i64, id: u64) -> [Timed; 2] {
     [(seconds, Side::Client, smb2::echo(id).bytes()), (0, Side::Server, smb2::echoed(id).bytes())]
 }
 
-/// The number of restarts where the client has two connections with these messages. The server closes them so many seconds after the last
-/// message, and the client connects again. The capture may begin after the handshakes.
+/// The number of restarts in a capture of two connections with these messages. The server closes both connections `idle_s` seconds after
+/// the last message, and the client connects again. Without `has_handshakes`, the capture begins after the handshakes.
 fn restarts_after(messages: &[Timed], idle_s: i64, has_handshakes: bool) -> usize {
     let mut traffic = Traffic::new(Link::Ethernet);
     let mut all = [701, 702].map(|port| Tcp::between_ports(port, 445));
@@ -36,8 +36,8 @@ fn restarts_after(messages: &[Timed], idle_s: i64, has_handshakes: bool) -> usiz
     coverage(&traffic).restarts.len()
 }
 
-/// The number of restarts where the client sends this request on each connection, and maybe gets the response. After 60 s it may send an
-/// ECHO. After 10 s the server closes the connections.
+/// The number of restarts if the client sends this request on both connections, and gets the response, if there is one. If it `echoes`, it
+/// sends an ECHO after 60 s. After 10 more seconds the server closes the connections.
 fn restarts(request: &[u8], response: Option<Vec<u8>>, echoes: bool) -> usize {
     let mut messages = echo(0, 1).to_vec();
     messages.push((0, Side::Client, request.to_vec()));

@@ -87,7 +87,7 @@ fn a_load_whose_clients_cannot_connect_is_not_met() {
     assert!(missed.because[0].starts_with("6 of 16 clients completed no action; 6 of the"), "{missed:?}");
 }
 
-/// At the highest load every second run misses, and the load generator is busy: nobody knows the cause.
+/// At the highest load every second run misses while the load generator is busy, so the cause is unknown.
 #[test]
 fn runs_in_doubt_do_not_confirm_a_load() {
     let capacity = searched(&spec(closed(8), (8.0, 40)), |plan, number| {

@@ -5,8 +5,8 @@ use plimsoll_testkit::{Side, nbss, smb2};
 use super::super::waiting::MS;
 use super::{OPLOCK_BREAK, Scene};
 
-/// An open of the holder waits for the break of its own lease until the capture ends. Returns the number of connections that wait for the
-/// server.
+/// A client opens a file. The open waits until the capture ends, because the server breaks the lease of the same client. Returns the number
+/// of connections that wait for the server.
 fn waiting_for_the_server(demands: bool, tens_of_s: u64, meanwhile: impl Fn(&mut Scene)) -> usize {
     let mut scene = Scene::new();
     scene.opens_with_lease("held", 1, 5, 7, false);

@@ -13,7 +13,7 @@ use crate::text::duration;
 const LEAST: u64 = 2;
 /// Maximum time from the restart to a status that shows it, ns: with most servers grace periods last for 90 s.
 const AFTER_NS: i64 = 120_000_000_000;
-/// NFS STALE, which a server also sends for a file that somebody removed.
+/// NFS STALE. A server also sends it if somebody has removed the file.
 const STALE: u32 = 70;
 
 /// The restart that kept clients waiting longest; before the statuses that followed from it.
