@@ -28,7 +28,7 @@ def views(ns, text, quote):
 
 
 def files(folder, pattern):
-    found = sorted(map(str, pathlib.Path(folder).glob(f"**/stage-*/{pattern}.parquet")))
+    found = sorted(map(str, pathlib.Path(folder).glob(f"**/level-*/{pattern}.parquet")))
     if not found:
         sys.exit(f"{folder}: no recording with {pattern}.parquet; record with --record-transactions all")
     return found

@@ -171,7 +171,7 @@ fn ranks_drive_one_load() {
         let manifest = fs::read_to_string(scratch.0.join(format!("all/part-{number}/manifest.json"))).unwrap();
         assert!(manifest.contains(&format!("\"part\": \"{number}/4\"")), "{manifest}");
     }
-    assert!(scratch.0.join("all/all/stage-0000/statistics.zst").exists(), "{text}");
+    assert!(scratch.0.join("all/all/level-0000/statistics.zst").exists(), "{text}");
 }
 
 /// The levels of a sweep are measured by all ranks; rank 0 says how far they are.
@@ -196,7 +196,7 @@ fn ranks_drive_the_levels_of_a_sweep() {
     }
     assert!(text.contains("6 clients: over (2 of 2 parts); "), "{text}");
     assert!(!scratch.0.join("all/part-1.progress").exists(), "{text}");
-    for level in ["stage-0000", "stage-0001"] {
+    for level in ["level-0000", "level-0001"] {
         assert!(scratch.0.join(format!("all/all/{level}/statistics.zst")).exists(), "{level}: {text}");
     }
 }
@@ -210,7 +210,7 @@ fn a_part_that_is_killed_is_named() {
     let mut mpirun = mpirun("2");
     mpirun.args(["sh", "-c", &run(&plimsoll, &server, &scratch.0)]).stdout(Stdio::null()).stderr(Stdio::piped());
     let running = mpirun.spawn().unwrap();
-    let progress = scratch.0.join("all/part-2/stage-0000.partial/progress.zst");
+    let progress = scratch.0.join("all/part-2/level-0000.partial/progress.zst");
     wait_for(&progress);
     let part = process_with(&["--part", "2/2", &scratch.0.join("all/part-2").display().to_string()]).unwrap();
     assert!(Command::new("kill").args(["-KILL", &part]).status().unwrap().success());
@@ -266,8 +266,8 @@ fn ranks_search_for_a_capacity() {
     assert!(again.status.success() && String::from_utf8_lossy(&again.stdout).contains(answer), "{}", said(&again));
     // One run of two clients, and seven of four: six of them confirm.
     for part in ["part-1", "part-2"] {
-        let stage = |number: u32| scratch.0.join(format!("all/{part}/stage-{number:04}/part.zst"));
-        assert!(stage(7).exists() && !stage(8).exists(), "{text}");
+        let level = |number: u32| scratch.0.join(format!("all/{part}/level-{number:04}/part.zst"));
+        assert!(level(7).exists() && !level(8).exists(), "{text}");
     }
 }
 
@@ -279,7 +279,7 @@ fn a_search_ends_with_the_part_that_is_killed() {
     let server = Server::start(&plimsoll);
     let mut mpirun = capacity(&plimsoll, &server, &scratch.0);
     let running = mpirun.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    wait_for(&scratch.0.join("all/part-2/stage-0001.partial"));
+    wait_for(&scratch.0.join("all/part-2/level-0001.partial"));
     let part = process_with(&["--part", "2/2", &scratch.0.join("all/part-2").display().to_string()]).unwrap();
     assert!(Command::new("kill").args(["-KILL", &part]).status().unwrap().success());
     let ended = running.wait_with_output().unwrap();
@@ -291,7 +291,7 @@ fn a_search_ends_with_the_part_that_is_killed() {
     for part in ["\"outcome\": \"unfinished\"", "\"low\": null", "did not finish: its process was killed"] {
         assert!(report.contains(part), "{part}: {report}");
     }
-    assert!(scratch.0.join("all/all/stage-0000/statistics.zst").exists(), "the level of both is whole: {text}");
+    assert!(scratch.0.join("all/all/level-0000/statistics.zst").exists(), "the level of both is whole: {text}");
 }
 
 /// A rank is killed, and MPI ends the others: the parts of a search stop, too, and leave their recordings.
@@ -302,7 +302,7 @@ fn a_search_stops_with_its_ranks() {
     let server = Server::start(&plimsoll);
     let mut mpirun = capacity(&plimsoll, &server, &scratch.0);
     let mut running = mpirun.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    wait_for(&scratch.0.join("all/part-2/stage-0001.partial"));
+    wait_for(&scratch.0.join("all/part-2/level-0001.partial"));
     let part = |number: u32| process_with(&["--part", &format!("{number}/2"), "--quiet", "capacity", &server.1]);
     let rank = parent_of(&part(2).unwrap());
     assert!(Command::new("kill").args(["-KILL", &rank]).status().unwrap().success());

@@ -135,7 +135,7 @@ impl Bench {
                 return Err(format!("{reasons}\n{}", String::from_utf8_lossy(&said.stderr)));
             }
         }
-        let (clients, requests) = (&report["stages"][0]["clients"], &report["stages"][0]["count"]);
+        let (clients, requests) = (&report["levels"][0]["clients"], &report["levels"][0]["count"]);
         match (clients.as_u64(), requests.as_u64()) {
             (Some(8), Some(requests)) if requests > 60 => Ok(requests),
             _ => Err(format!("{clients} clients, {requests} requests")),
@@ -147,7 +147,7 @@ impl Bench {
         let mut parts = self.parts(launcher, "killed", environment)?;
         let mut running = Running::start(launcher.name, &mut parts, &self.folder.join("killed.log"))?;
         let folder = self.folder.join("killed/part-2");
-        let begun = folder.join("stage-0000.partial/progress.zst");
+        let begun = folder.join("level-0000.partial/progress.zst");
         running.wait_until(LIMIT, "did not begin", |_| begun.exists())?;
         let id = process_that_records_to(&folder).ok_or("the process of part 2 is not found")?;
         process::run(Command::new("kill").args(["-KILL", &id]))?;
@@ -156,7 +156,7 @@ impl Bench {
         let reasons = report["validity"]["reasons"].to_string();
         let others = self.merged("killed", &[1, 3, 4])?;
         let said = reasons.contains("part 2/4 (") && reasons.contains("its process was killed");
-        let whole = report["stages"][0]["count"] == others["stages"][0]["count"];
+        let whole = report["levels"][0]["count"] == others["levels"][0]["count"];
         if said && whole { Ok(()) } else { Err(reasons) }
     }
 }

@@ -81,7 +81,7 @@ fn one(plimsoll: &Path, target: &str, flags: &[&str], starved: bool) -> Result<(
     let report: Value = serde_json::from_slice(&output.stdout).map_err(|error| format!("{error}: {}", said()))?;
     let verdict = report.pointer("/sides/0/validity/verdict").and_then(Value::as_str).unwrap_or_default();
     let place = ["valid", "partial", "invalid"].iter().position(|known| *known == verdict);
-    let rate = report.pointer("/sides/0/stages/0/operations_per_s").and_then(Value::as_f64);
+    let rate = report.pointer("/sides/0/levels/0/operations_per_s").and_then(Value::as_f64);
     Ok((place.ok_or_else(said)?, rate.ok_or_else(said)?))
 }
 

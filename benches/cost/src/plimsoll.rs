@@ -51,7 +51,7 @@ pub fn drive<S: Sink + Default + Send>(
         depth: u32::try_from(depth)?,
         channels: operation.channels(),
         threads: 1,
-        stage: 0,
+        level: 0,
         // Without a length it ends when every slot has finished.
         phases: Phases { warmup_ns: WARMUP_NS, measured_ns: extent.measured_ns, ..Phases::default() },
         ..Plan::new(Load::Closed { clients: 1, think: Pause::None })
@@ -89,7 +89,7 @@ struct Sizes {
 
 impl Sink for Sizes {
     fn transaction(&mut self, transaction: &Transaction, _: &Names) {
-        if transaction.stage.is_some() && transaction.procedure.row().group != Group::Session {
+        if transaction.level.is_some() && transaction.procedure.row().group != Group::Session {
             self.count += 1;
             self.requests += transaction.request_bytes.unwrap_or(0) + 4;
             self.answers += transaction.response_bytes.unwrap_or(0) + 4;

@@ -152,7 +152,7 @@ impl Worker {
         let findings = Findings::collect(&statistics, &coverage, &names, self.source.clone(), status_name);
         let (_, host_names) = name_hosts(findings, &self.hosts, &names);
         let so_far = Finished {
-            level: None,
+            load_name: None,
             span_ns: (coverage.first_ns, coverage.last_ns),
             state: statistics.to_bytes(&coverage, &names),
             about: about_of(&host_names),

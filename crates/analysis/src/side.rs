@@ -59,7 +59,7 @@ impl SideReader<'_> {
         let findings = Findings::collect(&statistics, &coverage, &whole.observed.names, source, status_name);
         let findings = if whole.is_table { findings.of_a_table() } else { findings };
         let runs = vec![MeasuredRun { span_ns, intervals: recorder.finish() }];
-        let levels = vec![LevelRuns { level: WHOLE_CAPTURE.to_owned(), point: None, runs }];
+        let levels = vec![LevelRuns { words: WHOLE_CAPTURE.to_owned(), point: None, runs }];
         Ok(ComparedSide { contestant: Contestant { findings, levels }, unfinished: None })
     }
 

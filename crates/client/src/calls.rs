@@ -236,7 +236,7 @@ impl<W> Call<W> {
             timeline,
             frames: Frames::default(),
             vantage: Vantage::Client,
-            stage: None,
+            level: None,
             long_lived: self.long_lived,
             counted: true,
             resent_wait_ns: None,

@@ -9,7 +9,7 @@ use crate::outbox::Outbox;
 
 /// Events that a client reports.
 pub trait Events {
-    /// A request ended, of that operation where it was of one. Its stage and its client's number are not set yet: a receiver sets them
+    /// A request ended, of that operation where it was of one. Its level and its client's number are not set yet: a receiver sets them
     /// always or never, and changes nothing else, because the rows of a compound are one transaction that changes from row to row.
     fn transaction(&mut self, operation: Option<Tag>, transaction: &mut Transaction);
     /// An operation ended: exactly once for each that was begun, and for [`Tag::CONNECT`] and [`Tag::LEAVE`].

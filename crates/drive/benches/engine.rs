@@ -134,7 +134,7 @@ fn toys(to: SocketAddr) -> Toys {
 
 fn plan(clients: u32, think: Pause, seconds: u64) -> Plan {
     let phases = Phases { warmup_ns: 500_000_000, measured_ns: Some(seconds * 1_000_000_000), ..Phases::default() };
-    Plan { phases, threads: 1, stage: 0, ..Plan::new(Load::Closed { clients, think }) }
+    Plan { phases, threads: 1, level: 0, ..Plan::new(Load::Closed { clients, think }) }
 }
 
 /// Client CPU of an operation, µs, through the engine.

@@ -129,7 +129,7 @@ fn ten_thousand_clients_take_little_memory_and_none_starves() {
     let users = Users { options, names: Names::with_limit(0) };
     let load = Load::Partly { users: CLIENTS, every_ns: 5 * SECOND, arrivals: Arrivals::Constant };
     let phases = Phases { warmup_ns: SECOND, measured_ns: Some(10 * SECOND), ..Phases::default() };
-    let plan = Plan { phases, threads: 1, stage: 0, ..Plan::new(load) };
+    let plan = Plan { phases, threads: 1, level: 0, ..Plan::new(load) };
     let run = || run_on(&plan, &users, |_| Nothing, &Watch::new(), |_| Ok(network()), None).unwrap();
     let (peak, ran) = HEAP.peak(run);
     let each = peak / CLIENTS as usize;

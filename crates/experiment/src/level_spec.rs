@@ -14,7 +14,7 @@ pub struct LevelSpec {
     /// The engine's plan.
     pub plan: Plan,
     /// Its load in words.
-    pub words: String,
+    pub load_name: String,
     /// The load curve that it is a point of, where there are several.
     pub curve: Option<String>,
     /// The varied parameter, and its value here.
@@ -38,7 +38,7 @@ impl LevelSpec {
     pub(crate) fn load(&self) -> Value {
         let mut level = self.clone();
         level.curve = None;
-        (level.plan.seed, level.plan.stage, level.plan.start_at_ns) = (0, 0, None);
+        (level.plan.seed, level.plan.level, level.plan.start_at_ns) = (0, 0, None);
         level.decisive()
     }
 
@@ -56,7 +56,7 @@ impl LevelSpec {
 
     /// Its load in words, and its curve.
     pub(crate) fn shown(&self) -> String {
-        self.curve.as_ref().map_or_else(|| self.words.clone(), |curve| format!("{}, {curve}", self.words))
+        self.curve.as_ref().map_or_else(|| self.load_name.clone(), |curve| format!("{}, {curve}", self.load_name))
     }
 }
 
@@ -75,16 +75,16 @@ pub fn repeat_of(level_specs: &[LevelSpec], repeat: u32) -> Vec<LevelSpec> {
     for (place, level_spec) in (0..).zip(&mut level_specs) {
         level_spec.curve = Some(format!("{REPEAT}{}", repeat + 1));
         level_spec.plan.seed = level_spec.plan.seed.wrapping_add(u64::from(repeat));
-        level_spec.plan.stage = repeat.saturating_mul(levels).saturating_add(place);
+        level_spec.plan.level = repeat.saturating_mul(levels).saturating_add(place);
     }
     level_specs
 }
 
-/// The levels of variant number `place` of a workload: stages are numbered consecutively, and each value is a separate load curve.
+/// The levels of variant number `place` of a workload: they are numbered consecutively, and each value is a separate load curve.
 pub fn levels_of_variant(mut level_specs: Vec<LevelSpec>, place: usize, variant: &Variant) -> Vec<LevelSpec> {
     let before = u32::try_from(place.saturating_mul(level_specs.len())).unwrap_or(u32::MAX);
     for level_spec in &mut level_specs {
-        level_spec.plan.stage = level_spec.plan.stage.saturating_add(before);
+        level_spec.plan.level = level_spec.plan.level.saturating_add(before);
         level_spec.curve = match (variant.curve(), level_spec.curve.take()) {
             (Some(value), Some(repeat)) => Some(format!("{value}, {repeat}")),
             (value, repeat) => value.or(repeat),

@@ -7,7 +7,7 @@ use crate::measured_together::MeasuredTogether;
 pub struct Levels {
     /// The results, in order.
     pub ran: Vec<LevelResult>,
-    /// Their stages' numbers.
+    /// Their numbers.
     pub numbers: Vec<u32>,
     /// How many there were to be; `None` where that depends on what is measured.
     pub(super) planned: Option<usize>,
@@ -64,7 +64,7 @@ impl Levels {
 /// Where a load curve ended because the server had become too slow.
 pub(super) struct CurveCutoff {
     pub(super) curve: Option<String>,
-    level: String,
+    load_name: String,
     mean_s: f64,
     limit_s: f64,
 }
@@ -74,18 +74,18 @@ impl CurveCutoff {
     pub(super) fn after(ran: &LevelResult, limit_s: f64) -> Option<Self> {
         let curve = ran.curve().map(str::to_owned);
         let mean_s = ran.mean_response_s().filter(|mean_s| *mean_s > limit_s)?;
-        Some(Self { curve, level: ran.words().to_owned(), mean_s, limit_s })
+        Some(Self { curve, load_name: ran.load_name().to_owned(), mean_s, limit_s })
     }
 }
 
 impl std::fmt::Display for CurveCutoff {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { curve, level, mean_s, limit_s } = self;
+        let Self { curve, load_name, mean_s, limit_s } = self;
         let curve = curve.as_ref().map_or_else(String::new, |curve| format!(" of {curve}"));
         let (mean, limit) = (mean_s * 1e3, limit_s * 1e3);
         write!(
             f,
-            "no further levels{curve} after {level}: the mean response time of this level, {mean:.3} ms, exceeds the limit of \
+            "no further levels{curve} after {load_name}: the mean response time of this level, {mean:.3} ms, exceeds the limit of \
             --stop-above, {limit} ms"
         )
     }

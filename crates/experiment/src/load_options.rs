@@ -144,12 +144,12 @@ impl LoadOptions {
         Ok(())
     }
 
-    /// The stage with this number, at this level; `flag` names the option that gave the level.
+    /// The level with this number, of this load; `flag` names the option that gave the load.
     ///
     /// # Errors
     /// The options are not those of a load, or this is no level.
-    pub fn level_at(&self, defaults: &Defaults, (flag, level): (&str, f64), number: u32) -> anyhow::Result<LevelSpec> {
-        self.level_of(defaults, at_level(self.load(defaults)?, (flag, level))?, number)
+    pub fn level_at(&self, defaults: &Defaults, (flag, load): (&str, f64), number: u32) -> anyhow::Result<LevelSpec> {
+        self.level_of(defaults, at_level(self.load(defaults)?, (flag, load))?, number)
     }
 
     fn level_of(&self, defaults: &Defaults, load: Load, number: u32) -> anyhow::Result<LevelSpec> {
@@ -182,11 +182,11 @@ impl LoadOptions {
             threads: self.threads,
             no_cpu_idle: self.no_cpu_idle,
             seed: self.seed,
-            stage: number,
+            level: number,
             ..Plan::new(load)
         };
         plan.check().map_err(|error| Usage(error.to_string()))?;
-        Ok(LevelSpec { words: load.to_string(), plan, curve: None, parameter: None, share: None })
+        Ok(LevelSpec { load_name: load.to_string(), plan, curve: None, parameter: None, share: None })
     }
 }
 
@@ -217,7 +217,7 @@ mod tests {
     fn without_options_the_workload_decides() {
         let step = &options().levels(&DEFAULTS).unwrap()[0];
         assert_eq!(step.plan.load, DEFAULTS.load);
-        assert_eq!((step.words.as_str(), step.plan.phases.warmup_ns), ("4 clients", 1_000_000_000));
+        assert_eq!((step.load_name.as_str(), step.plan.phases.warmup_ns), ("4 clients", 1_000_000_000));
     }
 
     #[test]
@@ -234,12 +234,12 @@ mod tests {
     }
 
     #[test]
-    fn repeats_are_stages_with_draws_of_their_own() {
+    fn repeats_are_levels_with_draws_of_their_own() {
         let levels = LoadOptions { levels: Some(LevelList(vec![1.0, 8.0])), seed: 5, ..options() };
         let all = repeated(levels.levels(&DEFAULTS).unwrap(), 2);
         let seen: Vec<_> = all
             .iter()
-            .map(|step| (step.words.as_str(), step.curve.as_deref(), step.plan.stage, step.plan.seed))
+            .map(|step| (step.load_name.as_str(), step.curve.as_deref(), step.plan.level, step.plan.seed))
             .collect();
         let [first, second] = ["repeat 1", "repeat 2"].map(Some);
         let expected = [
@@ -259,11 +259,11 @@ mod tests {
         let variants = variants("blocks-read", &[], Some(&vary)).unwrap();
         let steps = |times| repeated(levels.levels(&DEFAULTS).unwrap(), times);
         let second = levels_of_variant(steps(1), 1, &variants[1]);
-        let seen: Vec<_> = second.iter().map(|step| (step.curve.as_deref(), step.plan.stage)).collect();
+        let seen: Vec<_> = second.iter().map(|step| (step.curve.as_deref(), step.plan.level)).collect();
         assert_eq!(seen, [(Some("block=2B"), 2), (Some("block=2B"), 3)]);
         assert_eq!(second[0].parameter.as_ref().unwrap().value, "2B");
         let last = &levels_of_variant(steps(2), 1, &variants[1])[3];
-        assert_eq!((last.curve.as_deref(), last.plan.stage), (Some("block=2B, repeat 2"), 7));
+        assert_eq!((last.curve.as_deref(), last.plan.level), (Some("block=2B, repeat 2"), 7));
     }
 
     #[test]

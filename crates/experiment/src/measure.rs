@@ -45,7 +45,7 @@ pub fn measure(
     };
     let over = cutoffs(&all);
     let wanted = |level_spec: &LevelSpec| {
-        !all.contains_key(&level_spec.plan.stage) && !over.iter().any(|cutoff| cutoff.curve == level_spec.curve)
+        !all.contains_key(&level_spec.plan.level) && !over.iter().any(|cutoff| cutoff.curve == level_spec.curve)
     };
     // If all levels exist already, only the server's facts are queried.
     let whole = !variants.iter().any(|(_, level_specs)| level_specs.iter().any(wanted));

@@ -50,7 +50,7 @@ impl PhaseHook {
     /// It cannot be started, fails, or takes too long: then it is killed with its process group.
     pub(super) fn run(&self, moment: Moment, level: &LevelSpec, is_over: &dyn Fn() -> bool) -> anyhow::Result<()> {
         let Self { command, timeout } = self;
-        let what = || format!("--on-phase {command:?}, {} of level {}", moment.word(), level.words);
+        let what = || format!("--on-phase {command:?}, {} of level {}", moment.word(), level.load_name);
         let mut child = self.start(moment, level).with_context(what)?;
         let status = wait(&mut child, *timeout, is_over).with_context(what)?;
         match status {
@@ -70,8 +70,8 @@ impl PhaseHook {
         // The report alone goes to standard output.
         command.stdout(std::io::stderr().as_fd().try_clone_to_owned()?);
         command.env("PLIMSOLL_PHASE", moment.word());
-        command.env("PLIMSOLL_LEVEL", (level.plan.stage + 1).to_string());
-        command.env("PLIMSOLL_LOAD", &level.words);
+        command.env("PLIMSOLL_LEVEL", (level.plan.level + 1).to_string());
+        command.env("PLIMSOLL_LOAD", &level.load_name);
         command.env("PLIMSOLL_CLIENTS", level.plan.load.clients().to_string());
         for name in ["PLIMSOLL_PARAMETER", "PLIMSOLL_MEASURED_FROM_NS", "PLIMSOLL_MEASURED_TO_NS", "PLIMSOLL_PASSWORD"]
         {
@@ -124,8 +124,8 @@ mod tests {
     use super::*;
 
     fn level() -> LevelSpec {
-        let plan = Plan { stage: 2, ..Plan::new(Load::Closed { clients: 3, think: Pause::None }) };
-        LevelSpec { plan, words: "3 clients".to_owned(), curve: None, parameter: None, share: None }
+        let plan = Plan { level: 2, ..Plan::new(Load::Closed { clients: 3, think: Pause::None }) };
+        LevelSpec { plan, load_name: "3 clients".to_owned(), curve: None, parameter: None, share: None }
     }
 
     fn ran(command: &str, timeout: Duration, moment: Moment) -> Result<(), String> {

@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use anyhow::Context;
 use plimsoll_drive::engine::Part;
 use plimsoll_model::{Names, Transaction};
-use plimsoll_recording::folder::{Finished, Packer, Rows, Sample, StageWriter};
+use plimsoll_recording::folder::{Finished, LevelWriter, Packer, Rows, Sample};
 use plimsoll_results::record::{CHECK_INTERVAL, LATE_NS};
 use plimsoll_stats::{Headline, Interval, IntervalRecorder, IntervalWidth, Intervals, SharedDepth, Statistics};
 
@@ -39,14 +39,14 @@ pub struct WorkerCheckpoint {
     pub part: Part,
 }
 
-/// Makes a recording's description of a stage from the data of all workers. Includes intervals if they are needed.
-pub(crate) type DescribeStage =
+/// Makes a recording's description of a level from the data of all workers. Includes intervals if they are needed.
+pub(crate) type DescribeLevel =
     Box<dyn Fn(&mut dyn Iterator<Item = &WorkerCheckpoint>, Option<Intervals>) -> anyhow::Result<Finished> + Send>;
 
-/// A stage being fed.
+/// A level being fed.
 pub struct RecordingChannel {
     sender: SyncSender<Batch>,
-    thread: JoinHandle<StageWriter>,
+    thread: JoinHandle<LevelWriter>,
     sample: Sample,
     width: Option<IntervalWidth>,
     headline: Headline,
@@ -67,21 +67,21 @@ pub struct RecordingSender {
 }
 
 impl RecordingChannel {
-    /// Begins to write intervals of `width`, which is `None` where the stage's length is not known, with the response time
+    /// Begins to write intervals of `width`, which is `None` where the level's length is not known, with the response time
     /// that leads. Checkpoints bring numbers `by_time` where that is known.
     pub fn begin(
-        stage: StageWriter,
+        level: LevelWriter,
         sample: Sample,
         (width, headline, with_intervals): (Option<IntervalWidth>, Headline, bool),
         names: &Arc<Names>,
-        describe: DescribeStage,
+        describe: DescribeLevel,
     ) -> anyhow::Result<Self> {
         let (sender, receiver) = sync_channel(MAX_QUEUED_BATCHES);
         let (names, senders) = (Arc::clone(names), Arc::new(AtomicUsize::new(0)));
         let with_intervals = with_intervals && width.is_some();
         let intervals = width.filter(|_| with_intervals).map(|width| CheckpointIntervals::new(Intervals::new(width)));
         let checkpoints = Checkpoints::new(Arc::clone(&senders), describe, intervals);
-        let write = move || write(stage, &receiver, &names, checkpoints);
+        let write = move || write(level, &receiver, &names, checkpoints);
         let thread = std::thread::Builder::new().name("recording".to_owned()).spawn(write);
         Ok(Self {
             sender,
@@ -114,37 +114,37 @@ impl RecordingChannel {
     }
 
     /// All workers have finished, and the depth is gone.
-    pub fn end(self) -> anyhow::Result<StageWriter> {
+    pub fn end(self) -> anyhow::Result<LevelWriter> {
         drop(self.sender);
         self.thread.join().map_err(|_| anyhow::anyhow!("the thread that writes the recording failed"))
     }
 }
 
 fn write(
-    mut stage: StageWriter,
+    mut level: LevelWriter,
     batches: &Receiver<Batch>,
     names: &Names,
     mut checkpoints: Checkpoints,
-) -> StageWriter {
+) -> LevelWriter {
     for batch in batches {
         match batch {
-            Batch::Rows(rows) => stage.rows(rows, names),
+            Batch::Rows(rows) => level.rows(rows, names),
             Batch::Intervals(worker, finished) => {
                 checkpoints.ended(worker, &finished);
-                stage.intervals(finished);
+                level.intervals(finished);
             }
-            Batch::Rest(rest) => stage.rest(&rest),
-            Batch::Spans(spans) => stage.spans(&spans),
-            Batch::Checkpoint(worker, so_far, open) => checkpoints.take(worker, (so_far, open), &mut stage),
+            Batch::Rest(rest) => level.rest(&rest),
+            Batch::Spans(spans) => level.spans(&spans),
+            Batch::Checkpoint(worker, so_far, open) => checkpoints.take(worker, (so_far, open), &mut level),
         }
     }
-    stage
+    level
 }
 
 /// The last checkpoint of each worker.
 struct Checkpoints {
     senders: Arc<AtomicUsize>,
-    describe: DescribeStage,
+    describe: DescribeLevel,
     latest: BTreeMap<usize, Box<WorkerCheckpoint>>,
     /// Workers whose last one was not written.
     fresh: BTreeSet<usize>,
@@ -153,7 +153,7 @@ struct Checkpoints {
 }
 
 impl Checkpoints {
-    fn new(senders: Arc<AtomicUsize>, describe: DescribeStage, intervals: Option<CheckpointIntervals>) -> Self {
+    fn new(senders: Arc<AtomicUsize>, describe: DescribeLevel, intervals: Option<CheckpointIntervals>) -> Self {
         Self { senders, describe, latest: BTreeMap::new(), fresh: BTreeSet::new(), intervals }
     }
 
@@ -170,7 +170,7 @@ impl Checkpoints {
         &mut self,
         worker: usize,
         (so_far, open): (Box<WorkerCheckpoint>, Option<Intervals>),
-        stage: &mut StageWriter,
+        level: &mut LevelWriter,
     ) {
         if let Some((intervals, open)) = self.intervals.as_mut().zip(open) {
             intervals.checkpoint(worker, open);
@@ -181,7 +181,7 @@ impl Checkpoints {
             self.fresh.clear();
             let mut all = self.latest.values().map(|so_far| &**so_far);
             let intervals = self.intervals.as_ref().map(CheckpointIntervals::whole);
-            stage.progress((self.describe)(&mut all, intervals).map_err(Into::into));
+            level.progress((self.describe)(&mut all, intervals).map_err(Into::into));
         }
     }
 }

@@ -38,11 +38,11 @@ pub fn finished_levels(
         return Err(Usage(format!("--continue: {shown} is the recording of a different run; {why}")).into());
     }
     let mut levels = BTreeMap::new();
-    for stage in &recording.manifest.stages {
-        let level = read_level(&stage.about)?;
+    for recorded in &recording.manifest.levels {
+        let level = read_level(&recorded.about)?;
         if level.complete {
-            let (statistics, _) = recording.statistics(stage, names)?;
-            levels.insert(stage.number, LevelResult::of_recording(MeasuredLevel { statistics, ..level }));
+            let (statistics, _) = recording.statistics(recorded, names)?;
+            levels.insert(recorded.number, LevelResult::of_recording(MeasuredLevel { statistics, ..level }));
         }
     }
     Ok(levels)

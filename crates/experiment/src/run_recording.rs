@@ -1,4 +1,4 @@
-//! A run's recording: a stage a load level.
+//! A run's recording, level by level.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plimsoll_drive::engine::so_far;
 use plimsoll_model::{Coverage, Names};
-use plimsoll_recording::folder::{Finished, StageWriter};
+use plimsoll_recording::folder::{Finished, LevelWriter};
 use plimsoll_report::findings::{Findings, Run};
 use plimsoll_results::record::{Measurement, RecordTo, Recorder};
 use plimsoll_stats::{IntervalWidth, Options, Statistics};
@@ -16,7 +16,7 @@ use super::level::{LevelResult, headline, unfinished};
 use super::level_spec::LevelSpec;
 use super::parts::part_result::PartResult;
 use super::run_spec::RunSpec;
-use crate::recording_channel::{DescribeStage, RecordingChannel, WorkerCheckpoint};
+use crate::recording_channel::{DescribeLevel, RecordingChannel, WorkerCheckpoint};
 
 /// The recording of a run.
 pub struct RunRecording<'a> {
@@ -24,7 +24,7 @@ pub struct RunRecording<'a> {
     folder: PathBuf,
     // Levels run in sequence, on another thread than the progress display.
     state: Mutex<State>,
-    /// A stage could not be recorded.
+    /// A level could not be recorded.
     failed: AtomicBool,
 }
 
@@ -50,7 +50,7 @@ impl<'a> RunRecording<'a> {
         Ok(Some(Self::new(to, recorder, spec, workload)))
     }
 
-    /// Goes on with one, if one is wanted, with the stages that `keeps` keeps.
+    /// Goes on with one, if one is wanted, with the levels that `keeps` keeps.
     ///
     /// # Errors
     /// There is none, or it cannot be written to.
@@ -60,7 +60,7 @@ impl<'a> RunRecording<'a> {
         keeps: impl Fn(u32) -> bool,
     ) -> anyhow::Result<Option<Self>> {
         let Some(to) = to else { return Ok(None) };
-        let recorder = to.resume(spec.seed, |stage| keeps(stage.number))?;
+        let recorder = to.resume(spec.seed, |level| keeps(level.number))?;
         Ok(Some(Self::new(to, recorder, spec, workload)))
     }
 
@@ -100,19 +100,19 @@ impl<'a> RunRecording<'a> {
         Ok(())
     }
 
-    /// Begins a stage.
-    pub(super) fn stage(
+    /// Begins a level.
+    pub(super) fn level(
         &self,
         level_spec: &LevelSpec,
         workload: &Workload,
         names: &Arc<Names>,
     ) -> anyhow::Result<RecordingChannel> {
-        let begun = self.begin_stage(workload, level_spec, names);
+        let begun = self.begin_level(workload, level_spec, names);
         self.failed.fetch_or(begun.is_err(), Relaxed);
         begun
     }
 
-    fn begin_stage(
+    fn begin_level(
         &self,
         workload: &Workload,
         level_spec: &LevelSpec,
@@ -120,14 +120,14 @@ impl<'a> RunRecording<'a> {
     ) -> anyhow::Result<RecordingChannel> {
         let width = level_spec.plan.phases.measured_ns.map(IntervalWidth::of_phase);
         let State { recorder, spec, .. } = &*self.state();
-        let stage = recorder.writer.begin(level_spec.plan.stage, width)?;
+        let writer = recorder.writer.begin(level_spec.plan.level, width)?;
         // As for levels that end: a load curve says how sure its points are.
         let with_intervals = spec.search.is_none() && spec.levels().count() > 1;
         let options = (width, headline(&level_spec.plan), with_intervals);
-        RecordingChannel::begin(stage, recorder.sample, options, names, describe(workload, level_spec, names))
+        RecordingChannel::begin(writer, recorder.sample, options, names, describe(workload, level_spec, names))
     }
 
-    /// Ends a stage: it is stored, whatever happens to later ones.
+    /// Ends a level: it is stored, whatever happens to later ones.
     pub(super) fn end(
         &self,
         feed: RecordingChannel,
@@ -135,40 +135,40 @@ impl<'a> RunRecording<'a> {
         facts: Vec<String>,
         names: &Names,
     ) -> anyhow::Result<()> {
-        let ended = feed.end().and_then(|stage| self.write(stage, level, facts, names));
+        let ended = feed.end().and_then(|writer| self.write(writer, level, facts, names));
         self.failed.fetch_or(ended.is_err(), Relaxed);
         ended
     }
 
-    /// Adds a stage from another process; `fill` adds its intervals and rows.
+    /// Adds a level from another process; `fill` adds its intervals and rows.
     pub(crate) fn add(
         &self,
         level_spec: &LevelSpec,
         level: &LevelResult,
         names: &Names,
-        fill: impl FnOnce(&mut StageWriter),
+        fill: impl FnOnce(&mut LevelWriter),
     ) -> anyhow::Result<()> {
         let width = level_spec.plan.phases.measured_ns.map(IntervalWidth::of_phase);
-        let begun = self.state().recorder.writer.begin(level_spec.plan.stage, width);
-        let added = begun.map_err(Into::into).and_then(|mut stage| {
-            fill(&mut stage);
-            self.write(stage, level, Vec::new(), names)
+        let begun = self.state().recorder.writer.begin(level_spec.plan.level, width);
+        let added = begun.map_err(Into::into).and_then(|mut writer| {
+            fill(&mut writer);
+            self.write(writer, level, Vec::new(), names)
         });
         self.failed.fetch_or(added.is_err(), Relaxed);
         added
     }
 
-    fn write(&self, stage: StageWriter, level: &LevelResult, facts: Vec<String>, names: &Names) -> anyhow::Result<()> {
+    fn write(&self, writer: LevelWriter, level: &LevelResult, facts: Vec<String>, names: &Names) -> anyhow::Result<()> {
         let finished = finished(level, names)?;
         let mut state = self.state();
         state.facts = facts;
         self.describe(&mut state)?;
-        Ok(state.recorder.writer.end(stage, finished, names)?)
+        Ok(state.recorder.writer.end(writer, finished, names)?)
     }
 
     /// Ends the recording; `found` is the content of its report.
     pub fn finish<T>(self, stopped: bool, found: Result<&(Findings, T), &anyhow::Error>) -> anyhow::Result<()> {
-        // The stored stages are complete, but the measurement is not.
+        // The stored levels are complete, but the measurement is not.
         let stopped = stopped || self.failed.load(Relaxed);
         let State { mut recorder, spec, .. } = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         match found {
@@ -187,8 +187,8 @@ impl<'a> RunRecording<'a> {
     }
 }
 
-/// Says what there is of a stage that goes on.
-fn describe(workload: &Workload, level_spec: &LevelSpec, names: &Arc<Names>) -> DescribeStage {
+/// Says what there is of a level that goes on.
+fn describe(workload: &Workload, level_spec: &LevelSpec, names: &Arc<Names>) -> DescribeLevel {
     let iterations: Vec<String> = workload.iterations().map(|(name, _)| name.to_owned()).collect();
     let (mut level_spec, names) = (level_spec.clone(), Arc::clone(names));
     // It is open as long as anybody has it.
@@ -201,7 +201,7 @@ fn describe(workload: &Workload, level_spec: &LevelSpec, names: &Arc<Names>) -> 
             parts.push(part.clone());
         }
         let level =
-            unfinished((statistics, intervals), so_far(&level_spec.plan, parts), &level_spec.plan, &level_spec.words);
+            unfinished((statistics, intervals), so_far(&level_spec.plan, parts), &level_spec.plan, &level_spec.load_name);
         finished(&level.on(&level_spec).named_as(iterations.iter().cloned()), &names)
     })
 }
@@ -216,7 +216,7 @@ fn measured(spec: &RunSpec, workload: &Workload, run: Run) -> anyhow::Result<Mea
 fn finished(level: &LevelResult, names: &Names) -> anyhow::Result<Finished> {
     let recorded = level.recorded();
     Ok(Finished {
-        level: Some(level.words().to_owned()),
+        load_name: Some(level.load_name().to_owned()),
         span_ns: (Some(recorded.span_ns.0), Some(recorded.span_ns.1)),
         state: recorded.statistics.to_bytes(&Coverage::default(), names),
         about: serde_json::to_value(recorded)?,

@@ -264,10 +264,10 @@ impl RunSpec {
         self.other_server_options(ours).or_else(|| self.other_companions(ours)).or_else(|| {
             ours.levels().find_map(|(our_variant, our)| {
                 let same = |(_, their): &(&VariantSpec, &LevelSpec)| {
-                    (&their.words, &their.parameter) == (&our.words, &our.parameter)
+                    (&their.load_name, &their.parameter) == (&our.load_name, &our.parameter)
                 };
                 let Some((their_variant, their)) = self.levels().find(same) else {
-                    return Some(format!("it has no level {}", our.words));
+                    return Some(format!("it has no level {}", our.load_name));
                 };
                 if their.plan.part.is_some() {
                     return Some("it is the recording of one part of a run".to_owned());
@@ -279,7 +279,7 @@ impl RunSpec {
                     ));
                 }
                 let differs = first_difference("", &their.load(), &our.load())?;
-                Some(format!("at {} {differs}", our.words))
+                Some(format!("at {} {differs}", our.load_name))
             })
         })
     }
@@ -304,7 +304,7 @@ impl RunSpec {
             return Some(format!("it has {many} load levels, not {asked}"));
         }
         self.levels().zip(ours.levels()).find_map(|((their_variant, theirs), (our_variant, ours))| {
-            if (&theirs.words, &theirs.curve) != (&ours.words, &ours.curve) {
+            if (&theirs.load_name, &theirs.curve) != (&ours.load_name, &ours.curve) {
                 return Some(format!("it has the level {}, not {}", theirs.shown(), ours.shown()));
             }
             if their_variant.workload_sha256 != our_variant.workload_sha256 {

@@ -153,7 +153,7 @@ impl<'a> Runner<'a> {
             if let Ok(MeasuredTogether { ran, .. }) = &measured {
                 let cutoff = |limit_s| ran.iter().find_map(|ran| CurveCutoff::after(ran, limit_s));
                 levels.cutoffs.extend(self.stop_above_s.and_then(cutoff));
-                levels.numbers.push(level_spec.plan.stage);
+                levels.numbers.push(level_spec.plan.level);
             }
             if !levels.add(measured)? {
                 break;
@@ -172,14 +172,14 @@ impl<'a> Runner<'a> {
         setup: &dyn Setup,
         names: &Arc<Names>,
     ) -> anyhow::Result<MeasuredTogether> {
-        let LevelSpec { plan, words, .. } = level_spec;
+        let LevelSpec { plan, load_name, .. } = level_spec;
         let feed = self.begin(level_spec, prepared, names)?;
         let options = self.options(prepared, feed.as_ref());
-        let run = |watch: &Watch| level::run(plan, words, setup, options, watch);
-        let (ran, whole) = match self.monitor.during(words, run) {
+        let run = |watch: &Watch| level::run(plan, load_name, setup, options, watch);
+        let (ran, whole) = match self.monitor.during(load_name, run) {
             Ok(ran) => (ran, true),
             Err(error) if first => return Err(error.into()),
-            Err(error) => (LevelResult::not_run(plan, words.clone(), &error), false),
+            Err(error) => (LevelResult::not_run(plan, load_name.clone(), &error), false),
         };
         let ran = ran.against(leases.iter().find_map(Lease::lost).map(Reason::invalid));
         let (ran, recorded) = self.end(ran, level_spec, prepared, feed, names);
@@ -193,7 +193,7 @@ impl<'a> Runner<'a> {
         prepared: &PreparedTarget,
         names: &Arc<Names>,
     ) -> anyhow::Result<Option<RecordingChannel>> {
-        let feed = self.recording.map(|recording| recording.stage(level_spec, self.workload, names)).transpose()?;
+        let feed = self.recording.map(|recording| recording.level(level_spec, self.workload, names)).transpose()?;
         if let Some(live) = self.live.filter(|_| level_spec.share.as_ref().is_none_or(WorkloadShare::is_watched)) {
             live.begin(level_spec, names);
         }

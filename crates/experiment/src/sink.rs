@@ -107,7 +107,7 @@ impl MeasuringSink {
 
 impl Sink for MeasuringSink {
     fn transaction(&mut self, transaction: &Transaction, names: &Names) {
-        if transaction.stage.is_some() {
+        if transaction.level.is_some() {
             self.statistics.record(transaction);
             if let Some(intervals) = &mut self.intervals {
                 intervals.record(transaction);

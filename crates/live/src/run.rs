@@ -114,9 +114,9 @@ impl RunView {
         let times = level.leading_times();
         let seconds = level.seconds();
         let facts = level.facts();
-        let name = facts.curve.as_ref().filter(|curve| !facts.level.contains(*curve));
+        let name = facts.curve.as_ref().filter(|curve| !facts.load_name.contains(*curve));
         let level = LiveLevel {
-            level: name.map_or_else(|| facts.level.clone(), |curve| format!("{}, {curve}", facts.level)),
+            words: name.map_or_else(|| facts.load_name.clone(), |curve| format!("{}, {curve}", facts.load_name)),
             operations_per_s: if seconds > 0.0 { level.answered().requests as f64 / seconds } else { 0.0 },
             p50_s: times.map(|times| times.p50_s),
             p99_s: times.map(|times| times.p99_s),

@@ -50,8 +50,8 @@ pub struct Transaction {
     pub frames: Frames,
     /// Whose clock it was.
     pub vantage: Vantage,
-    /// Load level; `None` where there are no stages.
-    pub stage: Option<u32>,
+    /// Number of the load level, from 0; `None` outside a measured phase, and where there are no load levels.
+    pub level: Option<u32>,
     /// Waits by design (change notification, blocking lock, named-pipe read): reported apart.
     pub long_lived: bool,
     /// Sums count it. Of an NFSv4 compound one row does: the operation that it is about, with the sizes of the whole; or the

@@ -29,7 +29,7 @@ fn manifest() -> Manifest {
         transactions: TransactionPolicy { which: "all".to_owned(), one_in: 1, seed: 0, rule: String::new() },
         validity: None,
         measured: Value::Null,
-        stages: Vec::new(),
+        levels: Vec::new(),
     }
 }
 
@@ -46,7 +46,7 @@ fn transactions(clients: u16, names: &mut Names) -> Vec<Transaction> {
         let mut t = plimsoll_testkit::transaction(Procedure::of(Protocol::Nfs3, 1), ended, ended - begun);
         (t.client.port, t.connection) = (40_000 + client, client.into());
         (t.share, t.path) = (share, paths.get((random >> 33) as usize % paths.len()).copied().unwrap_or(Symbol::NONE));
-        (t.id, t.payload_bytes, t.stage) = (Some(i as u64), None, Some(0));
+        (t.id, t.payload_bytes, t.level) = (Some(i as u64), None, Some(0));
         t.timeline.request_last = Some(begun + 4_000);
         t
     };
@@ -76,11 +76,11 @@ fn row_group_of_clients(bencher: divan::Bencher<'_, '_>, clients: u16) {
     let mut names = Names::default();
     let (all, folder) = (transactions(clients, &mut names), tempfile::tempdir().expect("a folder for the recording"));
     let mut writer = RecordingWriter::create(folder.path(), manifest(), false).expect("an empty folder takes one");
-    let mut stage = writer.begin(0, Some(IntervalWidth::USUAL)).expect("a first stage");
+    let mut level = writer.begin(0, Some(IntervalWidth::USUAL)).expect("a first level");
     let mut packer = Packer::new(0);
     bencher
         .with_inputs(|| packed(&mut packer, &all))
-        .bench_local_values(|pieces| pieces.into_iter().for_each(|rows| stage.rows(rows, &names)));
-    let finished = Finished { level: None, span_ns: (None, None), state: Vec::new(), about: Value::Null, part: None };
-    writer.end(stage, finished, &names).expect("nothing went wrong");
+        .bench_local_values(|pieces| pieces.into_iter().for_each(|rows| level.rows(rows, &names)));
+    let finished = Finished { load_name: None, span_ns: (None, None), state: Vec::new(), about: Value::Null, part: None };
+    writer.end(level, finished, &names).expect("nothing went wrong");
 }

@@ -325,7 +325,7 @@ pub(crate) static COLUMNS: [Column; 42] = [
     bits!(maybe "response_first_frame", U64, |t| t.frames.response_first),
     bits!(maybe "response_last_frame", U64, |t| t.frames.response_last),
     text!("vantage", false, |t| Some(Key::of(t.vantage as u64)), |r| Some(r.transaction.vantage.label())),
-    bits!(maybe "stage", U32, |t| t.stage),
+    bits!(maybe "level", U32, |t| t.level),
     bits!(known "long_lived", Flag, |t| t.long_lived),
     bits!(known "counted", Flag, |t| t.counted),
     bits!(maybe "resent_wait_ns", U64, |t| t.resent_wait_ns),

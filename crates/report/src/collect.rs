@@ -103,7 +103,7 @@ impl Findings {
             slots: slots::slots(coverage),
             channels: channels::channels(statistics, names, None),
             run: None,
-            stages: Vec::new(),
+            levels: Vec::new(),
             curves: Vec::new(),
             sizes: Vec::new(),
             repeats: Vec::new(),

@@ -45,7 +45,7 @@ mod single;
 mod sizes;
 mod slots;
 mod span;
-mod stage;
+mod load_level;
 mod times;
 
 pub use capture::{AnomalyCount, Clock, OneSidedConnection, Resent, Unseen};
@@ -86,7 +86,7 @@ pub use single::Slow;
 pub use sizes::{SizeCurve, SizePoint};
 pub use slots::{MOST_SLOT_ROWS, SlotRow, Slots};
 pub use span::Span;
-pub use stage::{Stage, load, outstanding, pace};
+pub use load_level::{LoadLevel, load, outstanding, pace};
 pub use times::Times;
 
 /// Everything that a report can show of one side: a capture, a run.
@@ -183,7 +183,7 @@ pub struct Findings {
     /// Parameters of the load; null for a capture.
     pub run: Option<Run>,
     /// One entry a load level, in the order in which they ran; empty for a capture.
-    pub stages: Vec<Stage>,
+    pub levels: Vec<LoadLevel>,
     /// Combined results of load levels, one curve of at least two loads each; empty for a capture.
     pub curves: Vec<LoadCurve>,
     /// Response time against message size, where sizes enough were tried at a load; empty for a capture.
@@ -288,24 +288,24 @@ impl Findings {
     /// pauses and warm-ups between them. None where no time passed.
     #[must_use]
     pub fn measured_s(&self) -> Option<f64> {
-        let measured = match self.stages.is_empty() {
+        let measured = match self.levels.is_empty() {
             true => self.span.elapsed_s,
             false => {
-                let counted = self.stages.iter().filter(|stage| stage.has_a_span_of_the_whole());
-                Some(counted.filter_map(|stage| stage.span.elapsed_s).filter(|&s| s > 0.0).sum())
+                let counted = self.levels.iter().filter(|level| level.has_a_span_of_the_whole());
+                Some(counted.filter_map(|level| level.span.elapsed_s).filter(|&s| s > 0.0).sum())
             }
         };
         measured.filter(|&s| s > 0.0)
     }
 
     /// Whether no server took part in one of its load levels: its calls went to a local directory.
-    pub(crate) fn is_local(&self, stage: &Stage) -> bool {
+    pub(crate) fn is_local(&self, level: &LoadLevel) -> bool {
         let calls = self.run.as_ref().and_then(|run| run.calls.as_deref());
-        calls.is_some_and(|calls| calls.is_local(stage.number.into()))
+        calls.is_some_and(|calls| calls.is_local(level.number.into()))
     }
 
     /// The load levels that a server took part in.
-    pub(crate) fn remote_stages(&self) -> impl Iterator<Item = &Stage> {
-        self.stages.iter().filter(|stage| !self.is_local(stage))
+    pub(crate) fn remote_levels(&self) -> impl Iterator<Item = &LoadLevel> {
+        self.levels.iter().filter(|level| !self.is_local(level))
     }
 }

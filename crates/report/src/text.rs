@@ -44,7 +44,7 @@ pub(crate) use unseen::rows as unseen_rows;
 use crate::findings::{Findings, Report};
 pub use appendix_a::appendix_a;
 pub(crate) use capacity::lowered;
-pub use capacity::{exact as exact_load, load_words};
+pub use capacity::{exact as exact_load, load_name};
 pub(crate) use clients::{sentence, unjudged};
 pub(crate) use comparison::change_of as change;
 pub use history::history;

@@ -48,7 +48,7 @@ fn inside(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
 /// Reads a recording, for [`plimsoll_report::collect::history::HistoryCollector`].
 ///
 /// # Errors
-/// It is damaged, of another version, or holds no finished stage.
+/// It is damaged, of another version, or holds no finished level.
 pub fn read(folder: &Path, status_name: StatusName) -> anyhow::Result<RecordedRun> {
     let manifest = Recording::open(folder)?.manifest;
     let side = read_recording(folder, status_name)?;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use plimsoll_model::Names;
-use plimsoll_recording::folder::{Progress, Recording, Stage};
+use plimsoll_recording::folder::{Progress, RecordedLevel, Recording};
 use plimsoll_report::collect::StatusName;
 use plimsoll_report::collect::run::MeasuredLevel;
 use plimsoll_report::findings::{About, Findings, Run, Source};
@@ -48,15 +48,15 @@ pub fn measured(recording: &Recording) -> anyhow::Result<Measurement> {
 
 fn of_run(recording: &Recording, mut run: Run, source: Source, status_name: StatusName) -> anyhow::Result<Findings> {
     let mut names = Names::default();
-    let stages = &recording.manifest.stages;
-    let mut read = |stage: &Stage| -> anyhow::Result<MeasuredLevel> {
-        let statistics = recording.statistics(stage, &mut names)?.0;
-        Ok(MeasuredLevel { statistics, ..read_level(&stage.about)? })
+    let recorded = &recording.manifest.levels;
+    let mut read = |level: &RecordedLevel| -> anyhow::Result<MeasuredLevel> {
+        let statistics = recording.statistics(level, &mut names)?.0;
+        Ok(MeasuredLevel { statistics, ..read_level(&level.about)? })
     };
-    let mut read: Vec<MeasuredLevel> = stages.iter().map(&mut read).collect::<Result<_, _>>()?;
+    let mut read: Vec<MeasuredLevel> = recorded.iter().map(&mut read).collect::<Result<_, _>>()?;
     let (unfinished, mut remarks) = unfinished(recording, &mut names)?;
     read.extend(unfinished);
-    if stages.is_empty() && !read.is_empty() {
+    if recorded.is_empty() && !read.is_empty() {
         // It is noted when a level ends.
         remarks.push(
             "The recording lacks the negotiated dialect, signing and maximum sizes, because no level finished"
@@ -79,13 +79,13 @@ fn unfinished(recording: &Recording, names: &mut Names) -> anyhow::Result<Unfini
     for folder in &recording.partial {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         match recording.progress(folder, names) {
-            Ok(Some((stage, statistics, _))) => {
-                let level = stage.level.as_deref().unwrap_or_default();
+            Ok(Some((level, statistics, _))) => {
+                let load_name = level.load_name.as_deref().unwrap_or_default();
                 remarks.push(format!(
-                    "{level}: the level did not finish. Its results end with the last saved state (saved about every second), and \
+                    "{load_name}: the level did not finish. Its results end with the last saved state (saved about every second), and \
                     lack queue depth and transaction rows"
                 ));
-                levels.push(MeasuredLevel { statistics, ..read_level(&stage.about)? });
+                levels.push(MeasuredLevel { statistics, ..read_level(&level.about)? });
             }
             Ok(None) => remarks.push(format!("{name} has no results: its measured phase ran for less than one second")),
             // A damaged level does not hide the finished ones.
@@ -103,10 +103,10 @@ fn of_analysis(recording: &Recording, source: Source, status_name: StatusName) -
         }
         _ => "the analysis did not finish, so the recording has no results; analyse the capture again",
     };
-    let stage = recording.manifest.stages.first().context(why)?;
-    let (statistics, coverage) = recording.statistics(stage, &mut names)?;
+    let level = recording.manifest.levels.first().context(why)?;
+    let (statistics, coverage) = recording.statistics(level, &mut names)?;
     let findings = Findings::collect(&statistics, &coverage, &names, source, status_name);
-    let hosts = host_names(stage)?;
+    let hosts = host_names(level)?;
     Ok(findings.with_host_names(|ip| hosts.get(&ip).map(String::as_str)))
 }
 
@@ -114,29 +114,30 @@ fn of_analysis(recording: &Recording, source: Source, status_name: StatusName) -
 ///
 /// # Errors
 /// The manifest is of another version.
-pub(crate) fn host_names(stage: &Stage) -> anyhow::Result<BTreeMap<IpAddr, String>> {
-    let names = stage.about.get(HOST_NAMES).map(BTreeMap::deserialize).transpose();
+pub(crate) fn host_names(level: &RecordedLevel) -> anyhow::Result<BTreeMap<IpAddr, String>> {
+    let names = level.about.get(HOST_NAMES).map(BTreeMap::deserialize).transpose();
     Ok(names.context("manifest.json: unknown format of `about`")?.unwrap_or_default())
 }
 
 /// A note about an unfinished recording, as the rest of a sentence.
 pub fn incomplete(recording: &Recording) -> Option<String> {
-    // Results so far belong to a stage in `partial`.
-    let stages = || recording.manifest.stages.iter().filter(|stage| !stage.is_so_far());
+    // Results so far belong to a level in `partial`.
+    let levels = || recording.manifest.levels.iter().filter(|level| !level.is_so_far());
     // A stopped level is present but not finished.
-    let whole = |stage: &&Stage| stage.level.is_none() || read_level(&stage.about).is_ok_and(|level| level.complete);
-    let finished = stages().filter(whole).count();
-    let stopped = stages().count() - finished;
+    let whole =
+        |level: &&RecordedLevel| level.load_name.is_none() || read_level(&level.about).is_ok_and(|level| level.complete);
+    let finished = levels().filter(whole).count();
+    let stopped = levels().count() - finished;
     let left = match recording.partial.len() + stopped {
         0 => String::new(),
-        1 => " and part of one unfinished stage".to_owned(),
-        many => format!(" and parts of {many} unfinished stages"),
+        1 => " and part of one unfinished level".to_owned(),
+        many => format!(" and parts of {many} unfinished levels"),
     };
     let what = match recording.manifest.state {
         Progress::Finished => return None,
         Progress::Running => "is unfinished (its process was killed, or is still running)",
         Progress::Interrupted => "was interrupted",
     };
-    let stages = if finished == 1 { "stage" } else { "stages" };
-    Some(format!("{what}: it holds {finished} finished {stages}{left}."))
+    let levels = if finished == 1 { "level" } else { "levels" };
+    Some(format!("{what}: it holds {finished} finished {levels}{left}."))
 }

@@ -122,18 +122,18 @@ fn files(input: &Path) -> anyhow::Result<Vec<PathBuf>> {
         );
         return Err(Usage(why).into());
     }
-    match recording.manifest.stages.as_slice() {
+    match recording.manifest.levels.as_slice() {
         [] => anyhow::bail!("{shown}: the recording has no finished load level; record again"),
-        [stage] if stage.is_so_far() => {
+        [level] if level.is_so_far() => {
             anyhow::bail!("{shown}: the recording gets its transactions only when its program ends; read it then")
         }
-        [stage] => recording.transactions(stage).with_context(|| shown.to_string()),
-        stages => {
-            let folders: Vec<&str> = stages.iter().map(|stage| stage.folder.as_str()).collect();
+        [level] => recording.transactions(level).with_context(|| shown.to_string()),
+        levels => {
+            let folders: Vec<&str> = levels.iter().map(|level| level.folder.as_str()).collect();
             let why = format!(
                 "{shown}: the recording has {} load levels; choose one: {shown}/FOLDER/transactions-*.parquet, \
                 where FOLDER is one of {}",
-                stages.len(),
+                levels.len(),
                 folders.join(", ")
             );
             Err(Usage(why).into())

@@ -36,7 +36,7 @@ pub fn transaction(procedure: Procedure, ended_ns: i64, took_ns: i64) -> Transac
         },
         frames: Frames::default(),
         vantage: Vantage::Client,
-        stage: None,
+        level: None,
         long_lived: false,
         counted: true,
         resent_wait_ns: None,

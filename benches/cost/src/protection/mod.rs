@@ -86,6 +86,6 @@ impl Sink for Times {
         }
         self.all += 1;
         let time = transaction.timeline.response_time().and_then(|ns| u64::try_from(ns).ok());
-        self.measured_ns.extend(time.filter(|_| transaction.stage.is_some()));
+        self.measured_ns.extend(time.filter(|_| transaction.level.is_some()));
     }
 }

@@ -40,7 +40,7 @@ fn the_answer_is_in_every_report_and_in_the_recording() {
     let json = findings(folder.path(), "a.json");
     let capacity = &json["run"]["capacity"];
     let tries = capacity["trials"].as_array().unwrap();
-    assert_eq!(tries.len(), json["stages"].as_array().unwrap().len());
+    assert_eq!(tries.len(), json["levels"].as_array().unwrap().len());
     let count = |load: f64, held: bool| tries.iter().filter(|one| one["load"] == load && one["met"] == held).count();
     let answer = match (capacity["low"].as_f64(), capacity["high"].as_f64()) {
         (Some(low), Some(high)) if capacity["outcome"] == "found" => {

@@ -62,7 +62,7 @@ fn job(folder: &Path, files: &[String], at: usize, more: &[&str]) -> Output {
 }
 
 fn rows(folder: &Path, recording: &str) -> u64 {
-    crate::recorded::manifest(&folder.join(recording))["stages"][0]["transactions"].as_u64().unwrap()
+    crate::recorded::manifest(&folder.join(recording))["levels"][0]["transactions"].as_u64().unwrap()
 }
 
 fn give_the_whole(capture: &str, swapped: bool) {
@@ -91,7 +91,7 @@ fn give_the_whole(capture: &str, swapped: bool) {
     assert_eq!(rows(folder, "merged"), rows(folder, "whole"));
     let own: u64 = recordings.iter().map(|recording| rows(folder, recording)).sum();
     assert_eq!(own, rows(folder, "whole"), "each row once");
-    let intervals = |name: &str| std::fs::read(folder.join(name).join("stage-0000/intervals.zst")).unwrap();
+    let intervals = |name: &str| std::fs::read(folder.join(name).join("level-0000/intervals.zst")).unwrap();
     assert!(intervals("merged") == intervals("whole"));
 }
 

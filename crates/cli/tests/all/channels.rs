@@ -78,9 +78,9 @@ fn four_channels_carry_the_same() {
     let folder = scratch.path();
     let load = ["--duration", "2s", "--warmup", "0s", "--html", "run.html"];
     let run = drive(folder, samba.address(), "random-read", &load);
-    let stage = &run["stages"][0];
-    let found = &stage["channels"];
-    assert_eq!((&stage["connections"], &found["sessions_with_several"]), (&4.into(), &1.into()), "{run}");
+    let level = &run["levels"][0];
+    let found = &level["channels"];
+    assert_eq!((&level["connections"], &found["sessions_with_several"]), (&4.into(), &1.into()), "{run}");
     let session = &found["sessions"][0];
     assert_eq!(session["channels"].as_array().unwrap().len(), 4, "{session}");
     println!("balance of 4 channels: {}", session["balance"]);
@@ -166,9 +166,9 @@ fn a_channel_that_is_lost_fails_nothing() {
         faulty.set_rules(vec![end(2, offsets[0]), end(0, offsets[1])]);
         let load = [&["--duration", "3s", "--warmup", "0s"], wish].concat();
         let run = drive(folder, faulty.address(), workload, &load);
-        let stage = &run["stages"][0];
-        assert_eq!(stage["failures"], Value::Array(Vec::new()), "{workload}");
-        let (lost, again) = (&stage["generator"]["channels_lost"], stage["generator"]["sent_again"].as_u64().unwrap());
+        let level = &run["levels"][0];
+        assert_eq!(level["failures"], Value::Array(Vec::new()), "{workload}");
+        let (lost, again) = (&level["generator"]["channels_lost"], level["generator"]["sent_again"].as_u64().unwrap());
         assert_eq!(lost, 2, "{workload}: {places:?}");
         let driven = channels(folder, "run.parquet");
         let requests = |all: &BTreeMap<String, Traffic>| -> Vec<(String, u64)> {
@@ -217,9 +217,9 @@ fn a_hostile_binding_is_counted() {
     for (which, fault) in HOSTILE {
         faulty.set_rules(vec![Rule::Answers { connection: Some(place), which, fault }]);
         let run = drive(folder, faulty.address(), "random-read", &load);
-        let stage = &run["stages"][0];
-        let channels = stage["channels"]["sessions"][0]["channels"].as_array().map_or(0, Vec::len);
-        let failures = &stage["failures"];
+        let level = &run["levels"][0];
+        let channels = level["channels"]["sessions"][0]["channels"].as_array().map_or(0, Vec::len);
+        let failures = &level["failures"];
         assert_eq!((channels, failures), (4, &Value::Array(Vec::new())), "{which:?} {fault:?}");
     }
 }
@@ -241,9 +241,9 @@ fn a_binding_without_an_answer_does_not_wait_for_the_timeout() {
     let begun = std::time::Instant::now();
     let run = drive(folder, faulty.address(), "random-read", &load);
     assert!(begun.elapsed().as_secs() < 200, "{:?}", begun.elapsed());
-    let stage = &run["stages"][0];
-    assert!(stage["generator"]["bindings_repeated"].as_u64().unwrap() >= 1, "{stage}");
-    assert_eq!(stage["channels"]["sessions"][0]["channels"].as_array().map_or(0, Vec::len), 4);
+    let level = &run["levels"][0];
+    assert!(level["generator"]["bindings_repeated"].as_u64().unwrap() >= 1, "{level}");
+    assert_eq!(level["channels"]["sessions"][0]["channels"].as_array().map_or(0, Vec::len), 4);
     let said = run["said"].as_str().unwrap();
     assert!(said.contains("repeated, because the server did not answer in time"), "{said}");
 }

@@ -29,7 +29,7 @@ fn captures_are_points_of_curves_as_load_levels_of_runs_are() {
     crate::held_to_schema(&report);
     for (side, name) in report["sides"].as_array().unwrap().iter().zip(["old", "new"]) {
         assert_eq!((&side["name"], &side["kind"]), (&name.into(), &"capture".into()));
-        let levels: Vec<&Value> = side["stages"].as_array().unwrap().iter().map(|stage| &stage["level"]).collect();
+        let levels: Vec<&Value> = side["levels"].as_array().unwrap().iter().map(|level| &level["load_name"]).collect();
         assert_eq!(levels, ["1 client", "2 clients", "4 clients"]);
         let loads: Vec<f64> = side["curves"][0]["points"]
             .as_array()
@@ -38,7 +38,7 @@ fn captures_are_points_of_curves_as_load_levels_of_runs_are() {
             .map(|point| point["load"].as_f64().unwrap())
             .collect();
         assert_eq!(loads, [1.0, 2.0, 4.0]);
-        for stage in side["stages"].as_array().unwrap() {
+        for level in side["levels"].as_array().unwrap() {
             let unknown = [
                 "depth",
                 "outstanding",
@@ -49,13 +49,13 @@ fn captures_are_points_of_curves_as_load_levels_of_runs_are() {
                 "silence",
                 "short_reads",
             ];
-            assert!(unknown.iter().all(|name| stage.get(name).is_some_and(Value::is_null)), "{stage:#}");
+            assert!(unknown.iter().all(|name| level.get(name).is_some_and(Value::is_null)), "{level:#}");
         }
         // Each point is what `analyze` says of its capture.
-        for (stage, clients) in side["stages"].as_array().unwrap().iter().zip(["1", "2", "4"]) {
+        for (level, clients) in side["levels"].as_array().unwrap().iter().zip(["1", "2", "4"]) {
             let alone = output_of(&["analyze", &file(&format!("{name}{clients}.pcapng")), "--json", "-", "-q"]);
             let alone = crate::only_side(&alone.stdout);
-            assert_eq!((&stage["groups"], &stage["span"]), (&alone["groups"], &alone["span"]), "{name}@{clients}");
+            assert_eq!((&level["groups"], &level["span"]), (&alone["groups"], &alone["span"]), "{name}@{clients}");
         }
     }
     let utc = output_of(&[&compare[..], &["--utc", "--json", "-", "-q"]].concat());

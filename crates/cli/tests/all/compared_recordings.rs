@@ -128,7 +128,7 @@ fn levels_are_compared_level_by_level_and_repeats_as_repeats() {
     let levels = found["comparison"]["levels"].as_array().unwrap();
     assert_eq!(levels.len(), 2);
     for (level, words) in levels.iter().zip(["1 client", "2 clients"]) {
-        assert_eq!((&level["level"], &level["runs"]), (&words.into(), &serde_json::json!([3, 3])));
+        assert_eq!((&level["words"], &level["runs"]), (&words.into(), &serde_json::json!([3, 3])));
         assert_eq!(level["from"], "welch");
         let seconds = level["seconds"][0].as_f64().unwrap();
         assert!((0.85..1.2).contains(&seconds), "{seconds}");
@@ -146,13 +146,13 @@ fn levels_are_compared_level_by_level_and_repeats_as_repeats() {
     );
     // The comparison's number is the report's: the mean of the repeats' means.
     assert!(matches!(plimsoll(folder, &["report", "a", "-q", "--json", "a.json"]), Some(0 | 4)));
-    let stages = json(&folder.join("a.json"))["sides"][0]["stages"].clone();
-    let of_two: Vec<f64> = stages
+    let own = json(&folder.join("a.json"))["sides"][0]["levels"].clone();
+    let of_two: Vec<f64> = own
         .as_array()
         .unwrap()
         .iter()
-        .filter(|stage| stage["level"] == "2 clients")
-        .map(|stage| stage["response_time"]["mean_s"].as_f64().unwrap())
+        .filter(|level| level["load_name"] == "2 clients")
+        .map(|level| level["response_time"]["mean_s"].as_f64().unwrap())
         .collect();
     let all = &levels[1]["rows"][0]["metrics"];
     let mean = all.as_array().unwrap().iter().find(|metric| metric["metric"] == "mean").unwrap();
@@ -173,10 +173,10 @@ fn a_duel_is_kept_side_by_side() {
     let mut begun = Vec::new();
     for (side, manifest) in manifests.iter().enumerate() {
         assert_eq!(manifest["state"], "finished");
-        let stages = manifest["stages"].as_array().unwrap();
-        let curves: Vec<&Value> = stages.iter().map(|stage| &stage["about"]["about"]["curve"]).collect();
+        let levels = manifest["levels"].as_array().unwrap();
+        let curves: Vec<&Value> = levels.iter().map(|level| &level["about"]["about"]["curve"]).collect();
         assert_eq!(curves, ["repeat 1", "repeat 2", "repeat 3", "repeat 4"]);
-        begun.extend(stages.iter().map(|stage| (stage["first_ns"].as_i64().unwrap(), side)));
+        begun.extend(levels.iter().map(|level| (level["first_ns"].as_i64().unwrap(), side)));
     }
     begun.sort_unstable();
     let turns: Vec<usize> = begun.iter().map(|(_, side)| *side).collect();
@@ -192,7 +192,7 @@ fn a_duel_is_kept_side_by_side() {
     };
     assert_eq!(numbers(now), numbers(before));
     assert!(matches!(plimsoll(folder, &["report", "kept/B", "-q", "--json", "b.json"]), Some(0 | 4)));
-    assert_eq!(json(&folder.join("b.json"))["sides"][0]["repeats"][0]["stages"], serde_json::json!([0, 1, 2, 3]));
+    assert_eq!(json(&folder.join("b.json"))["sides"][0]["repeats"][0]["levels"], serde_json::json!([0, 1, 2, 3]));
     // Existing recordings are not overwritten, and recordings are not nested.
     assert_eq!(plimsoll(folder, &kept), Some(2));
     assert!(said(folder, "err").contains("--overwrite"), "{}", said(folder, "err"));
@@ -204,10 +204,10 @@ fn a_duel_is_kept_side_by_side() {
 
 /// A recording with a changed manifest.
 fn changed(folder: &Path, from: &str, to: &str, change: impl Fn(&mut Value)) {
-    fs::create_dir_all(folder.join(to).join("stage-0000")).unwrap();
-    for file in fs::read_dir(folder.join(from).join("stage-0000")).unwrap() {
+    fs::create_dir_all(folder.join(to).join("level-0000")).unwrap();
+    for file in fs::read_dir(folder.join(from).join("level-0000")).unwrap() {
         let file = file.unwrap();
-        fs::copy(file.path(), folder.join(to).join("stage-0000").join(file.file_name())).unwrap();
+        fs::copy(file.path(), folder.join(to).join("level-0000").join(file.file_name())).unwrap();
     }
     let mut manifest = json(&folder.join(from).join("manifest.json"));
     change(&mut manifest);
@@ -222,7 +222,7 @@ fn what_cannot_be_compared_is_said() {
     // On a busy machine, the load generator can be late; the verdicts below are to be the only ones.
     changed(folder, "measured", "a", |manifest| {
         let valid = serde_json::json!({"verdict": "valid", "valid": true, "reasons": [], "invalid_reasons": 0});
-        manifest["stages"][0]["about"]["about"]["validity"] = valid;
+        manifest["levels"][0]["about"]["about"]["validity"] = valid;
     });
     changed(folder, "a", "killed", |manifest| manifest["state"] = "running".into());
     let found = compared(folder, &["a", "killed"], 0);
@@ -231,7 +231,7 @@ fn what_cannot_be_compared_is_said() {
         "{}",
         warnings(&found)
     );
-    changed(folder, "a", "stopped", |manifest| manifest["stages"][0]["level"] = "1 client (stopped early)".into());
+    changed(folder, "a", "stopped", |manifest| manifest["levels"][0]["load_name"] = "1 client (stopped early)".into());
     let found = compared(folder, &["a", "stopped"], 0);
     assert!(warnings(&found).contains("B at 1 client (stopped early)"), "{}", warnings(&found));
     changed(folder, "a", "digest", |manifest| manifest["measured"]["run"]["workload_sha256"] = "other".into());
@@ -240,7 +240,7 @@ fn what_cannot_be_compared_is_said() {
     let late = |manifest: &mut Value| {
         let validity =
             serde_json::json!({"verdict": "invalid", "valid": false, "reasons": ["late"], "invalid_reasons": 1});
-        manifest["stages"][0]["about"]["about"]["validity"] = validity;
+        manifest["levels"][0]["about"]["about"]["validity"] = validity;
     };
     changed(folder, "a", "invalid", late);
     let found = compared(folder, &["a", "invalid"], 4);
@@ -250,7 +250,7 @@ fn what_cannot_be_compared_is_said() {
     assert!(!warnings(&found).contains("INVALID"), "a verdict stands once: {}", warnings(&found));
     let partial = |manifest: &mut Value| {
         let validity = serde_json::json!({"verdict": "partial", "valid": true, "reasons": ["1 s is missing"], "invalid_reasons": 0});
-        manifest["stages"][0]["about"]["about"]["validity"] = validity;
+        manifest["levels"][0]["about"]["about"]["validity"] = validity;
     };
     changed(folder, "a", "partial", partial);
     let found = compared(folder, &["a", "partial"], 0);
@@ -260,13 +260,13 @@ fn what_cannot_be_compared_is_said() {
     assert!(words.contains(expected), "{words}");
     let undecided = compared(folder, &["a", "invalid", "--fail-if", "mean > +1%"], 4);
     assert_eq!(undecided["comparison"]["conditions"][0]["outcome"], "undecided");
-    changed(folder, "a", "empty", |manifest| manifest["stages"] = serde_json::json!([]));
+    changed(folder, "a", "empty", |manifest| manifest["levels"] = serde_json::json!([]));
     assert_eq!(plimsoll(folder, &["compare", "a", "empty"]), Some(3));
     assert!(said(folder, "err").contains("no finished load level or analysis to compare"), "{}", said(folder, "err"));
     fs::create_dir(folder.join("photos")).unwrap();
     assert_eq!(plimsoll(folder, &["compare", "a", "photos"]), Some(3));
     assert!(said(folder, "err").contains("no recording"), "{}", said(folder, "err"));
-    fs::write(folder.join("killed/stage-0000/intervals.zst"), "plimsoll intervals 1\n").unwrap();
+    fs::write(folder.join("killed/level-0000/intervals.zst"), "plimsoll intervals 1\n").unwrap();
     assert_eq!(plimsoll(folder, &["compare", "a", "killed"]), Some(3));
     assert!(said(folder, "err").contains("intervals.zst") && said(folder, "err").contains("damaged"));
 }

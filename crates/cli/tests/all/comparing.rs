@@ -267,7 +267,7 @@ fn sides_that_make_no_sense_are_usage() {
 }
 
 #[test]
-fn repeats_are_stages_and_their_scatter_is_shown() {
+fn repeats_are_levels_and_their_scatter_is_shown() {
     let scratch = Scratch::new("repeat");
     let report = scratch.path().join("report.json");
     let page = scratch.path().join("report.html");
@@ -276,15 +276,15 @@ fn repeats_are_stages_and_their_scatter_is_shown() {
     let code = spawn(&[&what[..], &page, &SHORT].concat(), scratch.path()).end().status.code();
     assert!(matches!(code, Some(0 | 4)), "{}", read(scratch.path(), "err"));
     let report = crate::only_side(read(scratch.path(), "report.json").as_bytes());
-    let stages = report["stages"].as_array().unwrap();
-    let curves: Vec<&str> = stages.iter().map(|stage| stage["curve"].as_str().unwrap()).collect();
+    let levels = report["levels"].as_array().unwrap();
+    let curves: Vec<&str> = levels.iter().map(|level| level["curve"].as_str().unwrap()).collect();
     assert_eq!(curves, ["repeat 1", "repeat 2", "repeat 3"]);
-    assert!(stages.iter().all(|stage| stage["level"] == "2 clients"));
+    assert!(levels.iter().all(|level| level["load_name"] == "2 clients"));
     let text = read(scratch.path(), "out");
     assert!(text.contains("Repeats of each level") && text.contains("2 clients, repeat 3"), "{text}");
     let repeats = &report["repeats"][0];
-    assert_eq!((&repeats["level"], &repeats["stages"]), (&"2 clients".into(), &serde_json::json!([0, 1, 2])));
-    let rates: Vec<f64> = stages.iter().map(|stage| stage["operations_per_s"].as_f64().unwrap()).collect();
+    assert_eq!((&repeats["load_name"], &repeats["levels"]), (&"2 clients".into(), &serde_json::json!([0, 1, 2])));
+    let rates: Vec<f64> = levels.iter().map(|level| level["operations_per_s"].as_f64().unwrap()).collect();
     let mean = repeats["operations_per_s"]["mean"].as_f64().unwrap();
     assert!((mean / (rates.iter().sum::<f64>() / 3.0) - 1.0).abs() < 1e-9, "{mean} of {rates:?}");
     let page = read(scratch.path(), "report.html");

@@ -162,7 +162,7 @@ fn delegations_of_the_embedded_server_are_used_and_recalled() {
     assert_eq!(fact(&report, "delegation recalls refused: "), None);
     let [answered, ..] = numbers(&fact(&report, "delegation recalls: ").unwrap())[..] else { panic!() };
     assert!(answered <= recalled, "{report}");
-    let failures = report["stages"][0]["failures"].as_array().unwrap();
+    let failures = report["levels"][0]["failures"].as_array().unwrap();
     assert!(failures.is_empty(), "the clients that had to wait did not fail: {report}");
     let ([seen_granted, seen_recalled, seen_returned, _], text) = analyzed(scratch.path());
     assert_eq!([seen_granted, seen_recalled, seen_returned], [granted, recalled, returned], "the capture has the same");

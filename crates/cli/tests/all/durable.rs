@@ -131,12 +131,12 @@ fn survives(workload: &str, bytes: u64, more: &[&str]) -> Option<(Value, String)
     drive(folder, &target, &load("100ms"));
     faulty.set_rules(vec![Rule::End { connection: None, offset: bytes, reset: true }]);
     let (side, said) = drive(folder, &target, &load("2s"));
-    let stage = &side["stages"][0];
-    let failures = stage["failures"].as_array().unwrap();
+    let level = &side["levels"][0];
+    let failures = level["failures"].as_array().unwrap();
     let survived = |failure: &&Value| failure["cause"].as_str().unwrap().contains("(operations continued)");
     let lost: u64 = failures.iter().filter(survived).map(|failure| failure["count"].as_u64().unwrap()).sum();
     assert_eq!(
-        (failures.iter().find(|failure| !survived(failure)), &stage["failed"]),
+        (failures.iter().find(|failure| !survived(failure)), &level["failed"]),
         (None, &0.into()),
         "{more:?}: {said}"
     );
@@ -195,7 +195,7 @@ fn a_run_with_persistent_handles_survives_restarts() {
     let [reconnected, refused, ..] = fact(&side, "recovered opens: ")[..] else { panic!("{said}") };
     assert!(reconnected > refused && refused * 10 <= reconnected, "{said}");
     // On a busy machine Samba may still hold an open for the old connection, and refuse it to the new one.
-    let failed = side["stages"][0]["failed"].as_u64().unwrap();
+    let failed = side["levels"][0]["failed"].as_u64().unwrap();
     assert!(failed <= refused + requested - granted, "{said}");
     let tap = fs::read(folder.join("tap.pcapng")).unwrap();
     let names = tap.windows(RECONNECT.len()).enumerate().filter(|(_, head)| *head == RECONNECT);

@@ -25,7 +25,7 @@ fn stream_read(samba: &Samba, size: &str, scratch: &Scratch) -> (Value, String) 
     // Whether the run is valid depends on other work of the machine.
     assert!(matches!(output.status.code(), Some(0 | 4)), "{text}");
     let json = crate::only_side(&std::fs::read(&report).unwrap());
-    (json["stages"][0].clone(), text.split_whitespace().collect::<Vec<_>>().join(" "))
+    (json["levels"][0].clone(), text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// Sectors that disks had read when the level began or ended. Partitions and devices on other devices would count twice.
@@ -58,17 +58,17 @@ fn a_set_beyond_the_servers_memory_is_read_from_disk() {
     limit.hold(samba.process_id().unwrap());
     let (scratch, warning) = (Scratch::new("from-disk"), "source=disk, but the server's disks read only");
     // 600 MiB in eight files.
-    let (stage, text) = stream_read(&samba, "size=75MiB", &scratch);
-    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{stage:#}"));
-    let (disk, read) = (number(&stage["server"]["disk_read_bytes_per_s"]), number(&stage["read_bytes_per_s"]));
+    let (level, text) = stream_read(&samba, "size=75MiB", &scratch);
+    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{level:#}"));
+    let (disk, read) = (number(&level["server"]["disk_read_bytes_per_s"]), number(&level["read_bytes_per_s"]));
     assert!(read > 0.0 && disk / read > 0.8, "{disk} of {read} bytes per second came from the disk: {text}");
     assert!(!text.contains(warning) && text.contains("Read from disks, as a percentage"), "{text}");
     // The disks agree (the report has the counter of the server's processes), if this machine shows them.
-    let seconds = number(&stage["span"]["elapsed_s"]);
+    let seconds = number(&level["span"]["elapsed_s"]);
     let bytes = (sectors("end", &scratch) - sectors("begin", &scratch)) * 512;
     let any = std::fs::read_dir("/sys/block").unwrap().flatten().any(|disk| disk.path().join("device").exists());
     assert!(!any || bytes as f64 > 0.8 * read * seconds, "{bytes} from the disks: {read} for {seconds} s");
     // The same check of a set that fits into the cache.
-    let (stage, text) = stream_read(&samba, "size=1MiB", &scratch);
-    assert!(text.contains(warning), "{stage:#} {text}");
+    let (level, text) = stream_read(&samba, "size=1MiB", &scratch);
+    assert!(text.contains(warning), "{level:#} {text}");
 }

@@ -22,7 +22,7 @@ fn sweep(folder: &Path, name: &str, workload: &str, target: &str, more: &[&str])
     let said = String::from_utf8(ran.stderr).unwrap();
     assert!(matches!(ran.status.code(), Some(0 | 4)), "{said}");
     let manifest: Value = serde_json::from_slice(&fs::read(folder.join(name).join("manifest.json")).unwrap()).unwrap();
-    manifest["stages"][1]["about"]["about"]["guarantees"].clone()
+    manifest["levels"][1]["about"]["about"]["guarantees"].clone()
 }
 
 /// Compares two recordings; returns exit code, output, and JSON.

@@ -66,13 +66,13 @@ fn measured(workload: &str, table: &Table) -> Option<Value> {
     let load = ["--users", "24", "--every", "1s", "--warmup", "1s", "--duration", "20s", "--timeout", "60s"];
     let more = ["--json", "-", "-q", "--tap", tap, "--remove-files"];
     let ran = report(&[&["run", workload, "--target", &target][..], &load, &more].concat());
-    let stage = &ran["stages"][0];
-    assert_eq!(stage["failures"].as_array().map(Vec::len), Some(0), "{}", stage["failures"]);
-    let users = &stage["users"];
+    let level = &ran["levels"][0];
+    assert_eq!(level["failures"].as_array().map(Vec::len), Some(0), "{}", level["failures"]);
+    let users = &level["users"];
     assert_eq!((&users["users"], &users["due"], &users["failed"]), (&24.into(), &480.into(), &0.into()), "{users}");
-    let turns: u64 = stage["iterations"].as_array().unwrap().iter().map(|turn| turn["ended"].as_u64().unwrap()).sum();
-    assert!(turns > 400, "{turns} of 480 turns ended: {}", stage["iterations"]);
-    let [from, to] = ["first_ns", "last_ns"].map(|end| instant(&stage["span"][end]));
+    let turns: u64 = level["iterations"].as_array().unwrap().iter().map(|turn| turn["ended"].as_u64().unwrap()).sum();
+    assert!(turns > 400, "{turns} of 480 turns ended: {}", level["iterations"]);
+    let [from, to] = ["first_ns", "last_ns"].map(|end| instant(&level["span"][end]));
     let wire = report(&["analyze", tap, "--from", &from, "--to", &to, "--json", "-", "-q"]);
     let seen: Vec<_> =
         table.iter().map(|(name, procedures, wanted)| (name, share(&wire, procedures), wanted)).collect();
@@ -112,12 +112,12 @@ fn the_scale_is_a_parameter() {
     let written = |scale: &str| {
         let ran = report(&[&["run", "home-folders-2008", "--json", "-", "-q", "--set", scale][..], &load].concat());
         // One user: its data are those of all.
-        let number = |name: &str| ran["stages"][0][name].as_f64().unwrap();
+        let number = |name: &str| ran["levels"][0][name].as_f64().unwrap();
         let all = number("read_bytes_per_s") + number("write_bytes_per_s");
-        assert_eq!(ran["stages"][0]["users"]["bytes_per_s"].as_f64(), Some(all));
+        assert_eq!(ran["levels"][0]["users"]["bytes_per_s"].as_f64(), Some(all));
         let parameters = ran["run"]["parameters"].as_array().unwrap().clone();
         let shown = parameters.iter().find(|one| one["name"] == "scale").unwrap()["value"].clone();
-        let sizes: Vec<u64> = ran["stages"][0]["operations"]
+        let sizes: Vec<u64> = ran["levels"][0]["operations"]
             .as_array()
             .unwrap()
             .iter()
@@ -140,13 +140,13 @@ fn leases_spare_requests() {
         let caching = format!("caching={caching}");
         let load = ["--users", "6", "--every", "500ms", "--warmup", "0s", "--duration", "5s", "--timeout", "60s"];
         let fixed = ["run", "home-folders", "--target", &target, "--set", &caching, "--json", "-", "-q"];
-        let stage = report(&[&fixed[..], &load].concat())["stages"][0].clone();
+        let level = report(&[&fixed[..], &load].concat())["levels"][0].clone();
         assert_eq!(
-            (&stage["users"]["failed"], stage["failures"].as_array().map(Vec::len)),
+            (&level["users"]["failed"], level["failures"].as_array().map(Vec::len)),
             (&0.into(), Some(0)),
-            "{stage}"
+            "{level}"
         );
-        (stage["generator"]["requests_avoided"].as_u64().unwrap(), share(&stage, &["QUERY_INFO"]))
+        (level["generator"]["requests_avoided"].as_u64().unwrap(), share(&level, &["QUERY_INFO"]))
     };
     let (none, kept) = (ran("none"), ran("lease-cached"));
     assert_eq!(none.0, 0);
@@ -179,7 +179,7 @@ fn users_who_cannot_keep_their_schedules_are_an_overload() {
     let run = |more: &[&str]| plimsoll(&[&["run", file.to_str().unwrap()][..], &load, more].concat());
     let ran = run(&["--json", "-", "-q"]);
     let ran = crate::only_side(&ran.stdout);
-    let (users, turn) = (&ran["stages"][0]["users"], &ran["stages"][0]["iterations"][0]);
+    let (users, turn) = (&ran["levels"][0]["users"], &ran["levels"][0]["iterations"][0]);
     assert_eq!(
         (&users["users"], &users["due"], &users["late"], &users["failed"]),
         (&2.into(), &20.into(), &20.into(), &0.into())
@@ -199,8 +199,8 @@ fn users_who_cannot_keep_their_schedules_are_an_overload() {
 fn logons_outside_of_the_phase_are_numbers_of_their_own() {
     let load = ["--clients", "3", "--warmup", "0s", "--duration", "300ms", "--target", "embedded:smb"];
     let ran = report(&[&["run", "getattr", "--json", "-", "-q"][..], &load].concat());
-    let stage = &ran["stages"][0];
-    let requests = stage["session_requests"].as_array().unwrap();
+    let level = &ran["levels"][0];
+    let requests = level["session_requests"].as_array().unwrap();
     let of = |name: &str, phase: &str| {
         let row = requests.iter().find(|row| row["procedure"] == name).unwrap();
         assert_eq!((&row[phase]["errors"], &row[phase]["unanswered"]), (&0.into(), &0.into()), "{row}");
@@ -210,6 +210,6 @@ fn logons_outside_of_the_phase_are_numbers_of_their_own() {
         [of("NEGOTIATE", "before"), of("SESSION_SETUP", "before"), of("TREE_CONNECT", "before"), of("LOGOFF", "after")];
     assert_eq!(counts, [3, 6, 3, 3], "{requests:?}");
     assert_eq!([of("SESSION_SETUP", "after"), of("LOGOFF", "before")], [0, 0]);
-    let measured = stage["operations"].as_array().unwrap();
+    let measured = level["operations"].as_array().unwrap();
     assert!(measured.iter().all(|row| row["group"] != "Session"), "{measured:?}");
 }

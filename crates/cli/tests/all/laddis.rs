@@ -31,13 +31,13 @@ fn the_mix_on_the_wire_is_that_of_the_table() {
     let tap = tap.to_str().unwrap();
     let load = ["--rate", "600", "--warmup", "2s", "--duration", "5s", "--json", "-", "-q", "--tap", tap];
     let ran = report_of(plimsoll().args([&["run", "laddis", "--target", &target][..], &load].concat()));
-    let stage = &ran["stages"][0];
-    let excused = ganesha::lists_of_what_went(stage);
-    let failed: u64 = stage["failures"].as_array().unwrap().iter().map(|cause| cause["count"].as_u64().unwrap()).sum();
+    let level = &ran["levels"][0];
+    let excused = ganesha::lists_of_what_went(level);
+    let failed: u64 = level["failures"].as_array().unwrap().iter().map(|cause| cause["count"].as_u64().unwrap()).sum();
     // Of such a listing the operation, or operation and request, may have begun before the measured phase.
-    let most = excused + ganesha::lists_outside(stage);
-    assert!(stage["errors"] == excused && failed <= most, "{stage:#}");
-    let [from, to] = ["first_ns", "last_ns"].map(|end| instant(&stage["span"][end]));
+    let most = excused + ganesha::lists_outside(level);
+    assert!(level["errors"] == excused && failed <= most, "{level:#}");
+    let [from, to] = ["first_ns", "last_ns"].map(|end| instant(&level["span"][end]));
     let wire = report_of(plimsoll().args(["analyze", tap, "--from", &from, "--to", &to, "--json", "-", "-q"]));
     let rows = wire["operations"].as_array().unwrap();
     let counts: BTreeMap<&str, f64> =
@@ -58,8 +58,8 @@ fn every_operation_succeeds_on_the_embedded_servers() {
         // One client looks up 120 names before its first iteration; eight did not come to their writes on a machine with other work.
         let load = ["--clients", "1", "--rate", "100", "--warmup", "0s", "--duration", "4s", "--json", "-", "-q"];
         let ran = report_of(plimsoll().args([&["run", "laddis", "--target", target][..], &load].concat()));
-        let stage = &ran["stages"][0];
-        assert_eq!((&stage["errors"], &stage["failures"]), (&0.into(), &serde_json::json!([])), "{target}: {stage:#}");
+        let level = &ran["levels"][0];
+        assert_eq!((&level["errors"], &level["failures"]), (&0.into(), &serde_json::json!([])), "{target}: {level:#}");
         let operations = ran["operations"].as_array().unwrap();
         assert!(operations.iter().any(|row| row["procedure"] == "WRITE"), "{target}: {operations:?}");
     }
@@ -71,16 +71,16 @@ fn levels_end_where_the_server_is_too_slow() {
         let load = ["--levels", "1,2,3", "--warmup", "0s", "--duration", "200ms", "--json", "-", "-q"];
         report_of(plimsoll().args([&["run", "getattr", "--target", "embedded:nfs"][..], &load, more].concat()))
     };
-    let stages = |report: &Value| report["stages"].as_array().map(Vec::len);
+    let count = |report: &Value| report["levels"].as_array().map(Vec::len);
     let said = |report: &Value| report["run"]["facts"].to_string();
     let slow = levels(&["--stop-above", "1ns"]);
-    assert_eq!(stages(&slow), Some(1));
+    assert_eq!(count(&slow), Some(1));
     assert!(said(&slow).contains("no further levels after 1 client: the mean response time"), "{}", said(&slow));
     let quick = levels(&["--stop-above", "1h"]);
-    assert_eq!(stages(&quick), Some(3));
+    assert_eq!(count(&quick), Some(3));
     assert!(!said(&quick).contains("no further levels"));
     let each = levels(&["--stop-above", "1ns", "--repeat", "2"]);
-    assert_eq!(stages(&each), Some(2), "every repeat begins anew");
+    assert_eq!(count(&each), Some(2), "every repeat begins anew");
     assert!(said(&each).contains("no further levels of repeat 2 after 1 client"), "{}", said(&each));
     let code = output_of(&["run", "getattr", "--target", "embedded:nfs", "--stop-above", "1ms"]).status.code();
     assert_eq!(code, Some(2), "there are no levels to stop");

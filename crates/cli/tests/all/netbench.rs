@@ -70,20 +70,20 @@ fn a_load_file_against_clients_on_two_servers() {
     assert_eq!(page.matches("<details>").count(), 2, "a report a data point");
 
     let appendix = plimsoll(folder, &["report", "smb", "--appendix-a"]);
-    let stages = report["stages"].as_array().unwrap();
-    assert_eq!((stages.len(), appendix.matches("Response times per group").count()), (2, 2), "{appendix}");
-    for stage in stages {
-        let level = stage["level"].as_str().unwrap();
-        let own = below(&appendix, &format!("* embedded:smb - {level} *"));
+    let levels = report["levels"].as_array().unwrap();
+    assert_eq!((levels.len(), appendix.matches("Response times per group").count()), (2, 2), "{appendix}");
+    for level in levels {
+        let load_name = level["load_name"].as_str().unwrap();
+        let own = below(&appendix, &format!("* embedded:smb - {load_name} *"));
         let counted = own.iter().find(|line| line.starts_with("Requests:")).unwrap();
-        assert!(counted.contains(&stage["count"].to_string()), "{counted} {level}");
+        assert!(counted.contains(&level["count"].to_string()), "{counted} {load_name}");
         for row in
-            stage["groups"].as_array().unwrap().iter().filter(|row| GROUPS.contains(&row["group"].as_str().unwrap()))
+            level["groups"].as_array().unwrap().iter().filter(|row| GROUPS.contains(&row["group"].as_str().unwrap()))
         {
             let name = row["group"].as_str().unwrap();
             let line = own.iter().skip_while(|line| !line.starts_with("Groups:")).find(|line| line.starts_with(name));
             let count = line.and_then(|line| line.split_whitespace().nth(1));
-            assert_eq!(count, Some(row["count"].to_string().as_str()), "{name} of {level}");
+            assert_eq!(count, Some(row["count"].to_string().as_str()), "{name} of {load_name}");
         }
     }
 

@@ -122,7 +122,7 @@ fn connections_of(target: &str) {
     let scratch = Scratch::new("nfs-connections");
     let folder = scratch.path();
     let run = drive(folder, target, &["--depth", "8", "--connections", "4"]);
-    let of_level = &run["stages"][0]["channels"];
+    let of_level = &run["levels"][0]["channels"];
     assert_eq!(of_level["sessions_with_several"], CLIENTS, "{run}");
     let said = run["said"].as_str().unwrap();
     assert!(said.contains("Sessions with several connections"), "{said}");

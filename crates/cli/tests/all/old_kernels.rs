@@ -24,7 +24,7 @@ fn load_runs_without_the_system_calls_after_linux_5_0() {
     for target in ["embedded:smb", "embedded:nfs", &local] {
         for load in [&["--clients", "3", "--think", "1ms"][..], &["--rate", "200", "--clients", "3"]] {
             let report = run(scratch.path(), &[&["mixed", "--target", target], load].concat());
-            let operations = report["stages"][0]["response_time"]["count"].as_u64();
+            let operations = report["levels"][0]["response_time"]["count"].as_u64();
             assert!(operations.is_some_and(|count| count > 0), "{target} {load:?}: {operations:?}");
         }
     }

@@ -93,7 +93,7 @@ fn reads(folder: &Path, names: &[&str]) -> (Vec<String>, u64) {
         let header: Vec<&str> = lines.next().unwrap().split(',').collect();
         let column = |name: &str| header.iter().position(|column| *column == name).unwrap();
         let [level, procedure, path, offset, client] =
-            ["stage", "procedure", "path", "offset", "client_index"].map(column);
+            ["level", "procedure", "path", "offset", "client_index"].map(column);
         for line in lines {
             let cells: Vec<&str> = line.split(',').collect();
             requests += u64::from(cells[level] == "0");
@@ -155,8 +155,8 @@ fn processes_ask_together_for_what_one_asks_for() {
     let (all, requests) = reads(folder, &names);
     assert!(one.len() > 100, "{}", one.len());
     assert_eq!(one, all);
-    assert_eq!(report["stages"][0]["count"], Value::from(requests));
-    assert_eq!(report["stages"][0]["clients"], 4);
+    assert_eq!(report["levels"][0]["count"], Value::from(requests));
+    assert_eq!(report["levels"][0]["clients"], 4);
     // How busy the machine was is not asked here.
     let reasons = report["validity"]["reasons"].to_string();
     assert!(
@@ -178,7 +178,7 @@ fn a_part_that_is_killed_missing_or_late_is_named() {
     let start = common_start(folder, &url);
     let [first, second] = [("part-1", "1/4"), ("part-2", "2/4")]
         .map(|(name, part)| Running::start(&mut run(folder, &url, name, Some((part, start)))).unwrap());
-    let progress = folder.join("part-2/stage-0000.partial/progress.zst");
+    let progress = folder.join("part-2/level-0000.partial/progress.zst");
     // Its measured phase has begun.
     while !progress.exists() && SystemTime::now() < start + Duration::from_secs(100) {
         std::thread::sleep(Duration::from_millis(20));
@@ -204,7 +204,7 @@ fn a_part_that_is_killed_missing_or_late_is_named() {
     ] {
         assert!(reasons.contains(expected), "{expected}: {reasons}");
     }
-    assert_eq!(report["stages"][0]["count"], Value::from(reads(folder, &["part-1"]).1), "the first is whole");
+    assert_eq!(report["levels"][0]["count"], Value::from(reads(folder, &["part-1"]).1), "the first is whole");
     server.signal(Signal::INT);
 }
 
@@ -222,7 +222,7 @@ fn a_part_that_is_stopped_or_has_a_full_disk_is_named() {
     let start = common_start(folder, &url);
     let [first, full, stopped] = [("part-1", "1/3"), ("disk/part-2", "2/3"), ("part-3", "3/3")]
         .map(|(name, part)| Running::start(&mut run(folder, &url, name, Some((part, start)))).unwrap());
-    let begun = |name: &str| folder.join(name).join("stage-0000.partial/progress.zst").exists();
+    let begun = |name: &str| folder.join(name).join("level-0000.partial/progress.zst").exists();
     while !(begun("disk/part-2") && begun("part-3")) && SystemTime::now() < start + Duration::from_secs(100) {
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -244,7 +244,7 @@ fn a_part_that_is_stopped_or_has_a_full_disk_is_named() {
     assert!(reasons.contains("part 2/3 (disk/part-2) did not finish: "), "{reasons}");
     assert!(reasons.contains("part 3/3 (part-3): the load generator was late"), "{reasons}");
     assert_eq!(
-        report["stages"][0]["count"],
+        report["levels"][0]["count"],
         Value::from(reads(folder, &["part-1", "part-3"]).1),
         "the others are whole"
     );

@@ -40,7 +40,7 @@ fn it_runs_around_each_level() {
         assert_eq!((phases[level].len(), phases[level + 1].len()), (4, 6), "no password, no times at the begin");
     }
     let report: Value = serde_json::from_slice(&std::fs::read(folder.join("report.json")).unwrap()).unwrap();
-    assert_eq!(report["sides"][0]["stages"].as_array().unwrap().len(), 2);
+    assert_eq!(report["sides"][0]["levels"].as_array().unwrap().len(), 2);
     assert_eq!(said.matches("heard").count(), 4, "its output goes to standard error: {said}");
 }
 
@@ -54,7 +54,7 @@ fn one_that_fails_ends_the_run_and_keeps_what_was_measured() {
     let (code, said) = plimsoll(folder, &flags);
     assert!(code == Some(3) && said.contains("begin of level 2 clients: exit status: 7"), "{code:?} {said}");
     let report: Value = serde_json::from_slice(&std::fs::read(folder.join("report.json")).unwrap()).unwrap();
-    assert_eq!(report["sides"][0]["stages"].as_array().unwrap().len(), 1, "the level before");
+    assert_eq!(report["sides"][0]["levels"].as_array().unwrap().len(), 1, "the level before");
     let (code, said) = plimsoll(folder, &["run", "random-read", "--on-phase", "exit 8", "--quiet"]);
     assert!(code == Some(3) && said.contains("begin of level") && said.contains("exit status: 8"), "{code:?} {said}");
 }

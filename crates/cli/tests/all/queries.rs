@@ -97,7 +97,7 @@ fn a_data_set_in_parts_has_every_row() {
 import duckdb, sys
 duckdb.sql(sys.argv[1])
 rows = lambda files, more: duckdb.sql(f\"select count(*), sum(response_bytes) from read_parquet('{files}'{more})\").fetchall()
-print(rows('R/*/stage-*/transactions-*.parquet', ', union_by_name = true') == rows('set/**/*.parquet', ''))
+print(rows('R/*/level-*/transactions-*.parquet', ', union_by_name = true') == rows('set/**/*.parquet', ''))
 days = \"select distinct protocol, day from read_parquet('set/**/*.parquet', hive_partitioning = true) where protocol = 'SMB1'\"
 print(len(duckdb.sql(days).fetchall()))
 ";

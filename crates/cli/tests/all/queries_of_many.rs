@@ -51,7 +51,7 @@ fn record(recording: &Path, write: impl FnOnce(std::process::ChildStdin)) {
 fn rows(folder: &Path, what: &str) -> u64 {
     let script = "
 import duckdb, sys
-print(duckdb.sql(f\"select {sys.argv[2]} from read_parquet('{sys.argv[1]}/*/stage-*/transactions-*.parquet', union_by_name = true)\").fetchall()[0][0])
+print(duckdb.sql(f\"select {sys.argv[2]} from read_parquet('{sys.argv[1]}/*/level-*/transactions-*.parquet', union_by_name = true)\").fetchall()[0][0])
 ";
     let output = output_within(python().args(["-c", script]).arg(folder).arg(what), LIMIT);
     String::from_utf8(output.stdout).unwrap().trim().parse().unwrap()

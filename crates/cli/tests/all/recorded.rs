@@ -67,9 +67,9 @@ fn a_run_is_reported_again_from_its_recording() {
     }
     assert!(fs::read(folder.join("out")).unwrap() == text, "the terminal's report");
     let manifest = manifest(&folder.join("recording"));
-    assert_eq!((&manifest["state"], &manifest["stages"].as_array().unwrap().len()), (&Value::from("finished"), &3));
+    assert_eq!((&manifest["state"], &manifest["levels"].as_array().unwrap().len()), (&Value::from("finished"), &3));
     assert_eq!(manifest["measured"]["kind"], "run");
-    assert_eq!(manifest["stages"][2]["interval_ns"], 100_000_000);
+    assert_eq!(manifest["levels"][2]["interval_ns"], 100_000_000);
 }
 
 /// The plan of a recording is what is run again, and nothing else decides it.
@@ -104,7 +104,7 @@ fn a_run_is_repeated_from_its_recording() {
         assert_eq!(plimsoll(folder, &[&["run", "--from", "first"], flag].concat()), Some(2), "{flag:?}");
     }
     for (from, problem) in
-        [("none", "no recording in this folder"), ("first/stage-0000", "no recording in this folder")]
+        [("none", "no recording in this folder"), ("first/level-0000", "no recording in this folder")]
     {
         assert_eq!(plimsoll(folder, &["run", "--from", from]), Some(2));
         assert!(said(folder).contains(problem), "{}", said(folder));
@@ -148,7 +148,7 @@ fn an_analysis_is_reported_again_from_its_recording() {
             let [one, two] = ["one.json", "two.json"].map(|file| fs::read_to_string(folder.join(file)).unwrap());
             assert!(one == two, "{name} by {by}");
         }
-        assert!(folder.join("recording/stage-0000/transactions-0000.parquet").exists());
+        assert!(folder.join("recording/level-0000/transactions-0000.parquet").exists());
         assert_eq!(manifest(&folder.join("recording"))["measured"]["kind"], "analyze");
     }
 }
@@ -161,15 +161,15 @@ fn what_was_measured_is_reported_where_the_recording_fails() {
     let how =
         ["--levels", "1,2,3", "--duration", "1s", "--warmup", "0s", "--record", "recording", "--json", "run.json"];
     let mut child = begin(folder, &[&["run"], &how[..]].concat());
-    assert_eq!(child.wait_until(|_| folder.join("recording/stage-0000").exists()), None, "{}", said(folder));
-    // Another folder is at the place of the second stage.
-    fs::create_dir(folder.join("recording/stage-0001")).unwrap();
-    fs::write(folder.join("recording/stage-0001/mine"), "").unwrap();
+    assert_eq!(child.wait_until(|_| folder.join("recording/level-0000").exists()), None, "{}", said(folder));
+    // Another folder is at the place of the second level.
+    fs::create_dir(folder.join("recording/level-0001")).unwrap();
+    fs::write(folder.join("recording/level-0001/mine"), "").unwrap();
     assert_eq!(child.end().status.code(), Some(3), "{}", said(folder));
-    assert!(said(folder).contains("stage-0001"), "{}", said(folder));
-    assert_eq!(json(&folder.join("run.json"))["sides"][0]["stages"].as_array().unwrap().len(), 2);
+    assert!(said(folder).contains("level-0001"), "{}", said(folder));
+    assert_eq!(json(&folder.join("run.json"))["sides"][0]["levels"].as_array().unwrap().len(), 2);
     let manifest = manifest(&folder.join("recording"));
-    assert_eq!((&manifest["state"], manifest["stages"].as_array().unwrap().len()), (&Value::from("interrupted"), 1));
+    assert_eq!((&manifest["state"], manifest["levels"].as_array().unwrap().len()), (&Value::from("interrupted"), 1));
 }
 
 #[test]
@@ -201,9 +201,9 @@ fn what_is_there_is_not_overwritten_unless_told() {
     assert!(said(folder).contains("no recording"), "{}", said(folder));
 }
 
-/// A run is killed at twenty moments: its recording opens every time, with all stages that were finished.
+/// A run is killed at twenty moments: its recording opens every time, with all levels that were finished.
 #[test]
-fn a_killed_run_leaves_its_finished_stages() {
+fn a_killed_run_leaves_its_finished_levels() {
     let scratch = Scratch::new("recorded-killed");
     let folder = scratch.path();
     let run = [
@@ -224,18 +224,18 @@ fn a_killed_run_leaves_its_finished_stages() {
     let mut held = Vec::new();
     for _ in 0..20 {
         let mut child = begin(folder, &[&run[..], &["--record", "killed", "--record-transactions", "all"]].concat());
-        let stage = folder.join("killed/stage-0000");
-        // From when the first stage is under way: before it nothing can be lost.
-        let ended = child.wait_until(|_| stage.with_extension("partial").exists() || stage.exists());
+        let level = folder.join("killed/level-0000");
+        // From when the first level is under way: before it nothing can be lost.
+        let ended = child.wait_until(|_| level.with_extension("partial").exists() || level.exists());
         assert_eq!(ended, None, "{}", said(folder));
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         std::thread::sleep(Duration::from_micros((random >> 33) % 2_000_000));
-        let finished = json(&folder.join("killed/manifest.json"))["stages"].as_array().unwrap().len();
+        let finished = json(&folder.join("killed/manifest.json"))["levels"].as_array().unwrap().len();
         child.kill();
         held.push(held_by(folder, "killed", finished));
         fs::remove_dir_all(folder.join("killed")).unwrap();
     }
-    assert!(held.iter().any(|&stages| stages > 2), "{held:?}");
+    assert!(held.iter().any(|&levels| levels > 2), "{held:?}");
 }
 
 /// A duel that is killed has two recordings, and both hold the runs that were over.
@@ -245,27 +245,27 @@ fn a_killed_duel_leaves_its_finished_runs() {
     let folder = scratch.path();
     let duel = ["duel", "embedded:nfs", "embedded:nfs", "getattr", "--rounds", "1000", "--duration", "60ms", "-q"];
     let mut child = begin(folder, &[&duel[..], &["--warmup", "10ms", "--clients", "1", "--record", "killed"]].concat());
-    let ended = child.wait_until(|_| folder.join("killed/B/stage-0001").exists());
+    let ended = child.wait_until(|_| folder.join("killed/B/level-0001").exists());
     assert_eq!(ended, None, "{}", said(folder));
     let sides = ["killed/A", "killed/B"];
-    let finished = sides.map(|side| manifest(&folder.join(side))["stages"].as_array().unwrap().len());
+    let finished = sides.map(|side| manifest(&folder.join(side))["levels"].as_array().unwrap().len());
     child.kill();
     for (side, finished) in sides.into_iter().zip(finished) {
         assert!(held_by(folder, side, finished) >= 1, "{side}");
     }
 }
 
-/// The stages of a killed recording, of which `finished` were there before.
+/// The levels of a killed recording, of which `finished` were there before.
 fn held_by(folder: &Path, recording: &str, finished: usize) -> usize {
     let code = plimsoll(folder, &["report", recording, "-q", "--json", "killed.json"]);
     assert!(matches!(code, Some(0 | 4)), "{}", said(folder));
     let report = json(&folder.join("killed.json"))["sides"][0].take();
-    let stages = report["stages"].as_array().unwrap();
-    assert!(stages.len() >= finished, "{} of {finished}", stages.len());
+    let levels = report["levels"].as_array().unwrap();
+    assert!(levels.len() >= finished, "{} of {finished}", levels.len());
     let warnings = report["warnings"].as_array().unwrap();
     let whole = json(&folder.join(recording).join("manifest.json"))["state"] == "finished";
     assert!(whole || warnings.iter().any(|warning| warning.as_str().unwrap().contains("killed")), "{warnings:?}");
-    stages.len()
+    levels.len()
 }
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -304,7 +304,7 @@ fn damage_is_said() {
     let run = ["run", "getattr", "--clients", "1", "--duration", "100ms", "--warmup", "0ms", "-q"];
     let code = plimsoll(folder, &[&run[..], &["--record", "recording"]].concat());
     assert!(matches!(code, Some(0 | 4)), "{}", said(folder));
-    for (file, what) in [("stage-0000/statistics.zst", "statistics.zst"), ("manifest.json", "manifest.json")] {
+    for (file, what) in [("level-0000/statistics.zst", "statistics.zst"), ("manifest.json", "manifest.json")] {
         let path = folder.join("recording").join(file);
         let whole = fs::read(&path).unwrap();
         for length in [0, 1, 25, whole.len() / 2, whole.len() - 2] {
@@ -324,6 +324,6 @@ fn damage_is_said() {
     }
     let manifest = folder.join("recording/manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
-    fs::write(&manifest, text.replace("stage-0000", "../stage-0000")).unwrap();
+    fs::write(&manifest, text.replace("level-0000", "../level-0000")).unwrap();
     assert_eq!(plimsoll(folder, &["report", "recording"]), Some(3), "a folder elsewhere");
 }

@@ -78,7 +78,7 @@ fn pandas_reads_the_tables() {
     let scratch = recording("recorded-pandas");
     let script = "
 import pandas
-read = lambda name: pandas.read_parquet(f'R/stage-0000/{name}.parquet')
+read = lambda name: pandas.read_parquet(f'R/level-0000/{name}.parquet')
 intervals, histograms = read('intervals'), read('histograms')
 print(intervals['response_count'].sum() == histograms['count'].sum(), intervals['count'].sum() > 800)
 print(str(intervals['start_ns'].dtype), len(read('transactions-0000')) > 800)

@@ -62,11 +62,11 @@ fn play(loadfile: &Path, plays: u32, target: &str) -> Vec<String> {
     let report: Value = crate::only_side(&output.stdout);
     let facts = report["run"]["facts"].as_array().unwrap().iter().map(|fact| fact.as_str().unwrap().to_owned());
     let facts: Vec<String> = facts.filter(|fact| fact.starts_with("load file")).collect();
-    let stage = &report["stages"][0];
-    assert_eq!(stage["failures"].as_array().unwrap().len(), 0, "{target}: {} {facts:#?}", stage["failures"]);
+    let level = &report["levels"][0];
+    assert_eq!(level["failures"].as_array().unwrap().len(), 0, "{target}: {} {facts:#?}", level["failures"]);
     assert!(facts[0].contains(&format!("completed {} times", 3 * plays)), "{target}: {facts:#?}");
     // The report contains the server's refusals unchanged.
-    assert!(stage["errors"].as_u64().unwrap() > 0, "{target}: {stage:#}");
+    assert!(level["errors"].as_u64().unwrap() > 0, "{target}: {level:#}");
     facts
 }
 
@@ -152,7 +152,7 @@ fn a_play_that_is_cut_short_leaves_nothing_that_the_next_run_minds() {
         let output = plimsoll(&[&fixed[..], more].concat());
         assert!(matches!(output.status.code(), Some(0 | 4)), "{}", String::from_utf8_lossy(&output.stderr));
         let report: Value = crate::only_side(&output.stdout);
-        assert_eq!(report["stages"][0]["failures"].as_array().unwrap().len(), 0, "{report:#}");
+        assert_eq!(report["levels"][0]["failures"].as_array().unwrap().len(), 0, "{report:#}");
     };
     run(&[]);
     run(&["--clients", "2"]);

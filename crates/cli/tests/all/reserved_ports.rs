@@ -36,8 +36,8 @@ fn it_refuses_others_and_serves_those() {
     let (code, report, said, ports) = run(&target, "3");
     // The machine may be too busy for a valid run.
     assert!(matches!(code, Some(0 | 4)), "{said}");
-    let stage = &report["stages"][0];
-    assert_eq!((&stage["errors"], stage["failures"].as_array().map(Vec::len)), (&0.into(), Some(0)), "{stage:#}");
+    let level = &report["levels"][0];
+    assert_eq!((&level["errors"], level["failures"].as_array().map(Vec::len)), (&0.into(), Some(0)), "{level:#}");
     assert!(report["run"]["facts"].to_string().contains("source ports below 1024"), "{}", report["run"]);
     assert!(ports.len() > 10 && ports.iter().all(|port| *port < 1024), "{ports:?}");
 

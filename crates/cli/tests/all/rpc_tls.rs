@@ -77,9 +77,9 @@ fn runs(folder: &Path, target: &str) -> Value {
     let bytes = fs::read(folder.join("run.json")).unwrap();
     held_to_schema(&serde_json::from_slice(&bytes).unwrap());
     let side = only_side(&bytes);
-    let stage = &side["stages"][0];
-    assert_eq!((&stage["errors"], &stage["failed"]), (&0.into(), &0.into()), "{said}");
-    assert_eq!(stage["failures"].as_array().map(Vec::len), Some(0), "{said}");
+    let level = &side["levels"][0];
+    assert_eq!((&level["errors"], &level["failed"]), (&0.into(), &0.into()), "{said}");
+    assert_eq!(level["failures"].as_array().map(Vec::len), Some(0), "{said}");
     assert!(side["run"]["facts"].to_string().contains("RPC over TLS 1.3, "), "{}", side["run"]["facts"]);
     let ran = requests(folder, "run.parquet");
     assert!(ran.len() >= 8 && ran.values().all(|count| *count > 0), "{ran:?}");

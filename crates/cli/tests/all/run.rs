@@ -34,22 +34,22 @@ fn run(workload: &str, target: &str, more: &[&str]) -> Value {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 4)), "{workload} on {target}: {said}");
     let report: Value = crate::only_side(&output.stdout);
-    for stage in report["stages"].as_array().unwrap() {
-        let excused = if target.starts_with("nfs://") { ganesha::lists_of_what_went(stage) } else { 0 };
-        assert_eq!(stage["errors"], excused, "{workload} on {target}: {stage:#}");
+    for level in report["levels"].as_array().unwrap() {
+        let excused = if target.starts_with("nfs://") { ganesha::lists_of_what_went(level) } else { 0 };
+        assert_eq!(level["errors"], excused, "{workload} on {target}: {level:#}");
         let failed: u64 =
-            stage["failures"].as_array().unwrap().iter().map(|cause| cause["count"].as_u64().unwrap()).sum();
+            level["failures"].as_array().unwrap().iter().map(|cause| cause["count"].as_u64().unwrap()).sum();
         // Of such a listing the operation, or operation and request, may have begun before the measured phase.
-        let excused = excused + if target.starts_with("nfs://") { ganesha::lists_outside(stage) } else { 0 };
-        assert!(failed <= excused, "{workload} on {target}: {}", stage["failures"]);
-        assert!(stage["count"].as_u64().unwrap() > 0, "{workload} on {target} did nothing");
+        let excused = excused + if target.starts_with("nfs://") { ganesha::lists_outside(level) } else { 0 };
+        assert!(failed <= excused, "{workload} on {target}: {}", level["failures"]);
+        assert!(level["count"].as_u64().unwrap() > 0, "{workload} on {target} did nothing");
     }
     report
 }
 
 /// The same response time leads everywhere: its maximum ends the percentile curves, and the slowest operations are its.
 fn leads(report: &Value, headline: &str) {
-    assert_eq!((&report["headline"], &report["stages"][0]["headline"]), (&headline.into(), &headline.into()));
+    assert_eq!((&report["headline"], &report["levels"][0]["headline"]), (&headline.into(), &headline.into()));
     let rows = ["operations", "groups"].map(|rows| report[rows].as_array().unwrap());
     for row in rows.into_iter().flatten().filter(|row| row["answered"].as_u64() > Some(0)) {
         assert_eq!(row["headline"], headline);
@@ -290,7 +290,7 @@ fn every_workload_on_another_ganesha() {
             let report = run(workload, &target, &[]);
             let facts = report["run"]["facts"].to_string();
             assert!(facts.contains(&format!("NFS {version}")), "{facts}");
-            requests += report["stages"][0]["count"].as_u64().unwrap();
+            requests += report["levels"][0]["count"].as_u64().unwrap();
         }
         run("random-read", &target, &["--connections", "2", "--depth", "4"]);
         let compared =
@@ -411,26 +411,26 @@ fn a_workload_of_nothing_but_null_has_numbers() {
     let _alone = alone();
     for target in ["embedded:nfs", "embedded:smb"] {
         let report = run("null", target, &[]);
-        let stage = &report["stages"][0];
-        assert!(stage["operations_per_s"].as_f64() > Some(0.0), "{target}");
-        assert!(stage["response_time"]["count"].as_u64() > Some(0), "{target}");
+        let level = &report["levels"][0];
+        assert!(level["operations_per_s"].as_f64() > Some(0.0), "{target}");
+        assert!(level["response_time"]["count"].as_u64() > Some(0), "{target}");
     }
 }
 
 #[test]
-fn several_levels_are_several_stages() {
+fn several_levels_are_in_one_report() {
     let _alone = alone();
     let report = run("getattr", "embedded:nfs", &["--levels", "1,3"]);
     leads(&report, "response_time");
-    let stages = report["stages"].as_array().unwrap();
+    let levels = report["levels"].as_array().unwrap();
     assert_eq!(
-        stages.iter().map(|stage| stage["level"].as_str().unwrap()).collect::<Vec<_>>(),
+        levels.iter().map(|level| level["load_name"].as_str().unwrap()).collect::<Vec<_>>(),
         ["1 client", "3 clients"]
     );
     assert_eq!(report["run"]["workload"], "getattr");
     let rated = run("getattr", "embedded:smb", &["--rate", "200", "--arrivals", "poisson"]);
-    assert_eq!(rated["stages"][0]["asked_per_s"], 200.0);
-    assert!(rated["stages"][0]["response_time_from_intended"]["count"].as_u64().unwrap() > 10);
+    assert_eq!(rated["levels"][0]["asked_per_s"], 200.0);
+    assert!(rated["levels"][0]["response_time_from_intended"]["count"].as_u64().unwrap() > 10);
     leads(&rated, "response_time_from_intended");
 }
 
@@ -462,9 +462,9 @@ fn the_demonstration_shows_both_protocols() {
     let page = scratch.path().join("demo.html");
     let output = plimsoll(&["demo", "--html", page.to_str().unwrap(), "--json", "-", "-q"]);
     let report: Value = crate::only_side(&output.stdout);
-    let stages = report["stages"].as_array().unwrap();
-    assert_eq!(stages.len(), 6);
-    assert!(stages.iter().all(|stage| stage["errors"] == 0 && stage["count"].as_u64().unwrap() > 100), "{stages:#?}");
+    let levels = report["levels"].as_array().unwrap();
+    assert_eq!(levels.len(), 6);
+    assert!(levels.iter().all(|level| level["errors"] == 0 && level["count"].as_u64().unwrap() > 100), "{levels:#?}");
     let named = |name: &str| report["operations"].as_array().unwrap().iter().any(|row| row["protocol"] == name);
     assert!(named("SMB2") && named("NFS3"));
     assert!(std::fs::read_to_string(&page).unwrap().contains("NFS, 16 clients"));

@@ -26,19 +26,19 @@ fn run(url: &str, flags: [&str; 2], scratch: &Scratch) -> (Value, String) {
     // Whether the run is valid depends on other work of the machine.
     assert!(matches!(output.status.code(), Some(0 | 4)), "{text}");
     let json = crate::only_side(&std::fs::read(&file).unwrap());
-    (json["stages"][0].clone(), text)
+    (json["levels"][0].clone(), text)
 }
 
 #[test]
 fn a_process_on_this_machine() {
     let scratch = Scratch::new("server-pid");
     let (served, url) = serve();
-    let (stage, text) = run(&url, ["--server-pid", &served.id().to_string()], &scratch);
-    let server = &stage["server"];
+    let (level, text) = run(&url, ["--server-pid", &served.id().to_string()], &scratch);
+    let server = &level["server"];
     let (cores, cost) = (server["cores_busy"].as_f64().unwrap(), server["cpu_per_operation_s"].as_f64().unwrap());
     assert!(cores > 0.0 && cores < 64.0, "{server}");
     // Processor time a second is operations per second times processor time an operation.
-    let rate = stage["operations_per_s"].as_f64().unwrap();
+    let rate = level["operations_per_s"].as_f64().unwrap();
     assert!((cores / (cost * rate) - 1.0).abs() < 0.05, "{server} at {rate}/s");
     assert!(server["sent_bytes_per_s"].is_null() && server["why_missing"].is_null(), "{server}");
     assert!(text.contains("Server-side metrics") && text.contains("and its children"), "{text}");
@@ -76,8 +76,8 @@ fn exporter() -> String {
 fn an_exporter() {
     let scratch = Scratch::new("server-metrics");
     let (_served, url) = serve();
-    let (stage, _) = run(&url, ["--server-metrics", &exporter()], &scratch);
-    let server = &stage["server"];
+    let (level, _) = run(&url, ["--server-metrics", &exporter()], &scratch);
+    let server = &level["server"];
     // However old a page is: what stands on it grows together.
     let number = |name: &str| server[name].as_f64().unwrap();
     let cores = number("cores_busy");
@@ -126,8 +126,8 @@ fn a_server_with_counters() {
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 4)), "{text}");
     let json = crate::only_side(&std::fs::read(&report).unwrap());
-    let counted = |stage: &Value| -> u64 {
-        let counters = &stage["counters"];
+    let counted = |level: &Value| -> u64 {
+        let counters = &level["counters"];
         assert!(counters["why_missing"].is_null(), "{counters}");
         let all = counters["counters"].as_array().unwrap();
         let read = all.iter().find(|one| one["name"] == "smb2_read").unwrap();
@@ -135,7 +135,7 @@ fn a_server_with_counters() {
         assert!(mean > 0.0 && (0.0..=mean).contains(&waiting), "{read}");
         read["count"].as_u64().unwrap()
     };
-    let of_levels: Vec<u64> = json["stages"].as_array().unwrap().iter().map(counted).collect();
+    let of_levels: Vec<u64> = json["levels"].as_array().unwrap().iter().map(counted).collect();
     let rows = std::fs::read_to_string(&table).unwrap();
     let sent = rows.lines().filter(|line| line.split(',').nth(1) == Some("READ")).count() as u64;
     assert_eq!((of_levels.len(), of_levels.iter().sum::<u64>()), (2, sent), "{of_levels:?}");
@@ -166,18 +166,18 @@ fn search_with_counters(target: &str, flags: [&str; 2], name: &str) {
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 4)), "{text}");
     let json = crate::only_side(&std::fs::read(&report).unwrap());
-    let stages = json["stages"].as_array().unwrap();
+    let levels = json["levels"].as_array().unwrap();
     let mut sums = std::collections::BTreeMap::<&str, u64>::new();
-    for stage in stages {
-        let counters = stage["counters"]["counters"].as_array().unwrap();
+    for level in levels {
+        let counters = level["counters"]["counters"].as_array().unwrap();
         let read = counters.iter().find(|one| one["name"] == name).unwrap()["count"].as_u64().unwrap();
-        let rows = stage["operations"].as_array().unwrap().iter().filter(|row| row["procedure"] == "READ");
+        let rows = level["operations"].as_array().unwrap().iter().filter(|row| row["procedure"] == "READ");
         let sent: u64 = rows.map(|row| row["count"].as_u64().unwrap()).sum();
         // Each of the two clients may send one more before and after the measured phase.
-        assert!(sent > 0 && (sent..=sent + 4).contains(&read), "{sent} sent, {read} counted: {stage}");
-        *sums.entry(stage["level"].as_str().unwrap()).or_default() += read;
+        assert!(sent > 0 && (sent..=sent + 4).contains(&read), "{sent} sent, {read} counted: {level}");
+        *sums.entry(level["load_name"].as_str().unwrap()).or_default() += read;
     }
-    assert_eq!(stages.len(), 3, "{text}");
+    assert_eq!(levels.len(), 3, "{text}");
     let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
     for (level, sum) in sums {
         let expected: Vec<&str> = level.split_whitespace().chain([name]).collect();

@@ -45,7 +45,7 @@ fn a_sweep_tells_what_its_levels_tell_together() {
         curve["points"].as_array().unwrap().iter().map(|point| point["load"].as_f64().unwrap()).collect();
     assert_eq!((loads, &curve["load"]), (vec![1.0, 2.0, 4.0, 6.0, 8.0], &Value::from("clients")));
     // A level may have no interval: on a busy machine consecutive parts may be too strongly correlated.
-    let intervals = || report["stages"].as_array().unwrap().iter().map(|stage| &stage["operations_per_s_interval"]);
+    let intervals = || report["levels"].as_array().unwrap().iter().map(|level| &level["operations_per_s_interval"]);
     assert!(intervals().any(Value::is_object), "{:?}", intervals().collect::<Vec<_>>());
     let text = fs::read_to_string(folder.join("out")).unwrap();
     for part in ["Load curve (mean response time of each group", "Highest:", "Knee:", "Overall:"] {
@@ -65,14 +65,14 @@ fn each_value_of_what_is_varied_is_a_curve() {
     let (code, said) = plimsoll(folder, &[&levels[..], &vary].concat());
     assert!(matches!(code, Some(0 | 4)), "{said}");
     let report = side(&folder.join("varied.json"));
-    let seen: Vec<(&str, u64, f64)> = report["stages"]
+    let seen: Vec<(&str, u64, f64)> = report["levels"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|stage| {
-            let reads = stage["operations"].as_array().unwrap().iter().find(|row| row["operation"] == "read").unwrap();
+        .map(|level| {
+            let reads = level["operations"].as_array().unwrap().iter().find(|row| row["operation"] == "read").unwrap();
             let size = reads["payload_bytes"].as_f64().unwrap() / reads["answered"].as_f64().unwrap();
-            (stage["curve"].as_str().unwrap(), stage["varied"]["bytes"].as_u64().unwrap(), size)
+            (level["curve"].as_str().unwrap(), level["varied"]["bytes"].as_u64().unwrap(), size)
         })
         .collect();
     let expected = [("block=0.75kB", 750), ("block=0.75kB", 750), ("block=6kB", 6_000), ("block=6kB", 6_000)];
@@ -103,11 +103,11 @@ fn a_sweep_that_was_killed_goes_on() {
     let folder = scratch.path();
     let recording = folder.join("recording");
     let mut child = begin(folder, &LEVELS);
-    let ended = child.wait_until(|_| recording.join("stage-0002.partial").exists());
+    let ended = child.wait_until(|_| recording.join("level-0002.partial").exists());
     assert_eq!(ended, None, "{:?}", child.said());
     child.kill();
     let before = json(&recording.join("manifest.json"));
-    let finished = before["stages"].as_array().unwrap().len();
+    let finished = before["levels"].as_array().unwrap().len();
     assert!((2..4).contains(&finished), "{before}");
 
     for (other, problem) in [
@@ -128,23 +128,23 @@ fn a_sweep_that_was_killed_goes_on() {
     let (code, said) = plimsoll(folder, &[&LEVELS[..], &["--continue", "--json", "whole.json"]].concat());
     assert!(matches!(code, Some(0 | 4)), "{said}");
     let after = json(&recording.join("manifest.json"));
-    assert_eq!((&after["state"], after["stages"].as_array().unwrap().len()), (&Value::from("finished"), 4));
-    assert_eq!(after["stages"].as_array().unwrap()[..finished], before["stages"].as_array().unwrap()[..finished]);
+    assert_eq!((&after["state"], after["levels"].as_array().unwrap().len()), (&Value::from("finished"), 4));
+    assert_eq!(after["levels"].as_array().unwrap()[..finished], before["levels"].as_array().unwrap()[..finished]);
     let whole = side(&folder.join("whole.json"));
     let spans =
-        |of: &Value| of["stages"].as_array().unwrap().iter().map(|stage| stage["span"].clone()).collect::<Vec<_>>();
-    for (stage, span) in after["stages"].as_array().unwrap().iter().zip(spans(&whole)) {
-        assert_eq!(stage["first_ns"], span["first_ns"]);
+        |of: &Value| of["levels"].as_array().unwrap().iter().map(|level| level["span"].clone()).collect::<Vec<_>>();
+    for (level, span) in after["levels"].as_array().unwrap().iter().zip(spans(&whole)) {
+        assert_eq!(level["first_ns"], span["first_ns"]);
     }
     assert_eq!(whole["curves"][0]["points"].as_array().unwrap().len(), 4);
 
     // All levels exist: nothing is measured, and the reports of command and recording are the same.
     let (again, said) = plimsoll(folder, &[&LEVELS[..], &["--continue", "--json", "again.json"]].concat());
     assert_eq!(again, code, "{said}");
-    assert_eq!(side(&folder.join("again.json"))["stages"], whole["stages"]);
+    assert_eq!(side(&folder.join("again.json"))["levels"], whole["levels"]);
     let (again, said) = plimsoll(folder, &["report", "recording", "--json", "report.json"]);
     assert_eq!(again, code, "{said}");
-    assert_eq!(side(&folder.join("report.json"))["stages"], whole["stages"]);
+    assert_eq!(side(&folder.join("report.json"))["levels"], whole["levels"]);
     assert_eq!(side(&folder.join("report.json"))["curves"], whole["curves"]);
 }
 
@@ -155,7 +155,7 @@ fn a_level_that_was_cut_short_is_run_again() {
     let folder = scratch.path();
     let recording = folder.join("recording");
     let mut child = begin(folder, &LEVELS);
-    assert_eq!(child.wait_until(|_| recording.join("stage-0001.partial").exists()), None);
+    assert_eq!(child.wait_until(|_| recording.join("level-0001.partial").exists()), None);
     child.signal(rustix::process::Signal::INT);
     assert!(child.end().status.code().is_some());
     let before = json(&recording.join("manifest.json"));
@@ -164,7 +164,7 @@ fn a_level_that_was_cut_short_is_run_again() {
     assert!(matches!(code, Some(0 | 4)), "{said}");
     let whole = side(&folder.join("whole.json"));
     let levels: Vec<&str> =
-        whole["stages"].as_array().unwrap().iter().map(|stage| stage["level"].as_str().unwrap()).collect();
+        whole["levels"].as_array().unwrap().iter().map(|level| level["load_name"].as_str().unwrap()).collect();
     assert_eq!(levels, ["1 client", "2 clients", "3 clients", "4 clients"]);
     let (code, said) = plimsoll(folder, &[&LEVELS[..8], &["--record", "elsewhere", "--continue"]].concat());
     assert_eq!(code, Some(2), "{said}");
@@ -181,16 +181,16 @@ fn depth_is_varied() {
     assert!(matches!(code, Some(0 | 4)), "{said}");
     let report = side(&folder.join("depth.json"));
     let curves: Vec<&str> =
-        report["stages"].as_array().unwrap().iter().map(|stage| stage["curve"].as_str().unwrap()).collect();
+        report["levels"].as_array().unwrap().iter().map(|level| level["curve"].as_str().unwrap()).collect();
     assert_eq!(curves, ["depth=1", "depth=2", "depth=4"]);
-    let deepest = |stage: &Value| stage["queue_depth"]["max"].as_u64().unwrap();
-    let depths: Vec<u64> = report["stages"].as_array().unwrap().iter().map(deepest).collect();
+    let deepest = |level: &Value| level["queue_depth"]["max"].as_u64().unwrap();
+    let depths: Vec<u64> = report["levels"].as_array().unwrap().iter().map(deepest).collect();
     assert_eq!(depths, [2, 4, 8], "two clients of each depth");
     // A recorded run is repeated with the same depths.
     let (code, said) = plimsoll(folder, &["run", "--from", "run", "--json", "again.json"]);
     assert!(matches!(code, Some(0 | 4)), "{said}");
     let again = side(&folder.join("again.json"));
-    assert_eq!(again["stages"].as_array().unwrap().iter().map(deepest).collect::<Vec<_>>(), depths);
+    assert_eq!(again["levels"].as_array().unwrap().iter().map(deepest).collect::<Vec<_>>(), depths);
     for (wrong, expected) in [
         ("depth=0", "--vary depth=0: expected an integer >= 1"),
         ("slots=4", "--vary slots needs a target nfs://host/export?version=4.1"),
@@ -218,8 +218,8 @@ fn slots_of_a_session_are_varied() {
     let (code, said) = plimsoll(folder, &[&["sweep", "random-read"], &how[..], &outputs].concat());
     assert!(matches!(code, Some(0 | 4)), "{said}");
     let report = side(&folder.join("slots.json"));
-    let deepest = |stage: &Value| stage["queue_depth"]["max"].as_u64().unwrap();
-    let depths: Vec<u64> = report["stages"].as_array().unwrap().iter().map(deepest).collect();
+    let deepest = |level: &Value| level["queue_depth"]["max"].as_u64().unwrap();
+    let depths: Vec<u64> = report["levels"].as_array().unwrap().iter().map(deepest).collect();
     assert_eq!(depths, [1, 4, 8], "no more than the session has slots, and no more than the depth");
     let facts: Vec<&str> =
         report["run"]["facts"].as_array().unwrap().iter().map(|fact| fact.as_str().unwrap()).collect();

@@ -103,8 +103,8 @@ fn targets_that_show_the_same_directory_share_the_files() {
         let (code, said) = plimsoll(scratch.path(), &[&run[..], &load].concat());
         assert!(matches!(code, Some(0 | 4)), "{code:?} {said}");
         let side = side(scratch.path(), "run.json");
-        let (stage, facts) = (&side["stages"][0], side["run"]["facts"].to_string());
-        assert_eq!((&stage["errors"], &stage["failed"]), (&0.into(), &0.into()), "{stage}");
+        let (level, facts) = (&side["levels"][0], side["run"]["facts"].to_string());
+        assert_eq!((&level["errors"], &level["failed"]), (&0.into(), &0.into()), "{level}");
         assert!(facts.contains("shows the same directory as"), "{facts}");
     }
 }

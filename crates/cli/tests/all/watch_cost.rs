@@ -58,7 +58,7 @@ fn throughput(place: &Namespace, watched: &Watched, with_watch: bool) -> (f64, f
     let took_ns = begun.elapsed().as_nanos() as f64;
     // The numbers may be invalid because the load generator has to wait for a processor, with and without a watch.
     assert!(matches!(ended.status.code(), Some(0 | 4)), "{ended:?}");
-    let stage: Value = crate::only_side(&ended.stdout)["stages"][0].take();
+    let level: Value = crate::only_side(&ended.stdout)["levels"][0].take();
     let share = watching.map_or(0.0, |watching| {
         let used = crate::watch_capacity::used(watching.id()).0 as f64;
         watching.signal(Signal::INT);
@@ -68,7 +68,7 @@ fn throughput(place: &Namespace, watched: &Watched, with_watch: bool) -> (f64, f
         assert!(seen > 1_000, "the watch saw the load: {seen}");
         used / took_ns
     });
-    (stage["operations_per_s"].as_f64().unwrap(), share)
+    (level["operations_per_s"].as_f64().unwrap(), share)
 }
 
 /// Measures what a watch costs this server, and says it.

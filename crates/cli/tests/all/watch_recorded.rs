@@ -41,9 +41,9 @@ fn end_of(capture: &[u8], records: usize) -> usize {
     (0..records).fold(24, |at, _| at + 16 + u32::from_le_bytes(*capture[at + 8..].first_chunk().unwrap()) as usize)
 }
 
-/// The files of a finished stage.
+/// The files of a finished level.
 fn files(recording: &Path) -> BTreeMap<String, Vec<u8>> {
-    let entries = std::fs::read_dir(recording.join("stage-0000")).unwrap().map(|entry| entry.unwrap());
+    let entries = std::fs::read_dir(recording.join("level-0000")).unwrap().map(|entry| entry.unwrap());
     let content =
         |entry: std::fs::DirEntry| (entry.file_name().into_string().unwrap(), std::fs::read(entry.path()).unwrap());
     entries.map(content).collect()
@@ -52,7 +52,7 @@ fn files(recording: &Path) -> BTreeMap<String, Vec<u8>> {
 /// The sum of all rows so far of the table of intervals.
 fn operations_in_sql(folder: &Path) -> String {
     let sql = "import duckdb; print(duckdb.sql(\"select sum(i.count)::bigint, (select sum(count)::bigint from \
-        'R/stage-*/histograms.parquet') from 'R/stage-*/intervals.parquet' i\").fetchall()[0])";
+        'R/level-*/histograms.parquet') from 'R/level-*/intervals.parquet' i\").fetchall()[0])";
     let asked = output(python().args(["-c", sql]).current_dir(folder));
     assert!(asked.status.success(), "{asked:?}");
     String::from_utf8(asked.stdout).unwrap().trim().to_owned()
@@ -109,5 +109,5 @@ fn the_recording_of_a_watch_is_read_while_it_grows() {
     let differ = watched.iter().filter(|(name, bytes)| analyzed[*name] != **bytes);
     assert_eq!(differ.map(|(name, _)| name).collect::<Vec<_>>(), Vec::<&String>::new());
     let left = std::fs::read_dir(folder.join("R")).unwrap().count();
-    assert_eq!(left, 2, "the manifest and one stage");
+    assert_eq!(left, 2, "the manifest and one level");
 }

@@ -40,13 +40,13 @@ fn report(folder: &Path, file: &str) -> Value {
 
 /// Workload, the workloads beside it, clients, begin.
 fn levels(side: &Value) -> Vec<(String, Vec<String>, u64, i64)> {
-    let of = |stage: &Value| {
-        let share = &stage["share"];
+    let of = |level: &Value| {
+        let share = &level["share"];
         let beside = share["beside"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned());
         let name = share["workload"].as_str().unwrap().to_owned();
-        (name, beside.collect(), stage["clients"].as_u64().unwrap(), stage["span"]["first_ns"].as_i64().unwrap())
+        (name, beside.collect(), level["clients"].as_u64().unwrap(), level["span"]["first_ns"].as_i64().unwrap())
     };
-    side["stages"].as_array().unwrap().iter().map(of).collect()
+    side["levels"].as_array().unwrap().iter().map(of).collect()
 }
 
 #[test]
@@ -72,16 +72,16 @@ fn each_workload_runs_alone_and_all_begin_together() {
     assert_eq!(seen, expected);
     assert!(found[1].3 == found[2].3 && found[2].3 == found[3].3, "one start: {found:?}");
     // Each does its own work, alone and beside the others.
-    let of = |stage: usize, group: &str| {
-        let groups = side["stages"][stage]["groups"].as_array().unwrap();
+    let of = |level: usize, group: &str| {
+        let groups = side["levels"][level]["groups"].as_array().unwrap();
         groups.iter().find(|row| row["group"] == group).map_or(0, |row| row["count"].as_u64().unwrap())
     };
-    for stage in [0, 1, 3, 5] {
-        assert!(of(stage, "Read") > 0, "stage {stage}");
+    for level in [0, 1, 3, 5] {
+        assert!(of(level, "Read") > 0, "level {level}");
     }
-    for stage in [2, 4] {
-        assert_eq!((of(stage, "Read"), of(stage, "Write")), (0, 0), "stage {stage}");
-        assert!(side["stages"][stage]["count"].as_u64() > Some(0), "stage {stage}");
+    for level in [2, 4] {
+        assert_eq!((of(level, "Read"), of(level, "Write")), (0, 0), "level {level}");
+        assert!(side["levels"][level]["count"].as_u64() > Some(0), "level {level}");
     }
     // The whole is what ran together.
     let groups = side["groups"].as_array().unwrap();

@@ -171,7 +171,7 @@ impl PathClient {
                     },
                     frames: Frames::default(),
                     vantage: Vantage::Client,
-                    stage: None,
+                    level: None,
                     long_lived: false,
                     counted: true,
                     resent_wait_ns: None,

@@ -67,7 +67,7 @@ use crate::simulated_client::silence::{common_by_target, common_gaps};
 /// returns.
 ///
 /// `sinks` makes one sink for each worker; a sink takes every transaction of that worker in the order of completion. Transactions of the
-/// measured phase carry the plan's stage, all others (connecting, warm-up, drain, logging off) carry none. A transaction belongs to the
+/// measured phase carry the plan's level, all others (connecting, warm-up, drain, logging off) carry none. A transaction belongs to the
 /// phase if its intended instant (without one: its request's first byte) lies in it.
 ///
 /// During the measured phase and the drain, `checkpoint` gets the sink of each worker and the result that it would return if the phase

@@ -42,7 +42,7 @@ pub struct Plan {
     /// Maximum number of connections being made (or closed) at the same time, over all workers. At least 1 per worker.
     pub connecting: u32,
     /// The number of the load level that transactions of the measured phase belong to, from 0.
-    pub stage: u32,
+    pub level: u32,
     /// Ask the kernel when bytes arrived, and report how much later the generator saw them.
     pub kernel_times: bool,
     /// The part of the plan that this process drives; null: the whole plan.
@@ -123,7 +123,7 @@ impl Plan {
             seed: 0,
             reconnect: Reconnect::default(),
             connecting: 256,
-            stage: 0,
+            level: 0,
             kernel_times: true,
             part: None,
             start_at_ns: None,

@@ -172,7 +172,7 @@ impl IterationTally {
     }
 }
 
-/// A server's work in the measured phase: user requests answered in it, whenever they were due. (A transaction's stage follows its due
+/// A server's work in the measured phase: user requests answered in it, whenever they were due. (A transaction's level follows its due
 /// time: if a server falls behind, it answers many of these after the phase.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answered {

@@ -28,7 +28,7 @@ pub(crate) struct Accounting<'a, S> {
     pub(crate) last_due_ended: i64,
     pub(crate) sink: S,
     pub(crate) names: &'a Names,
-    pub(crate) stage: u32,
+    pub(crate) level: u32,
     /// The measured phase: from, until before.
     pub(crate) window: (i64, i64),
     /// Answered requests of the phase.
@@ -83,7 +83,7 @@ impl<S: Sink> Events for Accounting<'_, S> {
         if transaction.counted {
             self.count(slot, due, transaction);
         }
-        transaction.stage = measured.then_some(self.stage);
+        transaction.level = measured.then_some(self.level);
         transaction.client_index = self.partition.asks(operation.filter(|_| slot.is_some()), self.caller);
         self.sink.transaction(transaction, self.names);
     }
@@ -115,7 +115,7 @@ impl<'a, S: Sink> Accounting<'a, S> {
         (partition, worker): (WorkerPartition, u32),
         sink: S,
         (names, targets): (&'a Names, Vec<String>),
-        stage: u32,
+        level: u32,
     ) -> Self {
         let tally = |client_index| ClientTally { client_index, worker, ..ClientTally::default() };
         let tallies = partition.clients().map(tally).collect();
@@ -127,7 +127,7 @@ impl<'a, S: Sink> Accounting<'a, S> {
             last_due_ended: i64::MIN,
             sink,
             names,
-            stage,
+            level,
             window: (i64::MAX, i64::MAX),
             answered: Answered::default(),
             unanswered: Unanswered::default(),

@@ -72,8 +72,8 @@ pub(crate) fn levels_of_sharers(sharers: &[Sharer], rounds: u32) -> Result<Vec<L
             }
         }
     }
-    for (stage, level) in (0..).zip(&mut levels) {
-        level.plan.stage = stage;
+    for (number, level) in (0..).zip(&mut levels) {
+        level.plan.level = number;
         // All are measured at the same time.
         level.plan.phases = first.level.plan.phases;
     }
@@ -137,7 +137,7 @@ mod tests {
     fn sharer(name: &str, clients: u32, measured_ns: Option<u64>) -> Sharer {
         let load = Load::Closed { clients, think: Pause::None };
         let plan = Plan { phases: Phases { measured_ns, ..Phases::default() }, seed: 7, ..Plan::new(load) };
-        let level = LevelSpec { words: load.to_string(), plan, curve: None, parameter: None, share: None };
+        let level = LevelSpec { load_name: load.to_string(), plan, curve: None, parameter: None, share: None };
         Sharer { name: name.to_owned(), level }
     }
 
@@ -147,7 +147,7 @@ mod tests {
         let seen: Vec<_> = levels
             .iter()
             .map(|level| {
-                (level.curve.as_deref().unwrap(), level.plan.load.clients(), level.plan.stage, level.plan.seed)
+                (level.curve.as_deref().unwrap(), level.plan.load.clients(), level.plan.level, level.plan.seed)
             })
             .collect();
         let expected = [

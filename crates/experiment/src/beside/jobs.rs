@@ -16,8 +16,8 @@ pub(super) struct Job<'a> {
 
 impl Job<'_> {
     fn run(&self, watch: &Watch) -> Result<LevelResult, EngineError> {
-        let LevelSpec { plan, words, .. } = self.level_spec;
-        let ran = level::run(plan, words, self.work, self.options, watch);
+        let LevelSpec { plan, load_name, .. } = self.level_spec;
+        let ran = level::run(plan, load_name, self.work, self.options, watch);
         // Where it did not come, the others do not wait for it.
         if let Some(rendezvous) = &plan.rendezvous {
             rendezvous.leave();

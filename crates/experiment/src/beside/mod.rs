@@ -203,7 +203,7 @@ impl Ready<'_> {
                 // What ran without the others is not what was asked for.
                 (_, failed) => {
                     let why = failed.as_ref().map_or_else(String::new, |(why, level)| format!("{level}: {why}"));
-                    LevelResult::not_run(&level_spec.plan, level_spec.words.clone(), &why)
+                    LevelResult::not_run(&level_spec.plan, level_spec.load_name.clone(), &why)
                 }
             };
             let ran = ran.against(lost.clone().map(Reason::invalid));
@@ -219,7 +219,7 @@ impl Ready<'_> {
 fn words(group: &[LevelSpec]) -> String {
     let of = |level: &LevelSpec| {
         let name = level.share.as_ref().map_or("", |share| share.workload.as_str());
-        format!("{name} ({})", level.words)
+        format!("{name} ({})", level.load_name)
     };
     group.iter().map(of).collect::<Vec<_>>().join(" beside ")
 }

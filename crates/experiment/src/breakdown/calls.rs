@@ -122,16 +122,16 @@ impl CallSpec {
         [("block", &self.block), ("size", &self.size)].into_iter()
     }
 
-    /// A phase as a stage of this number.
+    /// A phase as a level of this number.
     pub(super) fn level(&self, phase: &Phase, number: u32, local: bool) -> LevelSpec {
         let load = Load::Closed { clients: 1, think: Pause::None };
         let (warmup_ns, measured_ns) = (self.warmup_ns, Some(self.measured_ns));
         let phases = Phases { warmup_ns, measured_ns, ..Phases::default() };
         let (lanes, timeout_ns) = (phase.outstanding, self.timeout_ns);
         let plan =
-            Plan { depth: lanes, phases, timeout_ns, threads: 1, seed: self.seed, stage: number, ..Plan::new(load) };
+            Plan { depth: lanes, phases, timeout_ns, threads: 1, seed: self.seed, level: number, ..Plan::new(load) };
         let words = format!("{}{}", phase.call, if local { ", local" } else { "" });
         // No two phases are points of one load curve.
-        LevelSpec { plan, curve: Some(words.clone()), words, parameter: None, share: None }
+        LevelSpec { plan, curve: Some(words.clone()), load_name: words, parameter: None, share: None }
     }
 }

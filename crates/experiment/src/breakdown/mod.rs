@@ -138,7 +138,7 @@ impl Breakdown<'_> {
             let measured = MeasuredPhase {
                 phase,
                 ran: &level,
-                stage: self.levels.len() as u64,
+                level: self.levels.len() as u64,
                 local: place.is_local(),
                 connected: place.is_connected(),
                 server_cpu_source: &self.server_cpu_source,

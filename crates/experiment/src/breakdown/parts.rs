@@ -14,8 +14,8 @@ use crate::level::LevelResult;
 pub(super) struct MeasuredPhase<'a> {
     pub(super) phase: &'a Phase,
     pub(super) ran: &'a LevelResult,
-    /// Its number among all stages.
-    pub(super) stage: u64,
+    /// Its number among all levels.
+    pub(super) level: u64,
     /// In the local directory.
     pub(super) local: bool,
     /// Whether a Plimsoll client made the calls over its own connections; otherwise through the operating system.
@@ -93,7 +93,7 @@ impl MeasuredPhase<'_> {
         let payload = row.payload().exact().filter(|&bytes| bytes > 0);
         let from_disk = server.and_then(|server| server.disk_read_bytes_per_s).filter(|_| payload.is_some());
         CallPhase {
-            stage: self.stage,
+            level: self.level,
             call: self.phase.call.to_owned(),
             local: self.local,
             calls,
@@ -297,7 +297,7 @@ mod tests {
         let work = Work { server: &*reached, scenarios, names: Arc::new(names) };
         let phases = Phases { warmup_ns: 50_000_000, measured_ns: Some(500_000_000), ..Phases::default() };
         let load = Load::Closed { clients: 1, think: Pause::None };
-        let plan = Plan { phases, depth: lanes, stage: 0, threads: 1, ..Plan::new(load) };
+        let plan = Plan { phases, depth: lanes, level: 0, threads: 1, ..Plan::new(load) };
         let options = SinkOptions { table: None, recording: None, with_intervals: false, live: None, by: None };
         let mut ran = run_level(&plan, "null", &work, options, &Watch::new()).unwrap();
         ran.serve_with(ServerSide {
@@ -313,7 +313,7 @@ mod tests {
         let measured = MeasuredPhase {
             phase: &phase,
             ran: &ran,
-            stage: 0,
+            level: 0,
             local: false,
             connected: true,
             server_cpu_source: &server_cpu_source,

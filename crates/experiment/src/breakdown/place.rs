@@ -104,7 +104,7 @@ pub(super) fn this_process() -> anyhow::Result<ServerSideWatch> {
 pub(super) struct Place<'a> {
     resolved: &'a ResolvedTarget,
     prepared_targets: Vec<(&'a Phase, Runner<'a>, PreparedTarget)>,
-    /// Number of its first stage.
+    /// Number of its first level.
     first: usize,
     /// It is the local directory.
     local: bool,

@@ -93,10 +93,10 @@ impl<'a> JointSearch<'a> {
 
     /// Chooses a level, from the recordings of all parts.
     fn choose(&mut self, last: &LevelSpec) -> anyhow::Result<Option<LevelSpec>> {
-        let stage = last.plan.stage;
+        let number = last.plan.level;
         let all = last.plan.part.map_or(1, |part| part.parts()) as usize;
         let folders = self.wait(self.patience(last), |parts| {
-            let ended = parts.iter().filter(|part| part.has_ended_level(stage)).count();
+            let ended = parts.iter().filter(|part| part.has_ended_level(number)).count();
             (ended >= all).then(|| parts.iter().map(|part| part.folder.clone()).collect::<Vec<_>>())
         })?;
         let folders = match folders {
@@ -114,7 +114,7 @@ impl<'a> JointSearch<'a> {
 
     /// Waits for the choice of the first part.
     fn follow(&self, last: &LevelSpec) -> anyhow::Result<Option<LevelSpec>> {
-        let number = last.plan.stage as usize + 1;
+        let number = last.plan.level as usize + 1;
         // It may have ended the level later, and waits for other parts before it merges.
         let patience = self.patience(last) * 2;
         let chosen = self.wait(patience, |parts| {
@@ -137,7 +137,7 @@ impl<'a> JointSearch<'a> {
                 "part 1 chose no next load within {} after the level with {}. Possible causes: part 1 was killed; its recording is not in \
                 the same folder as {}; it needs more time to merge the results of the parts (use a longer --level-gap)",
                 plimsoll_report::duration(patience.as_secs_f64()),
-                last.words,
+                last.load_name,
                 self.recording.folder().display()
             ),
         }

@@ -89,7 +89,7 @@ impl Objectives {
     fn without_requests(&self, ran: &LevelResult, why: &str, scheduled: bool) -> String {
         let missing = self.given.iter().filter(|condition| value(condition, ran, scheduled).is_none());
         let without: Vec<String> = missing.map(number_name).collect();
-        not_judged(ran.words(), why, &without)
+        not_judged(ran.load_name(), why, &without)
     }
 
     /// Whether a run met them; `scheduled`: its starts had a schedule.

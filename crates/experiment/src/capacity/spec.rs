@@ -48,7 +48,7 @@ impl SearchSpec {
     pub(crate) fn level_at(&self, load: f64, number: u32) -> Result<LevelSpec, Usage> {
         let mut level = self.most.clone();
         let at = level.plan.load.at_level(load).ok_or_else(|| Usage(format!("{load}: expected an integer >= 1")))?;
-        (level.words, level.plan.load, level.plan.stage) = (at.to_string(), at, number);
+        (level.load_name, level.plan.load, level.plan.level) = (at.to_string(), at, number);
         level.plan.check().map_err(|error| Usage(error.to_string()))?;
         Ok(level)
     }

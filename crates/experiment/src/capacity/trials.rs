@@ -1,7 +1,7 @@
 //! The runs of a search, and their evaluation.
 
 use plimsoll_report::findings::capacity::{Capacity, CapacityOutcome, Trial};
-use plimsoll_report::text::load_words;
+use plimsoll_report::text::load_name;
 use plimsoll_stats::capacity::{Answer, CONFIRMATIONS, Limit, Next, Search, sustained_load};
 use plimsoll_workload::Load;
 
@@ -12,7 +12,7 @@ use crate::level::LevelResult;
 pub(super) struct Trials {
     load: Load,
     trials: Vec<Trial>,
-    /// The stages of runs without requests, or with too few for a percentile.
+    /// The levels of runs without requests, or with too few for a percentile.
     too_few: Vec<u64>,
 }
 
@@ -28,8 +28,8 @@ impl Trials {
 
     /// A run begins.
     pub(super) fn begin(&mut self, load: f64, brief: bool) {
-        let stage = self.trials.len() as u64;
-        self.trials.push(Trial { stage, load, brief, seconds: 0.0, met: None, because: Vec::new() });
+        let number = self.trials.len() as u64;
+        self.trials.push(Trial { level: number, load, brief, seconds: 0.0, met: None, because: Vec::new() });
     }
 
     /// It is over; `None` for `held` where it does not count.
@@ -41,7 +41,7 @@ impl Trials {
 
     /// It is over, and has no requests, or too few to be judged.
     pub(super) fn end_unjudged(&mut self, ran: &LevelResult, because: Vec<String>) {
-        self.too_few.extend(self.trials.last().map(|last| last.stage));
+        self.too_few.extend(self.trials.last().map(|last| last.level));
         self.end(ran, None, because);
     }
 
@@ -82,12 +82,12 @@ impl Trials {
 
     /// The last run, of those that are `meant`, in which the load generator was the bottleneck, in words.
     fn bottleneck(&self, unit: &str, meant: impl Fn(&Trial) -> bool) -> Option<String> {
-        let is_judged = |one: &Trial| one.met.is_some() || self.too_few.contains(&one.stage);
+        let is_judged = |one: &Trial| one.met.is_some() || self.too_few.contains(&one.level);
         let invalid = |one: &&Trial| !is_judged(one) && !one.because.is_empty() && meant(one);
         let Trial { load, because, .. } = self.trials.iter().rev().find(invalid)?;
         Some(format!(
             "at {} the load generator may be the cause of the missed objective: {}",
-            load_words(*load, unit),
+            load_name(*load, unit),
             because.join("; ")
         ))
     }
@@ -119,7 +119,7 @@ impl Trials {
     /// That the least load misses the objective. Single runs may have met it before.
     fn misses(&self, least: f64, unit: &str) -> String {
         let judged = || self.trials.iter().filter(|one| one.met.is_some() && one.load.total_cmp(&least).is_eq());
-        let words = load_words(least, unit);
+        let words = load_name(least, unit);
         match judged().filter(|one| one.met == Some(true)).count() {
             0 => format!("even {words} misses the objective"),
             met => format!("even {words} met the objective in only {met} of {} runs", judged().count()),
@@ -167,7 +167,7 @@ impl Trials {
 /// is moved to a load that may not have been tried.
 fn unconfirmed(trials: &[Trial], unit: &str) -> String {
     let loads = |met: bool| trials.iter().filter(move |one| one.met == Some(met)).map(|one| one.load);
-    let words = |load: f64| load_words(load, unit);
+    let words = |load: f64| load_name(load, unit);
     match (loads(true).reduce(f64::max), loads(false).reduce(f64::min)) {
         (Some(met), None) => {
             format!("{} met the objective in too few runs to confirm it; no run that counts missed it", words(met))
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn loads_in_too_few_runs_are_named() {
         let said = |runs: &[(f64, Option<bool>)]| {
-            let trial = |&(load, met)| Trial { stage: 0, load, brief: true, seconds: 1.0, met, because: Vec::new() };
+            let trial = |&(load, met)| Trial { level: 0, load, brief: true, seconds: 1.0, met, because: Vec::new() };
             unconfirmed(&runs.iter().map(trial).collect::<Vec<_>>(), "clients")
         };
         let (met, missed) = (Some(true), Some(false));

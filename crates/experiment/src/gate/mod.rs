@@ -186,7 +186,7 @@ impl Gate {
                     round: Some(round + 1),
                     turn: turn + 1,
                     side,
-                    level: level.words().to_owned(),
+                    level_name: level.load_name().to_owned(),
                     first_ns: level.first_ns(),
                     seconds: level.seconds(),
                     counted: *counted,
@@ -225,7 +225,7 @@ fn first_comparison(spec: &GateSpec, arms: &[Arm<'_>], names: &Names) -> anyhow:
 fn invalid(level: &LevelResult, fault: bool) -> Option<String> {
     let validity = level.validity();
     let reason = validity.reasons.first().filter(|_| !validity.valid)?;
-    (level.is_invalid_by_generator() == fault).then(|| format!("{} is INVALID: {reason}", level.words()))
+    (level.is_invalid_by_generator() == fault).then(|| format!("{} is INVALID: {reason}", level.load_name()))
 }
 
 /// Whether the runs, if INVALID and not by the load generator's fault, are so only because too many actions failed on the candidate.
@@ -237,7 +237,7 @@ fn only_actions_of_the_candidate_failed([baseline, candidate]: [&[Vec<LevelResul
 
 /// The number of a condition in a level of a run.
 fn number(level: &LevelResult, condition: &Condition) -> Result<RunNumber, String> {
-    let run = level.measured().ok_or_else(|| format!("{} was not run", level.words()))?;
+    let run = level.measured().ok_or_else(|| format!("{} was not run", level.load_name()))?;
     reliable(condition, &level.moved_metrics())?;
     RunNumber::of(&run, condition)
 }

@@ -16,7 +16,7 @@ pub struct Question {
     /// The condition.
     pub condition: Condition,
     /// The load, in words.
-    pub level: String,
+    pub level_name: String,
     /// The outcome so far.
     pub outcome: Outcome,
     /// The basis of the outcome.
@@ -68,13 +68,13 @@ pub struct Known {
 impl Question {
     /// Nothing is known yet. `alpha` is the probability with which it may ever be decided wrongly.
     #[must_use]
-    pub fn new(condition: Condition, level: String, alpha: f64) -> Self {
+    pub fn new(condition: Condition, level_name: String, alpha: f64) -> Self {
         let (seen, known, unanswerable, observations) = (Seen::Rounds(0), None, None, Vec::new());
         let (outcome, confidence, without, lacks) = (Outcome::Undecided, 1.0 - alpha, 0, None);
         let cannot_pass = None;
         Self {
             condition,
-            level,
+            level_name,
             outcome,
             seen,
             known,
@@ -209,7 +209,7 @@ pub(super) fn refuse_other_loads(questions: &mut [Question], report: &Report) {
         let Some(loads) = level.other_loads.iter().flatten().next() else { continue };
         questions
             .iter_mut()
-            .filter(|question| question.level == level.level)
+            .filter(|question| question.level_name == level.words)
             .for_each(|question| question.refuse(loads));
     }
 }
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn changes_between_different_loads_are_not_judged() {
         let level = ComparedLevel {
-            level: "4 clients".to_owned(),
+            words: "4 clients".to_owned(),
             other_loads: vec![Some("A had 4 clients, B had 8 clients: the loads differ".to_owned())],
             ..ComparedLevel::default()
         };
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(questions.each_ref().map(Question::is_open), [false, false, true], "the number itself is judged");
         assert!(questions[0].why_unknown().unwrap().contains("the loads differ; --ignore-load"));
         let mut same = [after("mean > +3%", &[])];
-        same[0].level = "8 clients".to_owned();
+        same[0].level_name = "8 clients".to_owned();
         refuse_other_loads(&mut same, &report);
         assert!(same[0].is_open(), "another level");
     }

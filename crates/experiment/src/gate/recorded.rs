@@ -88,8 +88,8 @@ fn levels(sides: &[RecordedSide; 2]) -> anyhow::Result<Vec<Level<'_>>> {
     let words = |side: &RecordedSide| {
         let mut words: Vec<String> = Vec::new();
         for run in side.iter().flatten() {
-            if !words.contains(&run.level) {
-                words.push(run.level.clone());
+            if !words.contains(&run.words) {
+                words.push(run.words.clone());
             }
         }
         words
@@ -111,7 +111,7 @@ fn levels(sides: &[RecordedSide; 2]) -> anyhow::Result<Vec<Level<'_>>> {
         let mut runs: Vec<Placed<'_>> = Vec::new();
         for (side, (recordings, words)) in sides.iter().zip([&our, &their]).enumerate() {
             for (recording, all) in recordings.iter().enumerate() {
-                runs.extend(all.iter().filter(|run| run.level == *words).map(|run| Placed { side, recording, run }));
+                runs.extend(all.iter().filter(|run| run.words == *words).map(|run| Placed { side, recording, run }));
             }
         }
         runs.sort_by_key(|placed| placed.run.run.span_ns);
@@ -276,8 +276,8 @@ fn runs_apart(levels: &[Level<'_>], conditions: &[Condition]) -> Vec<GateRun> {
 fn shown(placed: Placed<'_>, (round, turn): (Option<u32>, u32), counted: bool, conditions: &[Condition]) -> GateRun {
     let numbers = conditions.iter().map(|condition| Some(placed.number(condition).ok()?.value)).collect();
     let Placed { side, run, .. } = placed;
-    let (level, first_ns, seconds) = (run.level.clone(), run.run.span_ns.0, run.run.seconds());
-    GateRun { round, turn, side, level, first_ns, seconds, counted, numbers }
+    let (level_name, first_ns, seconds) = (run.words.clone(), run.run.span_ns.0, run.run.seconds());
+    GateRun { round, turn, side, level_name, first_ns, seconds, counted, numbers }
 }
 
 /// From the first run to the last.
@@ -304,7 +304,7 @@ mod tests {
         let mut recorder = IntervalRecorder::new(Intervals::growing());
         (1..=2_000).for_each(|at| recorder.record(&transaction(Procedure::of(Protocol::Nfs3, 6), at * MS, MS)));
         RecordedRun {
-            level: "1 client".to_owned(),
+            words: "1 client".to_owned(),
             run: MeasuredRun { span_ns: (0, 2_000 * MS), intervals: recorder.finish() },
             invalid: None,
             generators_fault: false,

@@ -44,7 +44,7 @@ pub struct GateRun {
     /// 0 the baseline, 1 the candidate.
     pub side: usize,
     /// The load, in words.
-    pub level: String,
+    pub level_name: String,
     /// When the measured phase began, ns since the Unix epoch.
     pub first_ns: i64,
     /// Length of the measured phase, s.

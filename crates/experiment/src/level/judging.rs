@@ -110,7 +110,7 @@ fn judged(
     let answered = answered_in_it(&generator);
     // `LevelResult` adds its place in the run, and the numbers of the server.
     let facts = LevelFacts {
-        level: words,
+        load_name: words,
         clients: clients.len() as u64,
         depth: plan.depth,
         asked_per_s: generator.asked_rate,

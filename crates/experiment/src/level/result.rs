@@ -193,13 +193,13 @@ impl LevelResult {
     }
 
     /// A level that could not be run at all: nothing, and why.
-    pub fn not_run(plan: &Plan, level: String, error: &impl std::fmt::Display) -> Self {
+    pub fn not_run(plan: &Plan, load_name: String, error: &impl std::fmt::Display) -> Self {
         let (clients, depth) = (u64::from(plan.clients()), plan.depth);
         let asked_per_s = plan.asked_rate();
         let reasons = vec![Reason::invalid(error.to_string())];
         let validity = Validity::of(reasons.clone());
         let pace = pace(plan);
-        let facts = LevelFacts { level, clients, depth, asked_per_s, pace, validity, ..LevelFacts::default() };
+        let facts = LevelFacts { load_name, clients, depth, asked_per_s, pace, validity, ..LevelFacts::default() };
         let about = RecordedFacts { facts, ..RecordedFacts::default() };
         let statistics = no_statistics(plan);
         // The usual cause is that no client could connect.
@@ -246,8 +246,8 @@ impl LevelResult {
     }
 
     /// Its load in words.
-    pub fn words(&self) -> &str {
-        &self.recorded.about.facts.level
+    pub fn load_name(&self) -> &str {
+        &self.recorded.about.facts.load_name
     }
 
     /// Adds the server's own metrics.

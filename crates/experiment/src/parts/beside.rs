@@ -27,7 +27,7 @@ impl PartBeside {
     /// Whether it has recorded the level with this number, or will not.
     pub(crate) fn has_ended_level(&self, number: u32) -> bool {
         let manifest = &self.recording.recording.manifest;
-        manifest.state != Progress::Running || manifest.stages.iter().any(|stage| stage.number == number)
+        manifest.state != Progress::Running || manifest.levels.iter().any(|level| level.number == number)
     }
 
     /// Whether it ended as planned, or why it did not; `None` if it still runs, or was killed.

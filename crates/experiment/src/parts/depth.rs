@@ -15,7 +15,7 @@ pub(super) fn common(parts: &[(&PartRecording, Measured)]) -> anyhow::Result<Que
     for (part, measured) in parts {
         // A part without requests has no queue depth.
         let any = measured.statistics.operations().next().is_some();
-        readers.push(any.then(|| part.recording.spans(&measured.stage)).transpose()?);
+        readers.push(any.then(|| part.recording.spans(&measured.recorded)).transpose()?);
     }
     let mut next = |from: usize| -> anyhow::Result<Option<(i64, i64)>> {
         let span = readers.get_mut(from).and_then(Option::as_mut).and_then(Iterator::next);

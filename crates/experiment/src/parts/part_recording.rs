@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use plimsoll_drive::engine::PlanPart;
 use plimsoll_model::{Names, Reason};
-use plimsoll_recording::folder::{Progress, Recording, Stage};
+use plimsoll_recording::folder::{Progress, RecordedLevel, Recording};
 use plimsoll_report::collect::run::MeasuredLevel;
 use plimsoll_report::findings::{Run, Source};
 use plimsoll_results::read_level;
@@ -35,7 +35,7 @@ pub(super) struct Measured {
     pub(super) intervals: Intervals,
     pub(super) result: PartResult,
     pub(super) level: MeasuredLevel,
-    pub(super) stage: Stage,
+    pub(super) recorded: RecordedLevel,
 }
 
 impl PartRecording {
@@ -80,8 +80,8 @@ impl PartRecording {
     /// It did not finish, with the reason as far as it is known; or a file is damaged.
     pub(super) fn measured(&self, level_spec: &LevelSpec, names: &mut Names) -> anyhow::Result<Measured> {
         let manifest = &self.recording.manifest;
-        let number = level_spec.plan.stage;
-        let Some(stage) = manifest.stages.iter().find(|stage| stage.number == number) else {
+        let number = level_spec.plan.level;
+        let Some(recorded) = manifest.levels.iter().find(|level| level.number == number) else {
             let why = manifest.validity.as_ref().and_then(|validity| validity.reasons.first());
             match (why, manifest.state) {
                 (Some(why), _) => anyhow::bail!("{why}"),
@@ -89,21 +89,21 @@ impl PartRecording {
                 (None, _) => anyhow::bail!("it was stopped before it measured anything"),
             }
         };
-        let own = self.spec.levels().map(|(_, level)| level).find(|level| level.plan.stage == number);
+        let own = self.spec.levels().map(|(_, level)| level).find(|level| level.plan.level == number);
         if let Some(own) = own.filter(|own| (own.load(), own.plan.seed) != (level_spec.load(), level_spec.plan.seed)) {
-            anyhow::bail!("its level {number} is {}, not {}", own.words, level_spec.words);
+            anyhow::bail!("its level {number} is {}, not {}", own.load_name, level_spec.load_name);
         }
-        let Some(part) = self.recording.part(stage)? else {
-            let level = read_level(&stage.about)?;
+        let Some(part) = self.recording.part(recorded)? else {
+            let level = read_level(&recorded.about)?;
             let why = level.about.facts.validity.reasons.first().map_or("part.zst is missing", String::as_str);
             anyhow::bail!("{why}");
         };
         let result =
             serde_json::from_slice(&part).context("part.zst is damaged, or another version of Plimsoll wrote it")?;
-        let (statistics, _) = self.recording.statistics(stage, names)?;
-        let intervals = self.recording.intervals(stage)?;
-        let level = read_level(&stage.about)?;
-        Ok(Measured { statistics, intervals, result, level, stage: stage.clone() })
+        let (statistics, _) = self.recording.statistics(recorded, names)?;
+        let intervals = self.recording.intervals(recorded)?;
+        let level = read_level(&recorded.about)?;
+        Ok(Measured { statistics, intervals, result, level, recorded: recorded.clone() })
     }
 }
 

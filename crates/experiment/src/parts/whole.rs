@@ -2,7 +2,7 @@
 
 use plimsoll_drive::engine::{self, Plan};
 use plimsoll_model::{Names, Reason};
-use plimsoll_recording::folder::StageWriter;
+use plimsoll_recording::folder::LevelWriter;
 use plimsoll_results::Usage;
 use plimsoll_results::record::{RecordTo, Rows};
 use plimsoll_stats::{Intervals, QueueDepth, Statistics};
@@ -63,7 +63,7 @@ impl Whole {
     ) -> (LevelResult, Option<Intervals>) {
         let plan = &level_spec.plan;
         if parts.is_empty() {
-            let level = LevelResult::not_run(plan, level_spec.words.clone(), &joined(&reasons));
+            let level = LevelResult::not_run(plan, level_spec.load_name.clone(), &joined(&reasons));
             return (level.on(level_spec).named(&self.workload), None);
         }
         let mut sums: Option<(Statistics, Intervals)> = None;
@@ -82,7 +82,7 @@ impl Whole {
         reasons.extend(parts.iter().flat_map(|(part, found)| against(part, found, plan, ran.measured)));
         // A load curve needs the confidence intervals of its points.
         let for_the_curve = intervals.clone().filter(|_| self.is_curve);
-        let mut level = level::ended(statistics, for_the_curve, ran, plan, &level_spec.words).without_intervals();
+        let mut level = level::ended(statistics, for_the_curve, ran, plan, &level_spec.load_name).without_intervals();
         let fault = level.recorded.generators_fault.take();
         level.recorded.generators_fault = fault.or_else(|| faulty(parts, plan));
         let level = reasons.into_iter().fold(level, |level, reason| level.against(Some(reason)));
@@ -122,9 +122,9 @@ pub(super) fn add(
     parts: &[(&PartRecording, Measured)],
     names: &Names,
 ) -> anyhow::Result<()> {
-    let fill = |stage: &mut StageWriter| {
-        intervals.iter().for_each(|intervals| stage.rest(intervals));
-        parts.iter().for_each(|(part, found)| stage.adopt(&part.recording, &found.stage));
+    let fill = |writer: &mut LevelWriter| {
+        intervals.iter().for_each(|intervals| writer.rest(intervals));
+        parts.iter().for_each(|(part, found)| writer.adopt(&part.recording, &found.recorded));
     };
     recording.add(level_spec, level, names, fill)
 }
@@ -215,7 +215,7 @@ pub(super) fn incomplete(
     let cut = parts.iter().flat_map(|(part, found)| cut(part, found, &level_spec.plan, level.recorded().span_ns));
     let reasons: Vec<Reason> = reasons.iter().cloned().chain(cut).collect();
     match reasons.is_empty() {
-        true => (!level.complete()).then(|| format!("{} was stopped early", level_spec.words)),
-        false => Some(format!("at {}: {}", level_spec.words, joined(&reasons))),
+        true => (!level.complete()).then(|| format!("{} was stopped early", level_spec.load_name)),
+        false => Some(format!("at {}: {}", level_spec.load_name, joined(&reasons))),
     }
 }

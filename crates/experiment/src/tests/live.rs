@@ -33,7 +33,7 @@ fn looking_on_changes_no_number_and_shows_the_seconds_of_the_recording() {
     let open = Load::Open { rate: 900.0, clients: 8, arrivals: Arrivals::Poisson };
     for load in [closed, open] {
         let phases = Phases { warmup_ns: 500_000_000, measured_ns: Some(8_000_000_000), ..Phases::default() };
-        let plan = Plan { phases, stage: 3, threads: 1, ..Plan::new(load) };
+        let plan = Plan { phases, level: 3, threads: 1, ..Plan::new(load) };
         let alone = found.driven(&script, &plan, ("", Delays::default()), 512);
         let (live, seen) = (LiveFeed::new(true), Mutex::new((Recent::new(), Totals::default())));
         let take = |ns: i64| {

@@ -140,10 +140,10 @@ fn a_million_users_in_parts() {
     let all = scratch.path().join("all");
     let findings = merged(&folders, users, &all);
     println!("simulation, recording of the whole: {:.0} MiB", bytes(&all) as f64 / f64::from(1 << 20));
-    let stage = &findings.stages[0];
-    assert_eq!((stage.count, stage.facts.clients), (counts, u64::from(users)));
+    let level = &findings.levels[0];
+    assert_eq!((level.count, level.facts.clients), (counts, u64::from(users)));
     assert_eq!(findings.validity.reasons, [""; 0]);
     let (again, cost) = costs(|| reported(&all));
     print("report of the whole", users, counts, &cost);
-    assert_eq!(again.stages[0].count, counts);
+    assert_eq!(again.levels[0].count, counts);
 }

@@ -93,13 +93,13 @@ impl Found {
         let phases = Phases { warmup_ns: 100_000_000, measured_ns: Some(ns), ..Phases::default() };
         let load = Load::Closed { clients, think: Pause::None };
         let timeout_ns = 50_000_000;
-        let plan = Plan { phases, stage: number, threads: 1, timeout_ns, ..Plan::new(load) };
+        let plan = Plan { phases, level: number, threads: 1, timeout_ns, ..Plan::new(load) };
         let value = format!("{block}B");
         let curve = Some(format!("block={value}"));
         let parameter = Some(Parameter { name: "block".into(), value });
         let level_spec =
-            LevelSpec { plan: plan.clone(), words: format!("{clients} clients"), curve, parameter, share: None };
-        let mut level = self.driven(script, &plan, (&level_spec.words, Delays::default()), block).on(&level_spec);
+            LevelSpec { plan: plan.clone(), load_name: format!("{clients} clients"), curve, parameter, share: None };
+        let mut level = self.driven(script, &plan, (&level_spec.load_name, Delays::default()), block).on(&level_spec);
         // How busy this machine is says nothing of a run under a virtual clock.
         level.recorded.about.facts.validity = plimsoll_model::Validity::default();
         level
@@ -117,7 +117,7 @@ impl Found {
         let options = SinkOptions { table: None, recording: None, with_intervals: true, live: None, by: None };
         let depth = SharedDepth::default();
         let sink = |_| MeasuringSink::new(options, &depth, plan);
-        let network = |_| Ok(network(script, plan.stage).delayed(delays));
+        let network = |_| Ok(network(script, plan.level).delayed(delays));
         let ran = run_on(plan, &work, sink, &Watch::new(), network, None).unwrap();
         added_up((ran, depth), plan, words, &self.names, true)
     }
@@ -125,12 +125,12 @@ impl Found {
     /// The same with a live view that takes the data at every checkpoint.
     pub(super) fn watched(&self, script: &Script, plan: &Plan, live: &LiveFeed, look: impl Fn() + Sync) -> LevelResult {
         let level_spec =
-            LevelSpec { plan: plan.clone(), words: String::new(), curve: None, parameter: None, share: None };
+            LevelSpec { plan: plan.clone(), load_name: String::new(), curve: None, parameter: None, share: None };
         live.begin(&level_spec, &self.names);
         let options = SinkOptions { table: None, recording: None, with_intervals: true, live: Some(live), by: None };
         let depth = SharedDepth::default();
         let sink = |_| MeasuringSink::new(options, &depth, plan);
-        let network = |_| Ok(network(script, plan.stage));
+        let network = |_| Ok(network(script, plan.level));
         let checkpoint = |sink: &mut MeasuringSink, part| {
             sink.checkpoint(part);
             look();
@@ -160,7 +160,7 @@ impl Found {
         let options = SinkOptions { table: None, recording: None, with_intervals: true, live: None, by: None };
         let depth = SharedDepth::default();
         let sink = |_| MeasuringSink::new(options, &depth, plan);
-        let network = |_| Ok(network(script, plan.stage).delayed(delays));
+        let network = |_| Ok(network(script, plan.level).delayed(delays));
         let seen = std::sync::Mutex::new(Vec::new());
         let checkpoint = |sink: &mut MeasuringSink, part| seen.lock().unwrap().push((sink.so_far(), part));
         run_on(plan, &work, sink, &Watch::new(), network, Some(&checkpoint)).unwrap();
@@ -212,7 +212,7 @@ fn an_unfair_and_a_lossy_client_are_found_and_named() {
     let found = Found::new();
     let odd = Oddities { unfair_file: Some((4, 1.5)), lossy_file: Some((6, 20)), ..Oddities::NONE };
     let (findings, text) = found.report(vec![found.level(odd, 0, 750)]);
-    let spread = &findings.stages[0].facts.spread;
+    let spread = &findings.levels[0].facts.spread;
     let named: Vec<(u32, &str)> = spread.outliers.iter().map(|odd| (odd.client, odd.how.label())).collect();
     assert_eq!(named, [(5, "slower"), (7, "lossy")], "{text}");
     assert_eq!((spread.clients_with_errors, spread.errors[0].client), (1, 7));
@@ -233,7 +233,7 @@ fn an_unfair_and_a_lossy_client_are_found_and_named() {
     let sums = spread.clients.iter().map(|one| one.errors).sum::<u64>();
     assert_eq!((sums, spread.clients[6].errors), (spread.errors[0].errors, spread.errors[0].errors));
     let (fair, text) = found.report(vec![found.level(Oddities::NONE, 0, 750)]);
-    assert_eq!(fair.stages[0].facts.spread.outliers, [], "{text}");
+    assert_eq!(fair.levels[0].facts.spread.outliers, [], "{text}");
 }
 
 /// The recorded data of a run determines all its results.
@@ -265,9 +265,9 @@ fn a_run_that_is_repeated_from_its_spec_has_the_same_statistics() {
         Load::Partly { users: 5, every_ns: 10_000_000, arrivals: Arrivals::Poisson },
     ] {
         let phases = Phases { warmup_ns: 10_000_000, measured_ns: Some(200_000_000), ..Phases::default() };
-        let plan = Plan { phases, stage: 0, threads: 1, depth: 3, seed: 7, ..Plan::new(load) };
+        let plan = Plan { phases, level: 0, threads: 1, depth: 3, seed: 7, ..Plan::new(load) };
         let level =
-            LevelSpec { plan: plan.clone(), words: "some load".to_owned(), curve: None, parameter: None, share: None };
+            LevelSpec { plan: plan.clone(), load_name: "some load".to_owned(), curve: None, parameter: None, share: None };
         let variant = VariantSpec { value: None, workload_sha256: String::new(), levels: vec![level] };
         let spec = RunSpec {
             target: "nfs://somewhere/export".to_owned(),

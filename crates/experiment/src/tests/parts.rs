@@ -56,8 +56,8 @@ fn parts_are_the_whole(workload: &str, rate: f64, counts: &[u32]) {
             let case = format!("{workload}, {load}, {count} parts");
             assert_eq!(json_of(findings), json_of(reported(&merged)), "{case}: report of the recording");
             same(&whole, &merged, &case);
-            let rows = Recording::open(&merged).unwrap().manifest.stages[0].transactions;
-            assert_eq!(rows, reported(&merged).stages[0].count, "{case}: all have rows");
+            let rows = Recording::open(&merged).unwrap().manifest.levels[0].transactions;
+            assert_eq!(rows, reported(&merged).levels[0].count, "{case}: all have rows");
             assert_eq!(reported(&merged).validity, reported(&whole).validity, "{case}");
         }
     }
@@ -93,9 +93,9 @@ fn parts_of_several_levels_make_the_whole() {
     }
     let (findings, recorded) = merge_parts(&parts, None, Some(to(&all))).unwrap();
     recorded.unwrap();
-    assert_eq!(findings.stages.len(), 2);
+    assert_eq!(findings.levels.len(), 2);
     assert!(
-        findings.stages.iter().all(|stage| stage.facts.operations_per_s_interval.is_some()),
+        findings.levels.iter().all(|level| level.facts.operations_per_s_interval.is_some()),
         "points of a curve have intervals"
     );
     assert_eq!(json_of(findings), json_of(reported(&all)), "report of the recording");
@@ -114,7 +114,7 @@ fn a_level_that_parts_did_not_measure_is_named_and_the_others_are_whole() {
     }
     let (findings, recorded) = merge_parts(&parts, None, Some(to(&folder.join("all")))).unwrap();
     recorded.unwrap();
-    let [first, second] = &findings.stages[..] else { panic!("{} levels", findings.stages.len()) };
+    let [first, second] = &findings.levels[..] else { panic!("{} levels", findings.levels.len()) };
     assert_eq!((first.facts.validity.verdict, second.facts.validity.verdict), (Verdict::Valid, Verdict::Invalid));
     assert!(first.count > 100 && second.count == 0, "{} and {} requests", first.count, second.count);
     let said = second.facts.validity.reasons.join("; ");
@@ -127,7 +127,7 @@ fn merged(folders: &[PathBuf]) -> (Vec<String>, u64) {
     recorded.unwrap();
     let validity = findings.validity;
     assert!(validity.verdict == Verdict::Invalid || validity.reasons.is_empty(), "{validity:?}");
-    (validity.reasons, findings.stages[0].count)
+    (validity.reasons, findings.levels[0].count)
 }
 
 #[test]

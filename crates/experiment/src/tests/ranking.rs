@@ -23,9 +23,9 @@ fn sweep(found: &Found, name: &str, middle: Duration, seed: u32) -> Contestant {
     for block in SIZES {
         for clients in CLIENTS {
             let level = found.loaded(&script, clients, (seed * 100 + levels.len() as u32, LENGTH), block);
-            let words = format!("{}, block={block}B", level.words());
+            let words = format!("{}, block={block}B", level.load_name());
             let runs = vec![level.measured().unwrap()];
-            levels.push(LevelRuns { level: words, point: Some(level.recorded().point()), runs });
+            levels.push(LevelRuns { words, point: Some(level.recorded().point()), runs });
         }
     }
     Contestant { findings: Findings { name: name.to_owned(), ..Findings::default() }, levels }

@@ -29,7 +29,7 @@ fn targets_at_one_address_have_the_same_tls() {
     let plan = Plan::new(Load::Closed { clients: 2, think: Pause::None });
     let monitor = Unseen(Watch::new());
     let runner = Runner::new(&workload, &monitor, plan.timeout_ns);
-    let level_spec = LevelSpec { plan, words: String::new(), curve: None, parameter: None, share: None };
+    let level_spec = LevelSpec { plan, load_name: String::new(), curve: None, parameter: None, share: None };
     let reach = |one: &str, other: &str| {
         let resolved = target(one).with_others(vec![target(other)]).unwrap();
         let connect_options = ConnectOptions { trust: Trust::Anyone, ..ConnectOptions::default() };

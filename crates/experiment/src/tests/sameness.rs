@@ -26,7 +26,7 @@ pub(super) fn reported(folder: &Path) -> Findings {
 /// All that is counted at each level, with the same names for all.
 pub(super) fn states(folder: &Path, names: &mut Names) -> Vec<Statistics> {
     let recording = Recording::open(folder).unwrap();
-    recording.manifest.stages.iter().map(|stage| recording.statistics(stage, names).unwrap().0).collect()
+    recording.manifest.levels.iter().map(|level| recording.statistics(level, names).unwrap().0).collect()
 }
 
 /// What differs of all that statistics hold, but for the slowest, which have random numbers of calls: these are in the report.
@@ -60,7 +60,7 @@ pub(super) fn same(whole: &Path, merged: &Path, case: &str) {
         assert_eq!(differences(one, all), [""; 0], "{case}");
     }
     let [one, all] = [whole, merged].map(|folder| Recording::open(folder).unwrap());
-    for (first, second) in one.manifest.stages.iter().zip(&all.manifest.stages) {
+    for (first, second) in one.manifest.levels.iter().zip(&all.manifest.levels) {
         assert!(one.intervals(first).unwrap() == all.intervals(second).unwrap(), "{case}: intervals differ");
         assert_eq!(first.transactions, second.transactions, "{case}");
     }

@@ -268,8 +268,8 @@ fn a_search_ends_with_the_part_that_ends() {
     assert_eq!((capacity.outcome.label(), capacity.low, capacity.high), ("unfinished", None, None), "{capacity:?}");
     assert!(capacity.why.unwrap().contains("part 2/3 ("));
     assert_eq!(findings.validity.verdict, plimsoll_model::Verdict::Invalid);
-    let whole = findings.stages.iter().filter(|stage| stage.facts.validity.reasons.is_empty()).count();
-    assert_eq!((findings.stages.len(), whole), (3, 2), "the levels of all parts are whole");
+    let whole = findings.levels.iter().filter(|level| level.facts.validity.reasons.is_empty()).count();
+    assert_eq!((findings.levels.len(), whole), (3, 2), "the levels of all parts are whole");
     // Without its recording not one level is that of all parts.
     let (findings, _) = merge_parts(&[parts[0].clone(), parts[2].clone()], None, None).unwrap();
     let capacity = findings.run.unwrap().capacity.unwrap();

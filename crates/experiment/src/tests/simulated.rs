@@ -64,9 +64,9 @@ impl Simulated {
         let phases = Phases { warmup_ns, measured_ns: Some(measured_ns), ..Phases::default() };
         let threads = 1;
         let start_at_ns = Some(COMMON_START);
-        let level = |(stage, load): (u32, &Load)| {
-            let plan = Plan { phases, stage, threads, seed: 7, part, start_at_ns, ..Plan::new(*load) };
-            LevelSpec { words: load.to_string(), plan, curve: None, parameter: None, share: None }
+        let level = |(number, load): (u32, &Load)| {
+            let plan = Plan { phases, level: number, threads, seed: 7, part, start_at_ns, ..Plan::new(*load) };
+            LevelSpec { load_name: load.to_string(), plan, curve: None, parameter: None, share: None }
         };
         let levels = (0..).zip(loads).map(level).collect();
         let workload_sha256 = self.workload.digest().to_owned();
@@ -112,7 +112,7 @@ impl Simulated {
         change: &mut impl FnMut(&mut EngineResult<MeasuringSink>, &mut i64),
     ) -> Result<LevelResult, EngineError> {
         let plan = &level_spec.plan;
-        let feed = recording.stage(level_spec, &self.workload, &self.names).unwrap();
+        let feed = recording.level(level_spec, &self.workload, &self.names).unwrap();
         let options = SinkOptions { table: None, recording: Some(&feed), with_intervals, live: None, by: None };
         let depth = options.depth(plan);
         let sink = |_| MeasuringSink::new(options, &depth, plan);
@@ -125,7 +125,7 @@ impl Simulated {
         (ran.generator.clock_granularity_ns, ran.generator.stolen_ns) = (1, None);
         let mut moved = 0;
         change(&mut ran, &mut moved);
-        let level = added_up((ran, depth), plan, &level_spec.words, &self.names, with_intervals).without_intervals();
+        let level = added_up((ran, depth), plan, &level_spec.load_name, &self.names, with_intervals).without_intervals();
         let mut level = level.on(level_spec).named(&self.workload);
         if let Some(part) = &mut level.part {
             part.clock_moved_ns = moved;

@@ -28,7 +28,7 @@ const LOADS: [Load; 3] = [
 
 fn level(found: &Found, load: Load, delays: Delays) -> LevelResult {
     let phases = Phases { warmup_ns: 50_000_000, measured_ns: Some(1_000_000_000), ..Phases::default() };
-    let plan = Plan { phases, stage: 0, threads: 1, depth: 4, ..Plan::new(load) };
+    let plan = Plan { phases, level: 0, threads: 1, depth: 4, ..Plan::new(load) };
     // How busy this machine is says nothing of a run under a virtual clock.
     found.driven(&Script::parallel(Latency::Constant(CALL)), &plan, ("some load", delays), 512).without_busy_client()
 }
@@ -67,7 +67,7 @@ fn a_checkpoint_knows_how_late_the_generator_was_and_how_sure_its_numbers_are() 
     let found = Found::new();
     let until = |delays| {
         let phases = Phases { warmup_ns: 50_000_000, measured_ns: Some(3_500_000_000), ..Phases::default() };
-        let plan = Plan { phases, stage: 0, threads: 1, ..Plan::new(LOADS[0]) };
+        let plan = Plan { phases, level: 0, threads: 1, ..Plan::new(LOADS[0]) };
         let script = Script::parallel(Latency::Constant(CALL * 10));
         found.driven_until(&script, &plan, ("some load", delays), 2).without_busy_client()
     };

@@ -100,7 +100,7 @@ impl<'a> Arm<'a> {
 
     /// Its load levels, in words.
     pub(crate) fn levels(&self) -> Vec<String> {
-        self.level_specs.iter().map(|level_spec| level_spec.words.clone()).collect()
+        self.level_specs.iter().map(|level_spec| level_spec.load_name.clone()).collect()
     }
 
     /// The levels of `count` runs from run `first` (from 0) on; fewer if there are not as many.
@@ -118,7 +118,7 @@ impl<'a> Arm<'a> {
             let point = ran().map(|level| level.recorded.point()).reduce(LoadPoint::join);
             let point = point.map(|point| LoadPoint { valid, ..point });
             LevelRuns {
-                level: level_spec.words.clone(),
+                words: level_spec.load_name.clone(),
                 point,
                 runs: ran().filter_map(LevelResult::measured).collect(),
             }

@@ -53,7 +53,7 @@ impl<'a> TwoSides<'a> {
         (whole, [ended, cleaned])
     }
 
-    /// Ends the recordings: whatever the result, the recorded stages are complete and usable.
+    /// Ends the recordings: whatever the result, the recorded levels are complete and usable.
     ///
     /// # Errors
     /// What failed before, or a recording cannot be completed.

@@ -335,7 +335,7 @@ pub(super) fn transaction(
             response_last: response_last.and_then(frame),
         },
         vantage: Vantage::Wire,
-        stage: None,
+        level: None,
         long_lived: request.long_lived,
         counted: request.counted,
         resent_wait_ns: resent_wait_ns.flatten(),

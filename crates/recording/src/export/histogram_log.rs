@@ -11,14 +11,14 @@ use plimsoll_stats::{FineHistogram, Headline, Interval};
 
 use super::histogram;
 use crate::error::Cause;
-use crate::folder::{Recording, Stage};
+use crate::folder::{RecordedLevel, Recording};
 
 /// The column of the longest time is for people to read: in ms.
 const LONGEST_DIVISOR: f64 = 1e6;
 
 pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), Cause> {
     let manifest = &recording.manifest;
-    let began_ns = manifest.stages.iter().filter_map(|stage| stage.first_ns).min().unwrap_or(manifest.started_ns);
+    let began_ns = manifest.levels.iter().filter_map(|level| level.first_ns).min().unwrap_or(manifest.started_ns);
     let mut serializer = V2DeflateSerializer::new();
     let mut head = IntervalLogWriterBuilder::new();
     let from = from_what(recording)?;
@@ -30,12 +30,12 @@ pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), C
     let began = SystemTime::UNIX_EPOCH + since(0, began_ns);
     head.with_start_time(began).with_base_time(began).with_max_value_divisor(LONGEST_DIVISOR);
     let mut log = head.begin_log_with(out, &mut serializer)?;
-    for stage in &manifest.stages {
-        if let Some(level) = &stage.level {
-            log.write_comment(&plain(&format!("[Stage {}: {level}]", stage.number)))?;
+    for level in &manifest.levels {
+        if let Some(load_name) = &level.load_name {
+            log.write_comment(&plain(&format!("[Level {}: {load_name}]", level.number)))?;
         }
-        for interval in recording.intervals(stage)?.iter() {
-            let (from_ns, to_ns) = within(stage, interval);
+        for interval in recording.intervals(level)?.iter() {
+            let (from_ns, to_ns) = within(level, interval);
             let (at, length) = (since(began_ns, from_ns), since(from_ns, to_ns));
             for (tag, times) in lines(interval) {
                 let tag = tag
@@ -51,8 +51,8 @@ pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), C
 
 /// The start of the response times, if it is not the first byte of the request.
 fn from_what(recording: &Recording) -> Result<&'static str, Cause> {
-    let Some(stage) = recording.manifest.stages.first() else { return Ok("") };
-    let (statistics, _) = recording.statistics(stage, &mut Names::default())?;
+    let Some(level) = recording.manifest.levels.first() else { return Ok("") };
+    let (statistics, _) = recording.statistics(level, &mut Names::default())?;
     Ok(match statistics.headline() {
         Headline::Response => "",
         Headline::FromIntended => " from the intended start",
@@ -64,11 +64,11 @@ fn since(from_ns: i64, to_ns: i64) -> Duration {
     Duration::from_nanos(u64::try_from(to_ns.saturating_sub(from_ns)).unwrap_or(0))
 }
 
-/// The interval's time, cut at the stage's begin and end.
-fn within(stage: &Stage, interval: &Interval) -> (i64, i64) {
+/// The interval's time, cut at the level's begin and end.
+fn within(level: &RecordedLevel, interval: &Interval) -> (i64, i64) {
     let (start, end) = (interval.start_ns(), interval.end_ns());
     let inside = |ns: Option<i64>| ns.filter(|ns| (start..end).contains(ns));
-    (inside(stage.first_ns).unwrap_or(start), inside(stage.last_ns).unwrap_or(end))
+    (inside(level.first_ns).unwrap_or(start), inside(level.last_ns).unwrap_or(end))
 }
 
 /// First all user operations together, without a tag (HdrHistogram's tools show this by default); then each procedure with its tag.

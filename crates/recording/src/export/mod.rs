@@ -24,9 +24,9 @@ pub use openmetrics::LiveMetrics;
 pub enum Export {
     /// HdrHistogram's interval log: a line an interval and procedure, and one of all together. Values are ns.
     HistogramLog,
-    /// HdrHistogram's percentiles of the response times of all operations of all stages. Values are ms.
+    /// HdrHistogram's percentiles of the response times of all operations of all levels. Values are ms.
     Percentiles,
-    /// OpenMetrics: counters and histograms by stage and procedure. Times are seconds.
+    /// OpenMetrics: counters and histograms by level and procedure. Times are seconds.
     OpenMetrics,
 }
 
@@ -44,7 +44,7 @@ impl Export {
     /// Writes a recording to an empty file.
     ///
     /// # Errors
-    /// If a stage cannot be read or the file cannot be written; the message calls the file `name`.
+    /// If a level cannot be read or the file cannot be written; the message calls the file `name`.
     pub fn write(self, recording: &Recording, file: File, name: &Path) -> Result<(), FolderError> {
         let write = || -> Result<(), Cause> {
             let mut out = BufWriter::new(file);

@@ -18,8 +18,8 @@ const SUB_BUCKETS: u32 = 2048;
 
 pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), Cause> {
     let (mut times, mut moments) = (FineHistogram::default(), Moments::default());
-    for stage in &recording.manifest.stages {
-        let (statistics, _) = recording.statistics(stage, &mut Names::default())?;
+    for level in &recording.manifest.levels {
+        let (statistics, _) = recording.statistics(level, &mut Names::default())?;
         for (_, row) in statistics.operations().filter(|(procedure, _)| Scope::All.holds(*procedure)) {
             let response = row.leading(statistics.headline());
             times.merge(&FineHistogram::from(&*response));

@@ -1,9 +1,9 @@
-//! Checkpoints of a recording whose only stage lasts long, such as that of a watch: its results so far, for readers before its end.
+//! Checkpoints of a recording whose only level lasts long, such as that of a watch: its results so far, for readers before its end.
 //!
 //! ```text
-//! DIR/so-far-0007/                              statistics.zst, intervals.zst: the stage that the manifest names so far
-//! DIR/stage-0000.partial/intervals.parquet      the tables so far, replaced at each checkpoint
-//! DIR/stage-0000.partial/histograms.parquet
+//! DIR/so-far-0007/                              statistics.zst, intervals.zst: the level that the manifest names so far
+//! DIR/level-0000.partial/intervals.parquet      the tables so far, replaced at each checkpoint
+//! DIR/level-0000.partial/histograms.parquet
 //! ```
 //!
 //! Every file is complete when it gets its name. The folder that a manifest names stays until the next checkpoint but one, so a reader
@@ -18,7 +18,7 @@ use super::intervals::IntervalsFile;
 use super::manifest::SO_FAR;
 use super::names::partial_name;
 use super::tables::{self, Tables};
-use super::{Finished, FolderError, Manifest, Stage, packed};
+use super::{Finished, FolderError, Manifest, RecordedLevel, packed};
 use crate::error::Cause;
 
 /// Writes the checkpoints of a recording.
@@ -33,7 +33,7 @@ impl CheckpointWriter {
         Self { folder: folder.to_owned(), manifest: manifest.clone(), written: 0 }
     }
 
-    /// Puts the results so far of stage 0 in the place of the previous ones. They have no rows of transactions.
+    /// Puts the results so far of level 0 in the place of the previous ones. They have no rows of transactions.
     ///
     /// # Errors
     /// When they cannot be written.
@@ -48,10 +48,10 @@ impl CheckpointWriter {
             let to = self.folder.join(partial_name(number)).join(table);
             fs::rename(folder.join(table), &to).map_err(|source| FolderError::file(&to, source))?;
         }
-        self.manifest.stages = vec![Stage {
+        self.manifest.levels = vec![RecordedLevel {
             number,
             folder: name,
-            level: so_far.level,
+            load_name: so_far.load_name,
             first_ns: so_far.span_ns.0,
             last_ns: so_far.span_ns.1,
             interval_ns: intervals.width().ns(),
@@ -69,8 +69,8 @@ impl CheckpointWriter {
     }
 }
 
-fn write_intervals(folder: &Path, stage: u32, intervals: &Intervals) -> Result<(), Cause> {
-    let (mut exact, mut tables) = (IntervalsFile::create(folder)?, Tables::create(folder, stage, "")?);
+fn write_intervals(folder: &Path, level: u32, intervals: &Intervals) -> Result<(), Cause> {
+    let (mut exact, mut tables) = (IntervalsFile::create(folder)?, Tables::create(folder, level, "")?);
     for interval in intervals.iter() {
         tables.put(interval)?;
         exact.put(interval)?;

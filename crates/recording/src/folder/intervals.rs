@@ -1,4 +1,4 @@
-//! `intervals.zst`: the intervals of a stage, exact, for comparisons.
+//! `intervals.zst`: the intervals of a level, exact, for comparisons.
 //!
 //! Each interval, or part of one (`stats::intervals`), follows its length in four little-endian bytes. The length 0 precedes the last
 //! entry, which contains the other data of the intervals.

@@ -1,4 +1,4 @@
-//! The subject of a recording, and its finished stages: `manifest.json`.
+//! The subject of a recording, and its finished levels: `manifest.json`.
 
 use plimsoll_model::{About, Validity};
 use std::fs::{self, File};
@@ -16,7 +16,7 @@ pub const SCHEMA: &str = "plimsoll.recording/1";
 pub(super) const SO_FAR: &str = "so-far-";
 /// Its file.
 pub(super) const NAME: &str = "manifest.json";
-/// No manifest is longer: a stage takes some kilobytes.
+/// No manifest is longer: a level takes some kilobytes.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// The manifest of a recording (see `schemas/plimsoll.recording.1.schema.json`).
@@ -44,8 +44,8 @@ pub struct Manifest {
     pub validity: Option<Validity>,
     /// The measurement, described by the command that recorded it.
     pub measured: Value,
-    /// The stages that are finished, in order. While an analysis is running: its results so far.
-    pub stages: Vec<Stage>,
+    /// The levels that are finished, in order. While an analysis is running: its results so far.
+    pub levels: Vec<RecordedLevel>,
 }
 
 /// Whether a recording is complete.
@@ -56,7 +56,7 @@ pub enum Progress {
     Running,
     /// The recording is complete.
     Finished,
-    /// The recording was stopped; its stages are complete.
+    /// The recording was stopped; its levels are complete.
     Interrupted,
 }
 
@@ -93,15 +93,15 @@ impl PartialEq for TransactionPolicy {
     }
 }
 
-/// A finished stage: a load level, or all of an analysis.
+/// A finished level: a load level, or all of an analysis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Stage {
+pub struct RecordedLevel {
     /// Its number, from 0.
     pub number: u32,
     /// Its folder.
     pub folder: String,
     /// The load in words; null for captures.
-    pub level: Option<String>,
+    pub load_name: Option<String>,
     /// Begin and end, ns since the Unix epoch, where known.
     pub first_ns: Option<i64>,
     /// See `first_ns`.
@@ -118,7 +118,7 @@ pub struct Stage {
     pub about: Value,
 }
 
-impl Stage {
+impl RecordedLevel {
     /// Whether it has only the results so far of an analysis that has not finished.
     pub fn is_so_far(&self) -> bool {
         self.folder.starts_with(SO_FAR)

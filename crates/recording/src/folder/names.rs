@@ -1,19 +1,19 @@
-//! Names of the folders of stages.
+//! Names of the folders of levels.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::FolderError;
 
-/// Suffix of a stage's folder until it is complete.
+/// Suffix of a level's folder until it is complete.
 pub(super) const PARTIAL: &str = ".partial";
 
-/// The folder of a complete stage.
+/// The folder of a complete level.
 pub(super) fn name(number: u32) -> String {
-    format!("stage-{number:04}")
+    format!("level-{number:04}")
 }
 
-/// The folder of a stage until it is complete.
+/// The folder of a level until it is complete.
 pub(super) fn partial_name(number: u32) -> String {
     format!("{}{PARTIAL}", name(number))
 }

@@ -8,7 +8,7 @@ use plimsoll_stats::state::STATE_VERSION;
 
 use super::FolderError;
 
-/// The state of a stage's statistics.
+/// The state of a level's statistics.
 pub(super) const STATISTICS: &str = "statistics.zst";
 /// The data for merging with the other parts of a run.
 pub(super) const PART: &str = "part.zst";

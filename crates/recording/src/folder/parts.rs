@@ -19,7 +19,7 @@ pub(super) fn file_name(part: u32) -> String {
     format!("transactions-{part:04}.parquet")
 }
 
-/// The transactions table of a stage.
+/// The transactions table of a level.
 pub(super) struct Parts {
     folder: PathBuf,
     labels: Labels,

@@ -7,14 +7,14 @@ use plimsoll_model::{Coverage, Names};
 use plimsoll_stats::{Intervals, SpansReader, Statistics};
 
 use super::names::{PARTIAL, entries};
-use super::{FolderError, Manifest, Stage, intervals, manifest, packed, parts, progress};
+use super::{FolderError, Manifest, RecordedLevel, intervals, manifest, packed, parts, progress};
 
-/// An existing recording. Its finished stages are complete, however the writing program ended.
+/// An existing recording. Its finished levels are complete, however the writing program ended.
 pub struct Recording {
     folder: PathBuf,
     /// Its subject.
     pub manifest: Manifest,
-    /// Folders of stages that were begun and not finished.
+    /// Folders of levels that were begun and not finished.
     pub partial: Vec<PathBuf>,
 }
 
@@ -36,34 +36,34 @@ impl Recording {
         Ok(Self { folder: folder.to_owned(), manifest, partial })
     }
 
-    /// The statistics and coverage of a stage, exact; adds names to `names`.
+    /// The statistics and coverage of a level, exact; adds names to `names`.
     ///
     /// # Errors
-    /// If the stage's file is missing, damaged or of another version.
-    pub fn statistics(&self, stage: &Stage, names: &mut Names) -> Result<(Statistics, Coverage), FolderError> {
-        let path = self.file(stage, packed::STATISTICS)?;
+    /// If the level's file is missing, damaged or of another version.
+    pub fn statistics(&self, level: &RecordedLevel, names: &mut Names) -> Result<(Statistics, Coverage), FolderError> {
+        let path = self.file(level, packed::STATISTICS)?;
         let bytes = packed::read_statistics(&path)?;
         Statistics::from_bytes(&bytes, names).map_err(|error| FolderError::damaged(&path, error))
     }
 
-    /// The data for merging with the other parts of a run, as it was written; `None` if the stage is not a part.
+    /// The data for merging with the other parts of a run, as it was written; `None` if the level is not a part.
     ///
     /// # Errors
-    /// If the stage's file is damaged or of another version.
-    pub fn part(&self, stage: &Stage) -> Result<Option<Vec<u8>>, FolderError> {
-        let path = self.file(stage, packed::PART)?;
+    /// If the level's file is damaged or of another version.
+    pub fn part(&self, level: &RecordedLevel) -> Result<Option<Vec<u8>>, FolderError> {
+        let path = self.file(level, packed::PART)?;
         path.exists().then(|| packed::read_part(&path)).transpose()
     }
 
     /// Start and end of the requests of a part of a run, ns, roughly in the order of their ends.
     ///
     /// # Errors
-    /// If the stage's file is missing or of another version; damage is reported during reading.
-    pub fn spans(&self, stage: &Stage) -> Result<SpansReader<impl Read + use<>>, FolderError> {
-        Ok(SpansReader::new(packed::open(&self.file(stage, packed::SPANS)?, packed::SPANS_HEAD)?))
+    /// If the level's file is missing or of another version; damage is reported during reading.
+    pub fn spans(&self, level: &RecordedLevel) -> Result<SpansReader<impl Read + use<>>, FolderError> {
+        Ok(SpansReader::new(packed::open(&self.file(level, packed::SPANS)?, packed::SPANS_HEAD)?))
     }
 
-    /// What there is of a stage that was not finished, by its folder in [`Recording::partial`]: `None` where it had hardly begun.
+    /// What there is of a level that was not finished, by its folder in [`Recording::partial`]: `None` where it had hardly begun.
     /// It has no intervals, and no rows that can be read.
     ///
     /// # Errors
@@ -72,37 +72,37 @@ impl Recording {
         &self,
         partial: &Path,
         names: &mut Names,
-    ) -> Result<Option<(Stage, Statistics, Coverage)>, FolderError> {
-        let Some((stage, state)) = progress::read(partial)? else { return Ok(None) };
+    ) -> Result<Option<(RecordedLevel, Statistics, Coverage)>, FolderError> {
+        let Some((level, state)) = progress::read(partial)? else { return Ok(None) };
         let read = Statistics::from_bytes(&state, names).map_err(|error| FolderError::damaged(partial, error));
-        read.map(|(statistics, coverage)| Some((stage, statistics, coverage)))
+        read.map(|(statistics, coverage)| Some((level, statistics, coverage)))
     }
 
-    /// The intervals of a stage, as they were recorded: a later comparison equals an immediate one.
+    /// The intervals of a level, as they were recorded: a later comparison equals an immediate one.
     ///
     /// # Errors
-    /// If the stage's file is missing, damaged or of another version.
-    pub fn intervals(&self, stage: &Stage) -> Result<Intervals, FolderError> {
-        intervals::read(&self.file(stage, intervals::NAME)?)
+    /// If the level's file is missing, damaged or of another version.
+    pub fn intervals(&self, level: &RecordedLevel) -> Result<Intervals, FolderError> {
+        intervals::read(&self.file(level, intervals::NAME)?)
     }
 
-    /// The files of a stage's transactions table, in order; which transactions have a row stands in the manifest.
+    /// The files of a level's transactions table, in order; which transactions have a row stands in the manifest.
     ///
     /// # Errors
     /// When the manifest names a folder that is not the recording's own.
-    pub fn transactions(&self, stage: &Stage) -> Result<Vec<PathBuf>, FolderError> {
-        (0..stage.parts).map(|part| self.file(stage, &parts::file_name(part))).collect()
+    pub fn transactions(&self, level: &RecordedLevel) -> Result<Vec<PathBuf>, FolderError> {
+        (0..level.parts).map(|part| self.file(level, &parts::file_name(part))).collect()
     }
 
-    /// A file of a stage. A manifest is not trusted: it may name only folders inside the recording's own.
-    fn file(&self, stage: &Stage, name: &str) -> Result<PathBuf, FolderError> {
+    /// A file of a level. A manifest is not trusted: it may name only folders inside the recording's own.
+    fn file(&self, level: &RecordedLevel, name: &str) -> Result<PathBuf, FolderError> {
         let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-        if !plain(&stage.folder) {
+        if !plain(&level.folder) {
             return Err(FolderError::damaged(
                 &self.folder,
-                format!("the manifest has the invalid stage folder {:?}", stage.folder),
+                format!("the manifest has the invalid level folder {:?}", level.folder),
             ));
         }
-        Ok(self.folder.join(&stage.folder).join(name))
+        Ok(self.folder.join(&level.folder).join(name))
     }
 }

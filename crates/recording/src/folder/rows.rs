@@ -201,7 +201,7 @@ fn is_alike(pattern: &Transaction, t: &Transaction) -> bool {
     let &Transaction {
         connection,
         session,
-        stage,
+        level,
         share,
         user,
         request_packets,
@@ -227,7 +227,7 @@ fn is_alike(pattern: &Transaction, t: &Transaction) -> bool {
         client_index,
     } = pattern;
     connection == t.connection
-        && (session, stage) == (t.session, t.stage)
+        && (session, level) == (t.session, t.level)
         && (share, user) == (t.share, t.user)
         && (request_packets, response_packets) == (t.request_packets, t.response_packets)
         && (vantage, interim, frames) == (t.vantage, t.timeline.interim, t.frames)

@@ -28,7 +28,7 @@ use ColumnKind::{Instant, Text, U32, U64, Wide};
 
 /// Columns at the start of both tables, which identify the row.
 const KEY: [Field; 7] = [
-    known("stage", U32),
+    known("level", U32),
     known("start_ns", Instant),
     known("width_ns", U64),
     known("protocol", Text),
@@ -56,9 +56,9 @@ const CELL: [Field; 3] = [known("from_ns", U64), known("to_ns", U64), known("cou
 /// The largest number of 38 digits.
 const WIDEST: u128 = 10u128.pow(38) - 1;
 
-/// The two tables of a stage.
+/// The two tables of a level.
 pub(super) struct Tables {
-    stage: u32,
+    level: u32,
     intervals: ParquetTable,
     histograms: ParquetTable,
     procedures: Vec<String>,
@@ -68,7 +68,7 @@ pub(super) struct Tables {
 
 impl Tables {
     /// Creates both files, whose names get this suffix.
-    pub(super) fn create(folder: &Path, stage: u32, suffix: &str) -> Result<Self, FolderError> {
+    pub(super) fn create(folder: &Path, level: u32, suffix: &str) -> Result<Self, FolderError> {
         let table = |name: &str, title: &str, own: &[Field]| {
             let (path, fields) = (folder.join(format!("{name}{suffix}")), KEY.iter().chain(own).copied().collect());
             let made = File::create(&path).map_err(Cause::from);
@@ -76,7 +76,7 @@ impl Tables {
                 .map_err(|cause| FolderError::file(&path, cause))
         };
         Ok(Self {
-            stage,
+            level,
             intervals: table(INTERVALS, "intervals", &SUMS)?,
             histograms: table(HISTOGRAMS, "histograms", &CELL)?,
             procedures: Procedure::all().map(Procedure::name).collect(),
@@ -87,7 +87,7 @@ impl Tables {
     pub(super) fn put(&mut self, interval: &Interval) -> Result<(), Cause> {
         for (procedure, row) in interval.rows() {
             let name = self.procedures.get(procedure.index()).map_or("", String::as_str);
-            let key = key(self.stage, interval, procedure, name);
+            let key = key(self.level, interval, procedure, name);
             self.intervals.put(key.into_iter().chain(sums(row)))?;
             self.cells.iter_mut().for_each(Vec::clear);
             for cell in row.histogram.iter() {
@@ -112,10 +112,10 @@ impl Tables {
     }
 }
 
-fn key<'a>(stage: u32, interval: &Interval, procedure: Procedure, name: &'a str) -> [Cell<'a>; 7] {
+fn key<'a>(level: u32, interval: &Interval, procedure: Procedure, name: &'a str) -> [Cell<'a>; 7] {
     let row = procedure.row();
     [
-        Cell::Number(stage.into()),
+        Cell::Number(level.into()),
         Cell::Instant(interval.start_ns()),
         Cell::Number(interval.width().ns().unsigned_abs()),
         Cell::Text(row.protocol.label()),

@@ -11,9 +11,9 @@ use serde_json::Value;
 use super::checkpoint::CheckpointWriter;
 use super::manifest::{self, SO_FAR, sync_folder};
 use super::names::{PARTIAL, entries, name, partial_name};
-use super::{FolderError, Manifest, Progress, Stage, StageWriter};
+use super::{FolderError, LevelWriter, Manifest, Progress, RecordedLevel};
 
-/// A recording being written, stage by stage.
+/// A recording being written, level by level.
 pub struct RecordingWriter {
     folder: PathBuf,
     manifest: Manifest,
@@ -23,10 +23,10 @@ pub struct RecordingWriter {
     lock: fs::File,
 }
 
-/// Data of a stage when it is finished.
+/// Data of a level when it is finished.
 pub struct Finished {
     /// The load in words.
-    pub level: Option<String>,
+    pub load_name: Option<String>,
     /// Begin and end, ns since the Unix epoch.
     pub span_ns: (Option<i64>, Option<i64>),
     /// The state of its statistics (`plimsoll_stats::Statistics::to_bytes`).
@@ -105,23 +105,23 @@ impl RecordingWriter {
         Ok(())
     }
 
-    /// Continues a recording: the finished stages that `keeps` selects stay, everything else is removed.
+    /// Continues a recording: the finished levels that `keeps` selects stay, everything else is removed.
     ///
     /// # Errors
     /// If the folder contains no recording, or it is damaged, of another version, or cannot be written.
-    pub fn resume(folder: &Path, keeps: impl Fn(&Stage) -> bool) -> Result<Self, FolderError> {
+    pub fn resume(folder: &Path, keeps: impl Fn(&RecordedLevel) -> bool) -> Result<Self, FolderError> {
         let mut manifest = Manifest::read(folder)?;
         let lock = lock(folder)?;
-        manifest.stages.retain(keeps);
+        manifest.levels.retain(keeps);
         (manifest.state, manifest.ended_ns, manifest.validity) = (Progress::Running, None, None);
-        // The manifest first: stages that it does not name are not part of the recording, even if this program is killed.
+        // The manifest first: levels that it does not name are not part of the recording, even if this program is killed.
         manifest.write(folder)?;
-        let kept: Vec<PathBuf> = manifest.stages.iter().map(|stage| folder.join(&stage.folder)).collect();
-        remove_stages(folder, |path| !kept.contains(path))?;
+        let kept: Vec<PathBuf> = manifest.levels.iter().map(|level| folder.join(&level.folder)).collect();
+        remove_levels(folder, |path| !kept.contains(path))?;
         Ok(Self { folder: folder.to_owned(), manifest, is_own_folder: false, lock })
     }
 
-    /// Updates the description of the measurement; it is written with the next stage, or by [`RecordingWriter::publish`].
+    /// Updates the description of the measurement; it is written with the next level, or by [`RecordingWriter::publish`].
     pub fn describe(&mut self, measured: Value) {
         self.manifest.measured = measured;
     }
@@ -134,37 +134,37 @@ impl RecordingWriter {
         self.manifest.write(&self.folder)
     }
 
-    /// Writes checkpoints of its only stage until that ends.
+    /// Writes checkpoints of its only level until that ends.
     pub fn checkpoints(&self) -> CheckpointWriter {
         CheckpointWriter::new(&self.folder, &self.manifest)
     }
 
-    /// Begins a stage. `width` is that of the intervals it will get; `None` where these are [`Intervals::growing`].
+    /// Begins a level. `width` is that of the intervals it will get; `None` where these are [`Intervals::growing`].
     ///
     /// [`Intervals::growing`]: plimsoll_stats::Intervals::growing
     ///
     /// # Errors
     /// When its files cannot be made.
-    pub fn begin(&self, number: u32, width: Option<IntervalWidth>) -> Result<StageWriter, FolderError> {
+    pub fn begin(&self, number: u32, width: Option<IntervalWidth>) -> Result<LevelWriter, FolderError> {
         let folder = self.folder.join(partial_name(number));
         fs::create_dir(&folder).map_err(|source| FolderError::file(&folder, source))?;
-        StageWriter::new(&folder, number, width, self.manifest.transactions.one_in > 0)
+        LevelWriter::new(&folder, number, width, self.manifest.transactions.one_in > 0)
     }
 
-    /// Ends a stage: from now on it belongs to the recording, whatever happens.
+    /// Ends a level: from now on it belongs to the recording, whatever happens.
     ///
     /// # Errors
     /// The first error since it began.
-    pub fn end(&mut self, stage: StageWriter, finished: Finished, names: &Names) -> Result<(), FolderError> {
-        let (number, partial) = (stage.number, stage.folder.clone());
-        let held = stage.finish((&finished.state, finished.part.as_deref()), names)?;
+    pub fn end(&mut self, level: LevelWriter, finished: Finished, names: &Names) -> Result<(), FolderError> {
+        let (number, partial) = (level.number, level.folder.clone());
+        let held = level.finish((&finished.state, finished.part.as_deref()), names)?;
         sync_folder(&partial)?;
         let whole = self.folder.join(name(number));
         fs::rename(&partial, &whole).map_err(|source| FolderError::file(&whole, source))?;
-        self.manifest.stages.push(Stage {
+        self.manifest.levels.push(RecordedLevel {
             number,
             folder: name(number),
-            level: finished.level,
+            load_name: finished.load_name,
             first_ns: finished.span_ns.0,
             last_ns: finished.span_ns.1,
             interval_ns: held.interval_ns,
@@ -174,9 +174,9 @@ impl RecordingWriter {
             about: finished.about,
         });
         // One that was made again comes after those that were there.
-        self.manifest.stages.sort_by_key(|stage| stage.number);
+        self.manifest.levels.sort_by_key(|level| level.number);
         self.manifest.write(&self.folder)?;
-        remove_stages(&self.folder, |path| digits_behind(path, SO_FAR).is_some())
+        remove_levels(&self.folder, |path| digits_behind(path, SO_FAR).is_some())
     }
 
     /// The recording is over.
@@ -197,15 +197,15 @@ fn clear(folder: &Path) -> Result<(), FolderError> {
             fs::remove_file(&file).map_err(|source| FolderError::file(&file, source))?;
         }
     }
-    remove_stages(folder, |_| true)
+    remove_levels(folder, |_| true)
 }
 
 /// The manifest, and its temporary file from a killed program.
 const MANIFESTS: [&str; 2] = [manifest::NAME, "manifest.json.new"];
 
-/// Whether a folder has a stage, complete or not, or the results so far of one.
-fn is_stage(path: &Path) -> bool {
-    digits_behind(path, "stage-").or_else(|| digits_behind(path, SO_FAR)).is_some()
+/// Whether a folder has a level, complete or not, or the results so far of one.
+fn is_level(path: &Path) -> bool {
+    digits_behind(path, "level-").or_else(|| digits_behind(path, SO_FAR)).is_some()
 }
 
 /// The number in the name of such a folder.
@@ -217,13 +217,13 @@ fn digits_behind<'p>(path: &'p Path, prefix: &str) -> Option<&'p str> {
 
 /// Whether an entry of a recording's folder is the recording's.
 fn is_ours(path: &Path) -> bool {
-    is_stage(path) || MANIFESTS.iter().any(|name| path.ends_with(name))
+    is_level(path) || MANIFESTS.iter().any(|name| path.ends_with(name))
 }
 
-/// Removes folders of stages.
-fn remove_stages(folder: &Path, unwanted: impl Fn(&PathBuf) -> bool) -> Result<(), FolderError> {
-    for stage in entries(folder)?.filter(|path| is_stage(path)).filter(unwanted) {
-        fs::remove_dir_all(&stage).map_err(|source| FolderError::file(&stage, source))?;
+/// Removes folders of levels.
+fn remove_levels(folder: &Path, unwanted: impl Fn(&PathBuf) -> bool) -> Result<(), FolderError> {
+    for level in entries(folder)?.filter(|path| is_level(path)).filter(unwanted) {
+        fs::remove_dir_all(&level).map_err(|source| FolderError::file(&level, source))?;
     }
     Ok(())
 }

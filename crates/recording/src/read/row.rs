@@ -145,7 +145,7 @@ impl RowReader {
                 response_last: frame(from)?,
             },
             vantage: vantage(from)?,
-            stage: from.number()?,
+            level: from.number()?,
             long_lived: from.flag()?,
             counted: from.flag()?,
             resent_wait_ns: from.number()?,

@@ -28,7 +28,7 @@ fn manifest() -> Manifest {
         transactions: TransactionPolicy { which: "none".to_owned(), one_in: 0, seed: 0, rule: none() },
         validity: None,
         measured: Value::Null,
-        stages: Vec::new(),
+        levels: Vec::new(),
     }
 }
 
@@ -64,20 +64,20 @@ fn at_once(all: &[Transaction], width: Option<IntervalWidth>) -> Intervals {
 /// Through a recording, whose workers pass on finished intervals from time to time.
 fn recorded(all: &[Transaction], width: Option<IntervalWidth>, folder: &Path) -> Intervals {
     let mut writer = RecordingWriter::create(folder, manifest(), false).unwrap();
-    let mut stage = writer.begin(0, width).unwrap();
+    let mut level = writer.begin(0, width).unwrap();
     let mut workers = [(); WORKERS].map(|()| IntervalRecorder::new(empty(width)));
     for (place, t) in all.iter().enumerate() {
         let worker = &mut workers[place % WORKERS];
         worker.record(t);
         if place % 500 < WORKERS {
-            stage.intervals(worker.drain_before(t.timeline.response_last.unwrap() - 1_000_000_000));
+            level.intervals(worker.drain_before(t.timeline.response_last.unwrap() - 1_000_000_000));
         }
     }
-    workers.into_iter().for_each(|worker| stage.rest(&worker.finish()));
-    let finished = Finished { level: None, span_ns: (None, None), state: Vec::new(), about: Value::Null, part: None };
-    writer.end(stage, finished, &Names::default()).unwrap();
+    workers.into_iter().for_each(|worker| level.rest(&worker.finish()));
+    let finished = Finished { load_name: None, span_ns: (None, None), state: Vec::new(), about: Value::Null, part: None };
+    writer.end(level, finished, &Names::default()).unwrap();
     let recording = Recording::open(folder).unwrap();
-    recording.intervals(&recording.manifest.stages[0]).unwrap()
+    recording.intervals(&recording.manifest.levels[0]).unwrap()
 }
 
 #[test]
@@ -129,11 +129,11 @@ fn a_recording_that_took_the_place_of_a_discarded_one_stays() {
 fn a_file_that_is_cut_off_or_lengthened_is_damaged_and_named() {
     let folder = tempfile::tempdir().unwrap();
     recorded(&operations(3_000, 4_000_000), Some(IntervalWidth::USUAL), folder.path());
-    let (recording, file) = (Recording::open(folder.path()).unwrap(), folder.path().join("stage-0000/intervals.zst"));
+    let (recording, file) = (Recording::open(folder.path()).unwrap(), folder.path().join("level-0000/intervals.zst"));
     let whole = fs::read(&file).unwrap();
     let read = |bytes: &[u8]| {
         fs::write(&file, bytes).unwrap();
-        recording.intervals(&recording.manifest.stages[0])
+        recording.intervals(&recording.manifest.levels[0])
     };
     for length in (0..whole.len()).step_by(whole.len() / 30) {
         let error = read(&whole[..length]).unwrap_err();
@@ -143,5 +143,5 @@ fn a_file_that_is_cut_off_or_lengthened_is_damaged_and_named() {
     assert!(read(&[&whole[..], b"more"].concat()).is_err());
     assert!(read(&whole).is_ok());
     fs::remove_file(&file).unwrap();
-    assert!(recording.intervals(&recording.manifest.stages[0]).unwrap_err().to_string().contains("intervals.zst"));
+    assert!(recording.intervals(&recording.manifest.levels[0]).unwrap_err().to_string().contains("intervals.zst"));
 }

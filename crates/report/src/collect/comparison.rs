@@ -74,7 +74,7 @@ fn common(contestants: &[Contestant]) -> Vec<Vec<&LevelRuns>> {
         return vec![contestants.iter().flat_map(|one| &one.levels).collect()];
     }
     let of_all = |level: &LevelRuns| -> Option<Vec<&LevelRuns>> {
-        others.iter().map(|other| other.levels.iter().find(|its| its.level == level.level)).collect()
+        others.iter().map(|other| other.levels.iter().find(|its| its.words == level.words)).collect()
     };
     let with = |level| of_all(level).map(|others| [vec![level], others].concat());
     baseline.levels.iter().filter_map(with).collect()
@@ -96,7 +96,7 @@ fn compared(contestants: &[Contestant], level: &[&LevelRuns], (order, ignore): (
     let rows = Scope::of(&intervals).into_iter().map(|scope| judged(row(scope, level, from), &comparable, &moved));
     let rows = loads::neutral(missing::judged(rows.collect(), contestants), level, ignore).into_iter();
     ComparedLevel {
-        level: level.first().map(|first| first.level.clone()).unwrap_or_default(),
+        words: level.first().map(|first| first.words.clone()).unwrap_or_default(),
         runs: level.iter().map(|one| one.runs.len() as u64).collect(),
         seconds: level.iter().map(|one| one.runs.iter().map(MeasuredRun::seconds).sum()).collect(),
         from: from.label().to_owned(),

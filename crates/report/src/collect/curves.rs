@@ -1,33 +1,33 @@
-//! Load curves from the stages of a run.
+//! Load curves from the levels of a run.
 
 use plimsoll_stats::comparison::Interval as Ends;
 use plimsoll_stats::curve::{Fit, Number, Point, fit, knee, maximum, overall_response_time};
 
-use crate::findings::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS, LoadCurve, Stage};
+use crate::findings::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS, LoadCurve, LoadLevel};
 
-/// One curve per curve name of the stages, in order of first appearance; only curves with two or more loads.
-pub fn curves(stages: &[Stage]) -> Vec<LoadCurve> {
+/// One curve per curve name of the levels, in order of first appearance; only curves with two or more loads.
+pub fn curves(levels: &[LoadLevel]) -> Vec<LoadCurve> {
     let mut names: Vec<&Option<String>> = Vec::new();
-    for stage in stages {
-        if !names.contains(&&stage.facts.curve) {
-            names.push(&stage.facts.curve);
+    for level in levels {
+        if !names.contains(&&level.facts.curve) {
+            names.push(&level.facts.curve);
         }
     }
     names
         .into_iter()
-        .filter_map(|name| curve(stages.iter().filter(|stage| stage.facts.curve == *name).collect()))
+        .filter_map(|name| curve(levels.iter().filter(|level| level.facts.curve == *name).collect()))
         .collect()
 }
 
-fn curve(mut stages: Vec<&Stage>) -> Option<LoadCurve> {
-    stages.sort_by(|a, b| a.load().total_cmp(&b.load()));
-    let (first, last) = (stages.first()?, stages.last()?);
+fn curve(mut levels: Vec<&LoadLevel>) -> Option<LoadCurve> {
+    levels.sort_by(|a, b| a.load().total_cmp(&b.load()));
+    let (first, last) = (levels.first()?, levels.last()?);
     if first.load() >= last.load() {
         return None;
     }
-    let load = of_what(&stages)?;
-    let used: Vec<&Stage> = stages.iter().copied().filter(|stage| stage.facts.validity.valid).collect();
-    let points: Vec<Point> = used.iter().map(|stage| point(stage)).collect();
+    let load = of_what(&levels)?;
+    let used: Vec<&LoadLevel> = levels.iter().copied().filter(|level| level.facts.validity.valid).collect();
+    let points: Vec<Point> = used.iter().map(|level| point(level)).collect();
     // The law describes clients that wait for a common resource; a schedule starts iterations without waiting.
     let by_rate = load == LOADS[2] || load == LOADS[3];
     let fitted = if by_rate { None } else { fit(&points) };
@@ -39,7 +39,7 @@ fn curve(mut stages: Vec<&Stage>) -> Option<LoadCurve> {
     Some(LoadCurve {
         curve: first.facts.curve.clone(),
         load: load.to_owned(),
-        points: stages.iter().map(|stage| on_curve(stage, fitted.as_ref())).collect(),
+        points: levels.iter().map(|level| on_curve(level, fitted.as_ref())).collect(),
         maximum: highest(&used, &points),
         law: fitted.as_ref().map(shown),
         knee,
@@ -47,48 +47,48 @@ fn curve(mut stages: Vec<&Stage>) -> Option<LoadCurve> {
     })
 }
 
-/// The varied quantity; `None` if it differs between stages.
-fn of_what(stages: &[&Stage]) -> Option<&'static str> {
-    let asked = stages.iter().filter(|stage| stage.facts.asked_per_s.is_some()).count();
-    let users = stages.iter().filter(|stage| stage.users.is_some()).count();
+/// The varied quantity; `None` if it differs between levels.
+fn of_what(levels: &[&LoadLevel]) -> Option<&'static str> {
+    let asked = levels.iter().filter(|level| level.facts.asked_per_s.is_some()).count();
+    let users = levels.iter().filter(|level| level.users.is_some()).count();
     match asked {
-        _ if users == stages.len() => Some(LOADS[3]),
+        _ if users == levels.len() => Some(LOADS[3]),
         _ if users > 0 => None,
-        0 if stages.iter().all(|stage| stage.facts.depth <= 1) => Some(LOADS[0]),
+        0 if levels.iter().all(|level| level.facts.depth <= 1) => Some(LOADS[0]),
         0 => Some(LOADS[1]),
-        n if n == stages.len() => Some(LOADS[2]),
+        n if n == levels.len() => Some(LOADS[2]),
         _ => None,
     }
 }
 
-fn point(stage: &Stage) -> Point {
+fn point(level: &LoadLevel) -> Point {
     let number = |value: f64, interval: Option<Interval>| Number {
         value,
         interval: interval.map(|Interval { low, high }| Ends { low, high }),
     };
     Point {
-        load: stage.load(),
-        throughput: number(stage.operations_per_s, stage.facts.operations_per_s_interval),
-        response: stage.headline_time().map(|times| number(times.mean_s, stage.facts.response_mean_interval)),
+        load: level.load(),
+        throughput: number(level.operations_per_s, level.facts.operations_per_s_interval),
+        response: level.headline_time().map(|times| number(times.mean_s, level.facts.response_mean_interval)),
     }
 }
 
-fn on_curve(stage: &Stage, fitted: Option<&Fit>) -> CurvePoint {
-    let (load, used) = (stage.load(), stage.facts.validity.valid);
+fn on_curve(level: &LoadLevel, fitted: Option<&Fit>) -> CurvePoint {
+    let (load, used) = (level.load(), level.facts.validity.valid);
     let law_per_s = fitted.map(|fitted| fitted.law.throughput(load));
-    let residual = law_per_s.filter(|law| used && *law > 0.0).map(|law| stage.operations_per_s / law - 1.0);
-    CurvePoint { stage: stage.number, load, used, law_per_s, residual }
+    let residual = law_per_s.filter(|law| used && *law > 0.0).map(|law| level.operations_per_s / law - 1.0);
+    CurvePoint { level: level.number, load, used, law_per_s, residual }
 }
 
-fn highest(stages: &[&Stage], points: &[Point]) -> Option<CurveMaximum> {
+fn highest(levels: &[&LoadLevel], points: &[Point]) -> Option<CurveMaximum> {
     let found = maximum(points)?;
-    let stage = stages.get(found.at)?;
+    let level = levels.get(found.at)?;
     Some(CurveMaximum {
-        stage: stage.number,
-        load: stage.load(),
-        operations_per_s: stage.operations_per_s,
-        interval: stage.facts.operations_per_s_interval,
-        not_shown_lower: found.rivals.iter().filter_map(|at| Some(stages.get(*at)?.number)).collect(),
+        level: level.number,
+        load: level.load(),
+        operations_per_s: level.operations_per_s,
+        interval: level.facts.operations_per_s_interval,
+        not_shown_lower: found.rivals.iter().filter_map(|at| Some(levels.get(*at)?.number)).collect(),
     })
 }
 

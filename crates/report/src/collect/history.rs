@@ -168,7 +168,7 @@ fn one_series(
         workload: plan.workload,
         workload_sha256: plan.sha256,
         target_kind: plan.target_kind,
-        level: plan.level,
+        level_name: plan.level_name,
         pace: plan.pace,
         outstanding: plan.outstanding,
         runs,

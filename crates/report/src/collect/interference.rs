@@ -1,4 +1,4 @@
-//! What workloads that ran at the same time did to each other, from the stages of a run.
+//! What workloads that ran at the same time did to each other, from the levels of a run.
 //!
 //! Each round has every workload alone and all of them at the same time, so a round is a pair for each number of each workload, and what
 //! changes slowly falls out of the differences.
@@ -6,7 +6,7 @@
 use plimsoll_stats::comparison::{Difference, Metric, holm, repeats};
 
 use crate::findings::comparison::ComparedVerdict;
-use crate::findings::{InterferedNumber, Interference, Interval, Stage, Times};
+use crate::findings::{InterferedNumber, Interference, Interval, LoadLevel, Times};
 
 /// The numbers that are compared.
 const METRICS: [Metric; 5] = [Metric::Throughput, Metric::Bytes, Metric::Mean, Metric::P95, Metric::P99];
@@ -14,10 +14,10 @@ const METRICS: [Metric; 5] = [Metric::Throughput, Metric::Bytes, Metric::Mean, M
 const ALPHA: f64 = 0.05;
 
 /// Of every workload; none where no two ran at the same time.
-pub(super) fn interference(stages: &[Stage]) -> Vec<Interference> {
-    let places = stages.iter().filter_map(|stage| stage.facts.share.as_ref()).map(|share| share.place + 1).max();
+pub(super) fn interference(levels: &[LoadLevel]) -> Vec<Interference> {
+    let places = levels.iter().filter_map(|level| level.facts.share.as_ref()).map(|share| share.place + 1).max();
     let mut found: Vec<(Interference, Vec<Option<Difference>>)> =
-        (0..places.unwrap_or(0)).filter_map(|place| of_workload(stages, place)).collect();
+        (0..places.unwrap_or(0)).filter_map(|place| of_workload(levels, place)).collect();
     let p_values: Vec<Option<f64>> =
         found.iter().flat_map(|(_, of)| of.iter().map(|one| one.as_ref().map(|one| one.p_value))).collect();
     let mut differs = holm(&p_values, ALPHA).into_iter();
@@ -32,28 +32,28 @@ pub(super) fn interference(stages: &[Stage]) -> Vec<Interference> {
     found.into_iter().map(|(workload, _)| workload).collect()
 }
 
-fn of_workload(stages: &[Stage], place: u32) -> Option<(Interference, Vec<Option<Difference>>)> {
+fn of_workload(levels: &[LoadLevel], place: u32) -> Option<(Interference, Vec<Option<Difference>>)> {
     let of = |alone: bool| {
-        stages.iter().filter(move |stage| {
-            stage.facts.share.as_ref().is_some_and(|share| share.place == place && share.beside.is_empty() == alone)
+        levels.iter().filter(move |level| {
+            level.facts.share.as_ref().is_some_and(|share| share.place == place && share.beside.is_empty() == alone)
         })
     };
-    let round = |stage: &Stage| stage.facts.share.as_ref().map(|share| share.round);
-    let pair = |beside: &'_ Stage| {
+    let round = |level: &LoadLevel| level.facts.share.as_ref().map(|share| share.round);
+    let pair = |beside: &'_ LoadLevel| {
         let alone = of(true).find(|alone| round(alone) == round(beside))?;
         (alone.facts.validity.valid && beside.facts.validity.valid).then(|| (alone.clone(), beside.clone()))
     };
     let example = of(false).next()?;
-    let pairs: Vec<(Stage, Stage)> = of(false).filter_map(pair).collect();
+    let pairs: Vec<(LoadLevel, LoadLevel)> = of(false).filter_map(pair).collect();
     let (numbers, differences) = METRICS.into_iter().filter_map(|metric| number(metric, &pairs)).unzip();
     let share = example.facts.share.clone().unwrap_or_default();
-    let (load, rounds) = (example.facts.level.clone(), u32::try_from(pairs.len()).unwrap_or(u32::MAX));
+    let (load, rounds) = (example.facts.load_name.clone(), u32::try_from(pairs.len()).unwrap_or(u32::MAX));
     Some((Interference { workload: share.workload, load, beside: share.beside, rounds, numbers }, differences))
 }
 
 /// A number over all rounds; `None` where a round has none, or it is 0 in all. No difference to judge if the load generator's lateness
 /// moved it in a round: that may be the whole difference.
-fn number(metric: Metric, rounds: &[(Stage, Stage)]) -> Option<(InterferedNumber, Option<Difference>)> {
+fn number(metric: Metric, rounds: &[(LoadLevel, LoadLevel)]) -> Option<(InterferedNumber, Option<Difference>)> {
     let pairs: Vec<(f64, f64)> = rounds
         .iter()
         .map(|(alone, beside)| Some((value(metric, alone)?, value(metric, beside)?)))
@@ -70,7 +70,7 @@ fn number(metric: Metric, rounds: &[(Stage, Stage)]) -> Option<(InterferedNumber
     let interval = difference.as_ref().and_then(|one| one.relative_interval);
     let moved = rounds.iter().flat_map(|(alone, beside)| [alone, beside]);
     let is_moved =
-        moved.flat_map(|stage| stage.facts.generator.moved_metrics(stage.headline)).any(|one| one == metric.label());
+        moved.flat_map(|level| level.facts.generator.moved_metrics(level.headline)).any(|one| one == metric.label());
     let cannot_tell = is_moved && difference.is_some();
     let number = InterferedNumber {
         metric: metric.label().to_owned(),
@@ -85,11 +85,11 @@ fn number(metric: Metric, rounds: &[(Stage, Stage)]) -> Option<(InterferedNumber
     Some((number, difference.filter(|_| !cannot_tell)))
 }
 
-fn value(metric: Metric, stage: &Stage) -> Option<f64> {
-    let time = |pick: fn(&Times) -> f64| stage.headline_time().as_ref().map(pick);
+fn value(metric: Metric, level: &LoadLevel) -> Option<f64> {
+    let time = |pick: fn(&Times) -> f64| level.headline_time().as_ref().map(pick);
     match metric {
-        Metric::Throughput => Some(stage.operations_per_s),
-        Metric::Bytes => Some(stage.read_bytes_per_s + stage.write_bytes_per_s),
+        Metric::Throughput => Some(level.operations_per_s),
+        Metric::Bytes => Some(level.read_bytes_per_s + level.write_bytes_per_s),
         Metric::Mean => time(|t| t.mean_s),
         Metric::P95 => time(|t| t.p95_s),
         _ => time(|t| t.p99_s),
@@ -131,14 +131,14 @@ mod tests {
         }
     }
 
-    fn stage(place: u32, round: u32, beside: bool, times: f64, seed: &mut u64) -> Stage {
+    fn level(place: u32, round: u32, beside: bool, times: f64, seed: &mut u64) -> LoadLevel {
         let names = ["home", "stream"];
         let others = if beside { vec![names[1 - place as usize].to_owned()] } else { Vec::new() };
         let one = |seed: &mut u64| times * noise(seed, 0.1);
         let time = Times { mean_s: one(seed), p95_s: one(seed), p99_s: one(seed), ..no_times() };
-        Stage {
+        LoadLevel {
             facts: LevelFacts {
-                level: "4 clients".to_owned(),
+                load_name: "4 clients".to_owned(),
                 share: Some(WorkloadShare { workload: names[place as usize].to_owned(), place, beside: others, round }),
                 validity: Validity::of(Vec::new()),
                 ..LevelFacts::default()
@@ -146,22 +146,22 @@ mod tests {
             operations_per_s: 1000.0 * noise(seed, 0.1),
             read_bytes_per_s: 1e6 * noise(seed, 0.1),
             response_time: Some(time),
-            ..Stage::default()
+            ..LoadLevel::default()
         }
     }
 
     /// A run of so many rounds, in which the companion multiplies the response times of the first workload by `effect`.
-    fn run(rounds: u32, effect: f64, seed: &mut u64) -> Vec<Stage> {
-        let mut stages = Vec::new();
+    fn run(rounds: u32, effect: f64, seed: &mut u64) -> Vec<LoadLevel> {
+        let mut levels = Vec::new();
         for round in 0..rounds {
             // The whole machine changes from round to round, which says nothing of the workloads.
             let drift = 1.0 + 0.1 * f64::from(round);
             for (place, beside) in [(0, false), (0, true), (1, true), (1, false)] {
                 let effect = if place == 0 && beside { effect } else { 1.0 };
-                stages.push(stage(place, round, beside, 0.01 * drift * effect, seed));
+                levels.push(level(place, round, beside, 0.01 * drift * effect, seed));
             }
         }
-        stages
+        levels
     }
 
     /// A/A: a companion without effect. Chance may call a number of a run different in 5 % of runs; of 2,000 runs that is 100, and more
@@ -181,11 +181,11 @@ mod tests {
     #[test]
     fn a_companion_with_a_large_effect_is_found() {
         let mut seed = 2;
-        let stages: Vec<Stage> = run(5, 3.0, &mut seed)
+        let levels: Vec<LoadLevel> = run(5, 3.0, &mut seed)
             .into_iter()
-            .map(|stage| Stage { operations_per_s: 1000.0, read_bytes_per_s: 1e6, ..stage })
+            .map(|level| LoadLevel { operations_per_s: 1000.0, read_bytes_per_s: 1e6, ..level })
             .collect();
-        let found = interference(&stages);
+        let found = interference(&levels);
         let worse = |place: usize| {
             let worse = found[place].numbers.iter().filter(|number| number.is_worse());
             worse.map(|number| number.metric.as_str()).collect::<Vec<_>>()
@@ -202,14 +202,14 @@ mod tests {
     #[test]
     fn what_is_the_same_in_every_round_is_certain() {
         let mut seed = 3;
-        let mut stages = run(3, 1.0, &mut seed);
-        for stage in &mut stages {
+        let mut levels = run(3, 1.0, &mut seed);
+        for level in &mut levels {
             let times =
-                if stage.facts.share.as_ref().is_some_and(|share| !share.beside.is_empty()) { 3.0 } else { 1.0 };
+                if level.facts.share.as_ref().is_some_and(|share| !share.beside.is_empty()) { 3.0 } else { 1.0 };
             let seconds = 0.01 * times;
-            stage.response_time = Some(Times { mean_s: seconds, p95_s: seconds, p99_s: seconds, ..no_times() });
+            level.response_time = Some(Times { mean_s: seconds, p95_s: seconds, p99_s: seconds, ..no_times() });
         }
-        let found = interference(&stages);
+        let found = interference(&levels);
         let p95 = found[1].numbers.iter().find(|number| number.metric == "p95").unwrap();
         assert!(p95.is_worse() && (p95.change.unwrap() - 2.0).abs() < 1e-9, "{p95:?}");
     }
@@ -217,10 +217,10 @@ mod tests {
     /// The load generator was late beside the others: that is no effect of theirs on the server.
     #[test]
     fn a_number_that_the_load_generator_moved_has_no_verdict() {
-        let mut stages = run(5, 3.0, &mut 2);
+        let mut levels = run(5, 3.0, &mut 2);
         let late = crate::findings::MovedNumber { number: "p95".to_owned(), ..Default::default() };
-        stages[1].facts.generator.moved = vec![late];
-        let found = interference(&stages);
+        levels[1].facts.generator.moved = vec![late];
+        let found = interference(&levels);
         let verdict = |name: &str| {
             let number = found[0].numbers.iter().find(|number| number.metric == name).unwrap();
             (number.verdict.unwrap(), number.change_interval.is_some())
@@ -240,10 +240,10 @@ mod tests {
 
     #[test]
     fn rounds_that_may_not_be_used_are_left_out() {
-        let mut stages = run(4, 1.0, &mut 5);
-        stages[5].facts.validity = Validity::of(vec![plimsoll_model::Reason::invalid("late")]);
-        let found = interference(&stages);
+        let mut levels = run(4, 1.0, &mut 5);
+        levels[5].facts.validity = Validity::of(vec![plimsoll_model::Reason::invalid("late")]);
+        let found = interference(&levels);
         assert_eq!([found[0].rounds, found[1].rounds], [3, 4]);
-        assert!(interference(&[Stage::default()]).is_empty());
+        assert!(interference(&[LoadLevel::default()]).is_empty());
     }
 }

@@ -66,10 +66,10 @@ impl MeasuredLevel {
     #[must_use]
     pub fn point(&self) -> LoadPoint {
         let RecordedFacts { facts, users, .. } = &self.about;
-        let LevelFacts { level, curve, asked_per_s, pace, clients, depth, validity, .. } = facts;
+        let LevelFacts { load_name, curve, asked_per_s, pace, clients, depth, validity, .. } = facts;
         LoadPoint {
             curve: curve.as_deref().and_then(besides_repeat).map(str::to_owned),
-            level: level.clone(),
+            load_name: load_name.clone(),
             load: load(*users, *asked_per_s, *clients, *depth),
             pace: pace.clone(),
             outstanding: clients.saturating_mul((*depth).into()),

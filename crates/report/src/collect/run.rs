@@ -6,7 +6,7 @@ use plimsoll_stats::{Accumulator, GroupKey, Options, Statistics};
 pub use super::level::{Answered, MeasuredLevel, RecordedFacts};
 use super::{SECOND, StatusName, answers, channels, curves, depth, interference, repeats, rows, sizes, span};
 use crate::findings::{
-    FailureCount, Findings, Kind, LevelFacts, Overhead, QueueDepth, Run, Source, Stage, Users, Validity,
+    FailureCount, Findings, Kind, LevelFacts, Overhead, QueueDepth, Run, Source, LoadLevel, Users, Validity,
 };
 
 impl Findings {
@@ -31,19 +31,19 @@ impl Findings {
         let mut findings = Findings::collect(&all, &coverage(levels), names, source, status_name);
         // Connections of different levels have the same numbers.
         findings.channels = None;
-        findings.stages =
-            (0..).zip(levels).map(|(number, level)| stage(number, level, names, status_name)).collect::<Vec<_>>();
+        findings.levels =
+            (0..).zip(levels).map(|(number, level)| load_level(number, level, names, status_name)).collect::<Vec<_>>();
         findings.set_rates();
         if let Some(capacity) = &run.capacity {
             // Loads that break the objective are expected: they do not invalidate the result, and no curve includes them. A search
             // repeats loads to confirm them, and its short runs are not repeats of the full ones.
             findings.validity = capacity.validity();
         } else {
-            findings.curves = curves::curves(&findings.stages);
-            findings.sizes = sizes::sizes(&findings.stages);
-            findings.repeats = repeats::repeats(&findings.stages);
-            findings.interference = interference::interference(&findings.stages);
-            findings.validity = together(&findings.stages, findings.validity);
+            findings.curves = curves::curves(&findings.levels);
+            findings.sizes = sizes::sizes(&findings.levels);
+            findings.repeats = repeats::repeats(&findings.levels);
+            findings.interference = interference::interference(&findings.levels);
+            findings.validity = together(&findings.levels, findings.validity);
         }
         if !findings.interference.is_empty() {
             // Levels that ran at the same time do not share their counts of outstanding requests: each has its own.
@@ -70,10 +70,10 @@ impl Findings {
         levels.iter().for_each(|level| all.merge(&level.statistics));
         let mut findings = Findings::collect(&all, &coverage(levels), &Names::default(), source, status_name);
         findings.channels = None;
-        findings.stages =
-            (0..).zip(levels).map(|(number, level)| stage(number, level, &Names::default(), status_name)).collect();
-        findings.curves = curves::curves(&findings.stages);
-        findings.validity = together(&findings.stages, findings.validity);
+        findings.levels =
+            (0..).zip(levels).map(|(number, level)| load_level(number, level, &Names::default(), status_name)).collect();
+        findings.curves = curves::curves(&findings.levels);
+        findings.validity = together(&findings.levels, findings.validity);
         findings
     }
 }
@@ -112,23 +112,23 @@ fn connections(levels: &[&MeasuredLevel]) -> u64 {
 }
 
 /// The verdict of the whole is that of its worst level; each reason keeps its own.
-fn together(stages: &[Stage], own: Validity) -> Validity {
-    let of_level = |stage: &Stage| {
-        let at_level = |(verdict, reason)| Reason { verdict, text: format!("At {}: {reason}", stage.words()) };
-        stage.facts.validity.each_reason().map(at_level).collect::<Vec<_>>()
+fn together(levels: &[LoadLevel], own: Validity) -> Validity {
+    let of_level = |level: &LoadLevel| {
+        let at_level = |(verdict, reason)| Reason { verdict, text: format!("At {}: {reason}", level.words()) };
+        level.facts.validity.each_reason().map(at_level).collect::<Vec<_>>()
     };
     // The worst first: no client could connect, or the server was away.
-    let mut sorted: Vec<&Stage> = stages.iter().collect();
-    sorted.sort_by_key(|stage| (stage.was_measured(), stage.facts.silence.outages == 0));
+    let mut sorted: Vec<&LoadLevel> = levels.iter().collect();
+    sorted.sort_by_key(|level| (level.was_measured(), level.facts.silence.outages == 0));
     let mut reasons: Vec<Reason> = sorted.into_iter().flat_map(of_level).collect();
     if !own.valid {
         let stopped = "The run was stopped before its first load level ended, for example while its files were prepared. No operation was measured.";
-        reasons.push(Reason::invalid(if stages.is_empty() { stopped } else { "No operation was measured." }));
+        reasons.push(Reason::invalid(if levels.is_empty() { stopped } else { "No operation was measured." }));
     }
     Validity::of(reasons)
 }
 
-fn stage(number: u32, level: &MeasuredLevel, names: &Names, status_name: StatusName) -> Stage {
+fn load_level(number: u32, level: &MeasuredLevel, names: &Names, status_name: StatusName) -> LoadLevel {
     let (first, last) = level.span_ns;
     let span = span(&Coverage { first_ns: Some(first), last_ns: Some(last), ..Coverage::default() });
     let seconds = span.elapsed_s.filter(|&s| s > 0.0);
@@ -147,7 +147,7 @@ fn stage(number: u32, level: &MeasuredLevel, names: &Names, status_name: StatusN
     let overhead = Overhead::of(&operations).map(|own| own.with_server(facts.server.as_ref(), moved_per_s));
     let cpu_s = facts.generator.cpu_s;
     facts.generator.cpu_per_operation_s = (answered.requests > 0).then(|| cpu_s / answered.requests as f64);
-    Stage {
+    LoadLevel {
         number,
         outstanding: facts.clients.saturating_mul(facts.depth.into()),
         facts,
@@ -197,14 +197,14 @@ mod tests {
 
     #[test]
     fn a_level_at_which_no_client_could_connect_stands_first() {
-        let stage = |level: &str, reason: &str, elapsed_s| {
+        let level = |load_name: &str, reason: &str, elapsed_s| {
             let span = Span { elapsed_s, ..Span::default() };
             let validity = Validity::invalid(reason);
-            let facts = LevelFacts { level: level.to_owned(), validity, ..LevelFacts::default() };
-            Stage { facts, span, ..Stage::default() }
+            let facts = LevelFacts { load_name: load_name.to_owned(), validity, ..LevelFacts::default() };
+            LoadLevel { facts, span, ..LoadLevel::default() }
         };
-        let late = stage("1 client", "the load generator was late", Some(2.0));
-        let away = stage("4 clients", "no client could connect", None);
+        let late = level("1 client", "the load generator was late", Some(2.0));
+        let away = level("4 clients", "no client could connect", None);
         let said = together(&[late, away], Validity::default()).reasons;
         assert_eq!(said, ["At 4 clients: no client could connect", "At 1 client: the load generator was late"]);
         // The files may have been there: the recording of a run that was killed has only ended levels.

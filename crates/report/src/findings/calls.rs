@@ -26,8 +26,8 @@ pub struct Calls {
 /// A phase: one call again and again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallPhase {
-    /// Its entry in `stages`.
-    pub stage: u64,
+    /// Its entry in `levels`.
+    pub level: u64,
     /// The call in words.
     pub call: String,
     /// In a local directory, and not on the target.
@@ -119,9 +119,9 @@ pub struct LocalCall {
 }
 
 impl Calls {
-    /// Whether a stage ran in the local directory, without the server.
-    pub fn is_local(&self, stage: u64) -> bool {
-        self.phases.iter().any(|phase| phase.stage == stage && phase.local)
+    /// Whether a level ran in the local directory, without the server.
+    pub fn is_local(&self, level: u64) -> bool {
+        self.phases.iter().any(|phase| phase.level == level && phase.local)
     }
 
     /// Share of the data that came from disks, on the target and in the local directory.

@@ -64,8 +64,8 @@ plimsoll_model::words! {
 /// One run of the search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// The number of its entry in `stages`.
-    pub stage: u64,
+    /// The number of its entry in `levels`.
+    pub level: u64,
     /// Its load, in the search's unit.
     pub load: f64,
     /// It was a shorter run that only brackets.
@@ -144,7 +144,7 @@ mod tests {
     fn the_longest_run_that_missed_decides() {
         let trial = |seconds, met, why: &str| {
             let because = if why.is_empty() { Vec::new() } else { vec![why.to_owned()] };
-            Trial { stage: 0, load: 4.0, brief: seconds < 1.0, seconds, met, because }
+            Trial { level: 0, load: 4.0, brief: seconds < 1.0, seconds, met, because }
         };
         let trials = [
             trial(0.5, Some(false), "probe"),

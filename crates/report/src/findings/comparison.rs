@@ -75,7 +75,7 @@ pub struct Method {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ComparedLevel {
     /// The load in words; "whole capture" for captures.
-    pub level: String,
+    pub words: String,
     /// Runs of each side.
     pub runs: Vec<u64>,
     /// Measured time of each side, all runs together, s.

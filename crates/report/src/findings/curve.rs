@@ -14,7 +14,7 @@ pub struct Interval {
 /// The levels of one load curve, at least two different loads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadCurve {
-    /// As its stages say; null where the run has one curve.
+    /// As its levels say; null where the run has one curve.
     pub curve: Option<String>,
     /// The varied quantity, see [`LOADS`].
     pub load: String,
@@ -36,8 +36,8 @@ pub const LOADS: [&str; 4] = ["clients", "actions outstanding", "iterations per 
 /// A level of a load curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CurvePoint {
-    /// Number of its stage.
-    pub stage: u32,
+    /// Number of its level.
+    pub level: u32,
     /// Its load.
     pub load: f64,
     /// Whether the curve's numbers are made from it, too: not where its own may not be used.
@@ -51,15 +51,15 @@ pub struct CurvePoint {
 /// The highest throughput that was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CurveMaximum {
-    /// Number of its stage.
-    pub stage: u32,
+    /// Number of its level.
+    pub level: u32,
     /// The load there.
     pub load: f64,
     /// Requests answered, 1/s.
     pub operations_per_s: f64,
     /// Of `operations_per_s`; null where the phase was too short to tell.
     pub interval: Option<Interval>,
-    /// Numbers of the stages whose throughput was not shown to be lower. Those without an interval are not among them.
+    /// Numbers of the levels whose throughput was not shown to be lower. Those without an interval are not among them.
     pub not_shown_lower: Vec<u32>,
 }
 

@@ -53,7 +53,7 @@ pub struct HistorySeries {
     /// Kind of target: `smb`, `nfs`, `file`, `embedded:smb` …; `capture` of captures.
     pub target_kind: String,
     /// The load in words.
-    pub level: String,
+    pub level_name: String,
     /// Other parameters of the load, in words.
     pub pace: Vec<String>,
     /// Actions outstanding at most; null of captures.

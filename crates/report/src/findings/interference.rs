@@ -43,7 +43,7 @@ pub struct Interference {
 /// A number of a workload alone, and beside the others: means over the rounds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct InterferedNumber {
-    /// What it is: throughput, bytes, mean, p95, p99; response times as `headline` of the stages says.
+    /// What it is: throughput, bytes, mean, p95, p99; response times as `headline` of the levels says.
     pub metric: String,
     /// Its unit: 1/s, B/s, s.
     pub unit: ComparedUnit,

@@ -16,7 +16,7 @@ use super::session_requests::SessionRequests;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LevelFacts {
     /// The load in words: `4 clients`, `2000 a second`.
-    pub level: String,
+    pub load_name: String,
     /// The load curve that it is a point of, where a run has several: `SMB`, `NFS`; null where it has one.
     pub curve: Option<String>,
     /// The parameter that was varied, and its value here; null where none was.

@@ -66,7 +66,7 @@ pub struct RankedCurve {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankedPoint {
     /// The load in words.
-    pub level: String,
+    pub load_name: String,
     /// Clients, requests outstanding, iterations per second, or users.
     pub load: f64,
     /// Whether it counts.

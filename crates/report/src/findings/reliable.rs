@@ -1,13 +1,13 @@
 //! Whether the reasons against a load level name numbers that are reliable in spite of them.
 
-use super::{Findings, Stage, Validity};
+use super::{Findings, LoadLevel, Validity};
 
 /// Words of a reason that names reliable numbers.
 const RELIABLE: [&str; 2] = [" is reliable", " are reliable"];
 /// Words of a reason that names none.
 const NONE_RELIABLE: &str = "no number of this level";
 
-impl Stage {
+impl LoadLevel {
     /// Whether this level is INVALID, and every reason for it names reliable numbers.
     pub(crate) fn names_reliable(&self) -> bool {
         names_reliable(&self.facts.validity)
@@ -17,7 +17,7 @@ impl Stage {
 impl Findings {
     /// Whether at least one level names reliable numbers although it is INVALID.
     pub(crate) fn name_reliable(&self) -> bool {
-        self.stages.iter().any(Stage::names_reliable)
+        self.levels.iter().any(LoadLevel::names_reliable)
     }
 }
 

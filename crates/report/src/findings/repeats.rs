@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::curve::Interval;
-use super::stage::words;
+use super::load_level::words;
 
 /// Prefix of a curve's name if it is a repeat; a number follows.
 pub const REPEAT: &str = "repeat ";
@@ -20,13 +20,13 @@ pub fn besides_repeat(curve: &str) -> Option<&str> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RepeatedLevel {
     /// The load in words.
-    pub level: String,
+    pub load_name: String,
     /// The load curve that it is a point of, whichever repeat; null where the run has one.
     pub curve: Option<String>,
     /// Whether the numbers of all its runs may be used.
     pub valid: bool,
-    /// Numbers of the stages that are its runs.
-    pub stages: Vec<u32>,
+    /// Numbers of the load levels that are its runs.
+    pub levels: Vec<u32>,
     /// Requests answered, 1/s.
     pub operations_per_s: Option<Spread>,
     /// Mean response time of all operations together, s; null unless every run has one.
@@ -40,7 +40,7 @@ pub struct RepeatedLevel {
 impl RepeatedLevel {
     /// Its load in words, and the curve that it is of where the words do not say it.
     pub fn words(&self) -> String {
-        words(&self.level, self.curve.as_deref())
+        words(&self.load_name, self.curve.as_deref())
     }
 }
 

@@ -10,7 +10,7 @@ pub struct SizeCurve {
     /// The parameter that was varied.
     pub parameter: String,
     /// The load in words.
-    pub level: String,
+    pub load_name: String,
     /// Its sizes, the smallest first.
     pub points: Vec<SizePoint>,
 }
@@ -18,8 +18,8 @@ pub struct SizeCurve {
 /// A size, and the comparison with its neighbours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SizePoint {
-    /// Number of its stage.
-    pub stage: u32,
+    /// Number of its level.
+    pub level: u32,
     /// The size as it was given.
     pub value: String,
     /// Bytes.

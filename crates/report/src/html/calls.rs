@@ -53,7 +53,7 @@ pub(super) fn section(findings: &Findings) -> Vec<Markup> {
 }
 
 fn phase(phase: &CallPhase) -> Markup {
-    let caption = format!("calls-{}", phase.stage);
+    let caption = format!("calls-{}", phase.level);
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby=(caption) {
             table {

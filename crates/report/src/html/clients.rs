@@ -3,19 +3,19 @@
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
 use super::untrusted::Untrusted;
-use crate::findings::{Findings, Stage};
+use crate::findings::{Findings, LoadLevel};
 use crate::text::{sentence, unjudged};
 use maud::{Markup, html};
 
 /// A sentence for each outlier, and for levels that cannot be judged; None without any.
 pub(super) fn section(findings: &Findings) -> Option<Markup> {
-    let of = |stage: &'_ Stage| -> Vec<String> {
-        stage.facts.spread.outliers.iter().map(sentence).chain(unjudged(stage)).collect()
+    let of = |level: &'_ LoadLevel| -> Vec<String> {
+        level.facts.spread.outliers.iter().map(sentence).chain(unjudged(level)).collect()
     };
-    let odd: Vec<(&Stage, String)> =
-        findings.stages.iter().flat_map(|stage| of(stage).into_iter().map(move |said| (stage, said))).collect();
+    let odd: Vec<(&LoadLevel, String)> =
+        findings.levels.iter().flat_map(|level| of(level).into_iter().map(move |said| (level, said))).collect();
     (!odd.is_empty()).then(|| {
-        html! { ul.odd { @for (stage, said) in &odd { li { "At " (Untrusted(&stage.words())) ": " (Untrusted(said)) } } } }
+        html! { ul.odd { @for (level, said) in &odd { li { "At " (Untrusted(&level.words())) ": " (Untrusted(said)) } } } }
     })
 }
 
@@ -25,11 +25,11 @@ pub(super) fn figures<'a>(findings: &'a Findings) -> Vec<Figure<'a>> {
 }
 
 fn spread<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
-    let several: Vec<(&Stage, [f64; 3])> = findings
-        .stages
+    let several: Vec<(&LoadLevel, [f64; 3])> = findings
+        .levels
         .iter()
-        .filter_map(|stage| {
-            Some((stage, [stage.facts.spread.min?, stage.facts.spread.max?, stage.facts.spread.stddev?]))
+        .filter_map(|level| {
+            Some((level, [level.facts.spread.min?, level.facts.spread.max?, level.facts.spread.stddev?]))
         })
         .collect();
     let most = several.iter().map(|(_, [_, max, deviation])| max.max(1.0 + deviation)).fold(1.0, f64::max);
@@ -39,19 +39,19 @@ fn spread<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
         low: several.iter().map(|(_, numbers)| ends(numbers).0.max(0.0)).collect(),
         high: several.iter().map(|(_, numbers)| ends(numbers).1).collect(),
         between: name.to_owned(),
-        labels: several.iter().map(|(stage, _)| stage.words()).collect(),
+        labels: several.iter().map(|(level, _)| level.words()).collect(),
         ..Series::new(name, Shape::Range, color)
     };
     let series = vec![
         range("Smallest to largest", 0, |[min, max, _]| (*min, *max)),
         range("Mean ± standard deviation", 1, |[_, _, deviation]| (1.0 - deviation, 1.0 + deviation)),
     ];
-    let said = |(stage, [min, max, _]): &(&Stage, [f64; 3])| format!("{} {min:.2} to {max:.2}", stage.words());
+    let said = |(level, [min, max, _]): &(&LoadLevel, [f64; 3])| format!("{} {min:.2} to {max:.2}", level.words());
     let summary = format!(
         "Mean response time of each client, divided by the mean of all clients: {}.",
         several.iter().map(said).collect::<Vec<_>>().join("; ")
     );
-    let x = Axis::names(several.iter().map(|(stage, _)| stage.words()).collect());
+    let x = Axis::names(several.iter().map(|(level, _)| level.words()).collect());
     let chart = Chart { x, y: Axis::linear(Unit::Ratio, "response time / mean of all clients", most)?, series };
     let explanation = "Mean response time of each client divided by the mean of all: the smallest, the largest, and the \
     standard deviation. A wide range means that some clients wait longer than others.";
@@ -61,7 +61,7 @@ fn spread<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
 /// Errors of each client over all levels; nothing where there were none.
 fn errors<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
     let mut sums: Vec<(u32, u64)> = Vec::new();
-    for one in findings.stages.iter().flat_map(|stage| &stage.facts.spread.clients) {
+    for one in findings.levels.iter().flat_map(|level| &level.facts.spread.clients) {
         match sums.iter_mut().find(|(client, _)| *client == one.client) {
             Some((_, errors)) => *errors += one.errors,
             None => sums.push((one.client, one.errors)),

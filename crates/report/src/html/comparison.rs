@@ -125,7 +125,7 @@ fn sentence(comparison: &Comparison, other: &Findings, place: usize) -> Markup {
         metrics.filter_map(|metric| Some((metric, metric.differences.get(place)?.as_ref()?))).collect();
     html! {
         @if let (Some(level), false) = (level, told.is_empty()) {
-            strong { (Untrusted(&other.letter)) } " against the baseline, all operations together, at " (Untrusted(&level.level)) ": "
+            strong { (Untrusted(&other.letter)) } " against the baseline, all operations together, at " (Untrusted(&level.words)) ": "
             @if !level.invalid.is_empty() && told.iter().any(|(_, difference)| difference.verdict == ComparedVerdict::CannotTell) {
                 "not comparable, because the numbers of " (Untrusted(&level.invalid.join(" and "))) " must not be used. "
             } @else {
@@ -145,7 +145,7 @@ fn table(sides: &[Findings], comparison: &Comparison, level: &ComparedLevel, num
         div.scroll tabindex="0" role="region" aria-labelledby=(id) {
             table.compared {
                 caption id=(id) {
-                    (Untrusted(&level.level)) ": every number with its "
+                    (Untrusted(&level.words)) ": every number with its "
                     (percent_of(comparison.method.confidence)) " interval, and the differences from the baseline."
                 }
                 thead { tr {

@@ -3,7 +3,7 @@
 use super::summary;
 use super::units::{count, duration, instant, long_duration, optional};
 use super::untrusted::Untrusted;
-use crate::findings::{Findings, Parameter, Run, Stage, outstanding, pace};
+use crate::findings::{Findings, Parameter, Run, LoadLevel, outstanding, pace};
 use maud::{Markup, html};
 
 /// A table of facts: of the run, or of the capture's analysis.
@@ -16,7 +16,7 @@ pub(super) fn section(findings: &Findings) -> Markup {
                 thead { tr { th scope="col" { "What" } th.text scope="col" { "Value" } } }
                 tbody {
                     (fact("Tool", &html! { (Untrusted(&source.tool)) }))
-                    @if let Some(run) = &findings.run { (of_run(run, &findings.stages)) } @else { @for input in &source.inputs {
+                    @if let Some(run) = &findings.run { (of_run(run, &findings.levels)) } @else { @for input in &source.inputs {
                         (fact("Input", &html! { bdi { @if input == "-" { "standard input" } @else { (Untrusted(input)) } } }))
                     } }
                     @if !source.filters.is_empty() { (fact("Filters", &html! { code { (Untrusted(&source.filter_words())) } })) }
@@ -32,7 +32,7 @@ pub(super) fn section(findings: &Findings) -> Markup {
     }
 }
 
-fn of_run(run: &Run, stages: &[Stage]) -> Markup {
+fn of_run(run: &Run, levels: &[LoadLevel]) -> Markup {
     html! {
         (fact("Target", &html! { bdi { (Untrusted(&run.target)) } }))
         (fact("Workload", &html! { (Untrusted(&run.workload)) ": " (Untrusted(&run.description)) }))
@@ -41,8 +41,8 @@ fn of_run(run: &Run, stages: &[Stage]) -> Markup {
             (fact("Parameter", &html! { (Untrusted(name)) " = " (Untrusted(value)) }))
         }
         (fact("Seed", &html! { (run.seed) }))
-        @if let Some(words) = outstanding(stages) { (fact("Load", &html! { (words) })) }
-        @for words in pace(stages) { (fact("Load", &html! { (Untrusted(&words)) })) }
+        @if let Some(words) = outstanding(levels) { (fact("Load", &html! { (words) })) }
+        @for words in pace(levels) { (fact("Load", &html! { (Untrusted(&words)) })) }
         (fact("Threads", &html! { (run.threads) }))
         (fact("Warm-up", &html! { (duration(run.warmup_s)) " before each level, not measured" }))
         @for agreed in &run.facts { (fact("Fact", &html! { (Untrusted(agreed)) })) }

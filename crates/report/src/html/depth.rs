@@ -19,10 +19,10 @@ pub(super) fn figure<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     let mut charts: Vec<(String, Chart<'a>)> =
         chart(&whole).map(|chart| ("all together".to_owned(), chart)).into_iter().collect();
     if let [only] = sides
-        && only.stages.len() > 1
+        && only.levels.len() > 1
     {
-        let stages = only.stages.iter().take(CHARTS);
-        charts.extend(stages.filter_map(|stage| Some((stage.words(), chart(&[(String::new(), &stage.queue_depth)])?))));
+        let levels = only.levels.iter().take(CHARTS);
+        charts.extend(levels.filter_map(|level| Some((level.words(), chart(&[(String::new(), &level.queue_depth)])?))));
     }
     let mean = |(name, depth): &(String, &QueueDepth)| Some(format!("{name} mean {:.2}", depth.mean?));
     let means: Vec<String> = whole.iter().filter_map(mean).map(|said| said.trim_start().to_owned()).collect();
@@ -72,9 +72,9 @@ fn ranges<'f>(all: impl Iterator<Item = &'f QueueDepth>) -> Vec<(u64, u64)> {
 /// How many requests were outstanding at once, all together and at each load level.
 pub(super) fn tables(findings: &Findings) -> Option<Markup> {
     let mut depths: Vec<(String, &QueueDepth)> = vec![(String::new(), &findings.queue_depth)];
-    if findings.stages.len() > 1 {
+    if findings.levels.len() > 1 {
         depths = vec![("All load levels".to_owned(), &findings.queue_depth)];
-        depths.extend(findings.stages.iter().map(|stage| (stage.words(), &stage.queue_depth)));
+        depths.extend(findings.levels.iter().map(|level| (level.words(), &level.queue_depth)));
     }
     depths.retain(|(_, depth)| !ranges(std::iter::once(*depth)).is_empty());
     (!depths.is_empty()).then(|| {

@@ -2,14 +2,14 @@
 
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
-use crate::findings::{ClientRow, Findings, Stage};
+use crate::findings::{ClientRow, Findings, LoadLevel};
 use crate::sides::label;
 use crate::tables::is_shared;
 
 /// A level in words, and its clients at each side.
 struct Level<'a> {
     words: String,
-    sides: Vec<(String, &'a Stage)>,
+    sides: Vec<(String, &'a LoadLevel)>,
 }
 
 /// Iterations and response times of every client over the mean of all, a chart per level and number; none where no level has several
@@ -38,9 +38,9 @@ pub(super) fn figure<'a>(sides: &[Findings]) -> Option<Figure<'a>> {
 fn levels(sides: &[Findings]) -> Vec<Level<'_>> {
     let mut levels: Vec<Level<'_>> = Vec::new();
     for side in sides {
-        for stage in side.stages.iter().filter(|stage| is_shared(stage)) {
-            let words = stage.words();
-            let own = (label(sides, side, ""), stage);
+        for one in side.levels.iter().filter(|level| is_shared(level)) {
+            let words = one.words();
+            let own = (label(sides, side, ""), one);
             match levels.iter_mut().find(|level| level.words == words) {
                 Some(level) => level.sides.push(own),
                 None => levels.push(Level { words, sides: vec![own] }),
@@ -51,9 +51,9 @@ fn levels(sides: &[Findings]) -> Vec<Level<'_>> {
 }
 
 fn chart<'a>(level: &Level<'_>, what: &str, pick: fn(&ClientRow) -> Option<f64>) -> Option<Chart<'a>> {
-    let most = level.sides.iter().map(|(_, stage)| stage.facts.spread.clients.len()).max()?;
-    let series = |(color, (name, stage)): (usize, &(String, &Stage))| {
-        let clients = &stage.facts.spread.clients;
+    let most = level.sides.iter().map(|(_, one)| one.facts.spread.clients.len()).max()?;
+    let series = |(color, (name, one)): (usize, &(String, &LoadLevel))| {
+        let clients = &one.facts.spread.clients;
         Series {
             x: clients.iter().map(|one| f64::from(one.client) - 1.0).collect(),
             y: clients.iter().map(pick).collect(),
@@ -68,8 +68,8 @@ fn chart<'a>(level: &Level<'_>, what: &str, pick: fn(&ClientRow) -> Option<f64>)
 }
 
 fn summary(levels: &[Level<'_>]) -> String {
-    let range = |(name, stage): &(String, &Stage)| {
-        let ratios = || stage.facts.spread.clients.iter().filter_map(|one| one.iterations_ratio);
+    let range = |(name, level): &(String, &LoadLevel)| {
+        let ratios = || level.facts.spread.clients.iter().filter_map(|one| one.iterations_ratio);
         let (least, most) = (ratios().reduce(f64::min)?, ratios().reduce(f64::max)?);
         Some(format!("{name} {least:.2} to {most:.2}"))
     };

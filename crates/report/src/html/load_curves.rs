@@ -4,7 +4,7 @@ use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
 use super::units::{count, duration};
 use super::untrusted::Untrusted;
-use crate::findings::{CurveMaximum, Findings, Interval, LoadCurve, Stage};
+use crate::findings::{CurveMaximum, Findings, Interval, LoadCurve, LoadLevel};
 use maud::{Markup, html};
 use plimsoll_stats::curve::Law;
 
@@ -40,7 +40,7 @@ fn row(findings: &Findings, curve: &LoadCurve) -> Markup {
         tr {
             th scope="row" { (Untrusted(curve.curve.as_deref().unwrap_or("all levels"))) }
             td { (curve.maximum.as_ref().map_or_else(unknown, highest)) }
-            td { @if let Some(level) = curve.maximum.as_ref().and_then(|most| level(findings, most.stage)) { (Untrusted(level)) } @else { (unknown()) } }
+            td { @if let Some(load) = curve.maximum.as_ref().and_then(|most| load_name(findings, most.level)) { (Untrusted(load)) } @else { (unknown()) } }
             td.wide { (Untrusted(&knee(curve))) }
             td { (law(|law| format!("{:.4}", law.sigma))) }
             td { (law(|law| format!("{:.6}", law.kappa))) }
@@ -50,8 +50,8 @@ fn row(findings: &Findings, curve: &LoadCurve) -> Markup {
     }
 }
 
-fn level(findings: &Findings, number: u32) -> Option<&str> {
-    findings.stages.iter().find(|stage| stage.number == number).map(|stage| stage.facts.level.as_str())
+fn load_name(findings: &Findings, number: u32) -> Option<&str> {
+    findings.levels.iter().find(|level| level.number == number).map(|level| level.facts.load_name.as_str())
 }
 
 fn highest(most: &CurveMaximum) -> String {
@@ -106,35 +106,35 @@ pub(super) fn figures<'a>(findings: &'a Findings) -> Vec<Figure<'a>> {
     [groups, data].into_iter().filter_map(Figure::if_any).collect()
 }
 
-type Drawing<'a> = fn(&LoadCurve, &[&'a Stage]) -> Option<Chart<'a>>;
+type Drawing<'a> = fn(&LoadCurve, &[&'a LoadLevel]) -> Option<Chart<'a>>;
 
 fn charts<'a>(findings: &'a Findings, draw: Drawing<'a>) -> Vec<(String, Chart<'a>)> {
     let of = |curve: &LoadCurve| {
-        let stage = |number: u32| findings.stages.iter().find(|stage| stage.number == number);
-        let stages: Vec<&Stage> = curve.points.iter().filter_map(|point| stage(point.stage)).collect();
-        Some((curve.curve.clone().unwrap_or_default(), draw(curve, &stages)?))
+        let level = |number: u32| findings.levels.iter().find(|level| level.number == number);
+        let levels: Vec<&LoadLevel> = curve.points.iter().filter_map(|point| level(point.level)).collect();
+        Some((curve.curve.clone().unwrap_or_default(), draw(curve, &levels)?))
     };
     findings.curves.iter().filter_map(of).collect()
 }
 
-fn by_group<'a>(curve: &LoadCurve, stages: &[&'a Stage]) -> Option<Chart<'a>> {
+fn by_group<'a>(curve: &LoadCurve, levels: &[&'a LoadLevel]) -> Option<Chart<'a>> {
     let mut names: Vec<&str> = Vec::new();
-    for row in stages.iter().flat_map(|stage| &stage.groups) {
+    for row in levels.iter().flat_map(|level| &level.groups) {
         if row.headline_time().is_some() && !row.group.contains('.') && !names.contains(&row.group.as_str()) {
             names.push(&row.group);
         }
     }
-    let mean = |stage: &Stage, name: &str| {
-        stage.groups.iter().find(|row| row.group == name).and_then(|row| Some(row.headline_time()?.mean_s))
+    let mean = |level: &LoadLevel, name: &str| {
+        level.groups.iter().find(|row| row.group == name).and_then(|row| Some(row.headline_time()?.mean_s))
     };
     let all: Vec<Series<'a>> =
-        names.iter().enumerate().map(|(color, name)| series(stages, name, color, |stage| mean(stage, name))).collect();
+        names.iter().enumerate().map(|(color, name)| series(levels, name, color, |level| mean(level, name))).collect();
     chart(
         curve,
-        stages,
+        levels,
         all,
         Unit::Seconds,
-        &format!("response time{}", stages.first().map_or("", |stage| stage.headline.words())),
+        &format!("response time{}", levels.first().map_or("", |level| level.headline.words())),
     )
 }
 
@@ -143,38 +143,38 @@ fn named(curve: &str, unit: &str) -> String {
     if curve.is_empty() { unit.to_owned() } else { format!("{curve}, {unit}") }
 }
 
-fn in_bytes<'a>(curve: &LoadCurve, stages: &[&'a Stage]) -> Option<Chart<'a>> {
-    chart(curve, stages, data(stages, 1.0), Unit::BytesPerSecond, "data")
+fn in_bytes<'a>(curve: &LoadCurve, levels: &[&'a LoadLevel]) -> Option<Chart<'a>> {
+    chart(curve, levels, data(levels, 1.0), Unit::BytesPerSecond, "data")
 }
 
-fn in_bits<'a>(curve: &LoadCurve, stages: &[&'a Stage]) -> Option<Chart<'a>> {
-    chart(curve, stages, data(stages, 8.0), Unit::BitsPerSecond, "data")
+fn in_bits<'a>(curve: &LoadCurve, levels: &[&'a LoadLevel]) -> Option<Chart<'a>> {
+    chart(curve, levels, data(levels, 8.0), Unit::BitsPerSecond, "data")
 }
 
 /// Read and written data, if any; if both exist, also their sum.
-fn data<'a>(stages: &[&'a Stage], times: f64) -> Vec<Series<'a>> {
-    type Rate = fn(&Stage) -> f64;
-    let (read, written): (Rate, Rate) = (|stage| stage.read_bytes_per_s, |stage| stage.write_bytes_per_s);
-    let both: Rate = |stage| stage.read_bytes_per_s + stage.write_bytes_per_s;
-    let moves = |rate: Rate| stages.iter().any(|stage| rate(stage) > 0.0);
+fn data<'a>(levels: &[&'a LoadLevel], times: f64) -> Vec<Series<'a>> {
+    type Rate = fn(&LoadLevel) -> f64;
+    let (read, written): (Rate, Rate) = (|level| level.read_bytes_per_s, |level| level.write_bytes_per_s);
+    let both: Rate = |level| level.read_bytes_per_s + level.write_bytes_per_s;
+    let moves = |rate: Rate| levels.iter().any(|level| rate(level) > 0.0);
     let both = (moves(read) && moves(written)).then_some(("Both", both));
     let moved = [("Read", read), ("Written", written)].into_iter().filter(|(_, rate)| moves(*rate));
     let of =
-        |(color, (name, rate)): (usize, (&str, Rate))| series(stages, name, color, |stage| Some(times * rate(stage)));
+        |(color, (name, rate)): (usize, (&str, Rate))| series(levels, name, color, |level| Some(times * rate(level)));
     moved.chain(both).enumerate().map(of).collect()
 }
 
-fn series<'a>(stages: &[&Stage], name: &str, color: usize, y: impl Fn(&Stage) -> Option<f64>) -> Series<'a> {
+fn series<'a>(levels: &[&LoadLevel], name: &str, color: usize, y: impl Fn(&LoadLevel) -> Option<f64>) -> Series<'a> {
     Series {
-        x: stages.iter().map(|stage| stage.load()).collect(),
-        y: stages.iter().map(|stage| y(stage)).collect(),
-        labels: stages.iter().map(|stage| stage.words()).collect(),
+        x: levels.iter().map(|level| level.load()).collect(),
+        y: levels.iter().map(|level| y(level)).collect(),
+        labels: levels.iter().map(|level| level.words()).collect(),
         ..Series::new(name, Shape::Curve, color)
     }
 }
 
-fn chart<'a>(curve: &LoadCurve, stages: &[&Stage], all: Vec<Series<'a>>, unit: Unit, name: &str) -> Option<Chart<'a>> {
-    let most = stages.iter().map(|stage| stage.load()).fold(0.0, f64::max);
+fn chart<'a>(curve: &LoadCurve, levels: &[&LoadLevel], all: Vec<Series<'a>>, unit: Unit, name: &str) -> Option<Chart<'a>> {
+    let most = levels.iter().map(|level| level.load()).fold(0.0, f64::max);
     let highest = Series::highest(&all);
     let x = Axis::linear_right(Unit::Count, &curve.load, most)?;
     Some(Chart { x, y: Axis::linear(unit, name, highest)?, series: all })

@@ -3,7 +3,7 @@
 use super::units::{duration, optional};
 use super::untrusted::Untrusted;
 use crate::findings::Findings;
-use crate::findings::Stage;
+use crate::findings::LoadLevel;
 use crate::tables::{LevelGroup, level_groups};
 use maud::{Markup, html};
 
@@ -12,22 +12,22 @@ pub(super) fn section(sides: &[Findings]) -> Vec<Markup> {
     level_groups(sides).iter().filter_map(table).collect()
 }
 
-fn table(levels: &LevelGroup<'_>) -> Option<Markup> {
-    let stages = &levels.stages;
-    let names = names(stages);
-    let caption = format!("{}-caption", levels.id("load-groups"));
-    (stages.len() > 1 && !names.is_empty()).then(|| {
+fn table(group: &LevelGroup<'_>) -> Option<Markup> {
+    let levels = &group.levels;
+    let names = names(levels);
+    let caption = format!("{}-caption", group.id("load-groups"));
+    (levels.len() > 1 && !names.is_empty()).then(|| {
         html! {
             div.scroll tabindex="0" role="region" aria-labelledby=(caption) {
                 table {
                     caption id=(caption) {
-                        "Mean response time of each group of operations at each load level" (levels.words()) "."
+                        "Mean response time of each group of operations at each load level" (group.words()) "."
                     }
                     thead { tr { th scope="col" { "Level" } @for name in &names { th scope="col" { (Untrusted(name)) } } } }
-                    tbody { @for (prefix, stage) in stages {
+                    tbody { @for (prefix, level) in levels {
                         tr {
-                            th scope="row" { (Untrusted(&format!("{prefix}{}", stage.words()))) @if !stage.facts.validity.valid { " (invalid)" } }
-                            @for name in &names { td { (optional(mean(stage, name), duration)) } }
+                            th scope="row" { (Untrusted(&format!("{prefix}{}", level.words()))) @if !level.facts.validity.valid { " (invalid)" } }
+                            @for name in &names { td { (optional(mean(level, name), duration)) } }
                         }
                     } }
                 }
@@ -37,9 +37,9 @@ fn table(levels: &LevelGroup<'_>) -> Option<Markup> {
 }
 
 /// Groups of which something was answered, in the order in which they first appear; subgroups stand behind their sum.
-fn names<'a>(stages: &[(String, &'a Stage)]) -> Vec<&'a str> {
+fn names<'a>(levels: &[(String, &'a LoadLevel)]) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
-    for row in stages.iter().flat_map(|(_, stage)| &stage.groups).filter(|row| row.headline_time().is_some()) {
+    for row in levels.iter().flat_map(|(_, level)| &level.groups).filter(|row| row.headline_time().is_some()) {
         if !names.contains(&row.group.as_str()) {
             names.push(&row.group);
         }
@@ -47,6 +47,6 @@ fn names<'a>(stages: &[(String, &'a Stage)]) -> Vec<&'a str> {
     names
 }
 
-fn mean(stage: &Stage, name: &str) -> Option<f64> {
-    stage.groups.iter().find(|row| row.group == name).and_then(|row| Some(row.headline_time()?.mean_s))
+fn mean(level: &LoadLevel, name: &str) -> Option<f64> {
+    level.groups.iter().find(|row| row.group == name).and_then(|row| Some(row.headline_time()?.mean_s))
 }

@@ -4,7 +4,7 @@ use super::chart::{Axis, Chart, Mark, Series, Shape, Unit, lowest_edge};
 use super::figure::Figure;
 use super::units::{bytes, count, duration};
 use crate::findings::Findings;
-use crate::findings::{HeatMap, Series as Bins, Stage};
+use crate::findings::{HeatMap, Series as Bins, LoadLevel};
 use crate::sides::{label, response_time};
 
 /// More load levels than this have no room for their names.
@@ -53,17 +53,17 @@ fn cells<'a>(map: &'a HeatMap, pointer: String, name: &str) -> Option<Chart<'a>>
 
 /// Where load levels begin, in seconds since `start_ns` and before `end`; nothing where there is one.
 fn steps(side: &Findings, start_ns: i64, end: f64) -> Vec<Mark> {
-    let stages = &side.stages;
-    if stages.len() < 2 {
+    let levels = &side.levels;
+    if levels.len() < 2 {
         return Vec::new();
     }
-    let named = stages.len() <= MOST_NAMES;
-    let mark = |stage: &Stage| {
-        let at = stage.span.first_ns?.saturating_sub(start_ns) as f64 / 1e9;
-        let name = if named { stage.words() } else { String::new() };
+    let named = levels.len() <= MOST_NAMES;
+    let mark = |level: &LoadLevel| {
+        let at = level.span.first_ns?.saturating_sub(start_ns) as f64 / 1e9;
+        let name = if named { level.words() } else { String::new() };
         (0.0..end).contains(&at).then_some(Mark { at, name, upright: false })
     };
-    let mut marks: Vec<Mark> = stages.iter().filter_map(mark).collect();
+    let mut marks: Vec<Mark> = levels.iter().filter_map(mark).collect();
     let ends = marks.iter().skip(1).map(|mark| mark.at).chain([end]).collect::<Vec<f64>>();
     let fits = |(mark, to): (&Mark, &f64)| mark.name.chars().count() as f64 <= (to - mark.at) / end * ACROSS;
     let upright = !marks.iter().zip(&ends).all(fits);

@@ -20,9 +20,9 @@ struct Level<'a> {
 
 /// Combined numbers of several loads describe none of them, so each load is shown separately.
 fn levels(findings: &Findings) -> Vec<Level<'_>> {
-    match findings.stages.as_slice() {
+    match findings.levels.as_slice() {
         [] | [_] => vec![Level { name: String::new(), rows: &findings.operations }],
-        stages => stages.iter().map(|stage| Level { name: stage.words(), rows: &stage.operations }).collect(),
+        levels => levels.iter().map(|level| Level { name: level.words(), rows: &level.operations }).collect(),
     }
 }
 

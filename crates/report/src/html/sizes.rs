@@ -18,10 +18,10 @@ pub(super) fn section(findings: &Findings) -> Option<Markup> {
 
 fn sentence(curve: &SizeCurve, point: &SizePoint) -> Option<String> {
     let (how, expected) = (point.outlier.as_ref()?, point.expected_s?);
-    let SizeCurve { parameter, level, .. } = curve;
+    let SizeCurve { parameter, load_name, .. } = curve;
     let (size, own, expected) = (&point.value, duration(point.mean_s), duration(expected));
     Some(format!(
-        "At {level}, {parameter} = {size} is {how} than the neighbouring sizes: mean response time {own}, expected {expected}."
+        "At {load_name}, {parameter} = {size} is {how} than the neighbouring sizes: mean response time {own}, expected {expected}."
     ))
 }
 
@@ -34,7 +34,7 @@ pub(super) fn figures<'a>(findings: &'a Findings) -> Vec<Figure<'a>> {
         size limit in the server or client, for example the size of a buffer.",
         summary: summary(findings),
         choose: "Load",
-        charts: findings.sizes.iter().filter_map(|curve| Some((curve.level.clone(), response(curve)?))).collect(),
+        charts: findings.sizes.iter().filter_map(|curve| Some((curve.load_name.clone(), response(curve)?))).collect(),
     };
     [response.if_any(), highest(findings)].into_iter().flatten().collect()
 }
@@ -72,9 +72,9 @@ fn summary(findings: &Findings) -> String {
 /// The highest data rate of each value of the varied parameter, at any load.
 fn highest<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
     let mut best: Vec<(&str, f64)> = Vec::new();
-    for stage in findings.stages.iter().filter(|stage| stage.facts.validity.valid) {
-        let Some(varied) = stage.facts.varied.as_ref().filter(|varied| varied.bytes.is_some()) else { continue };
-        let rate = stage.read_bytes_per_s + stage.write_bytes_per_s;
+    for level in findings.levels.iter().filter(|level| level.facts.validity.valid) {
+        let Some(varied) = level.facts.varied.as_ref().filter(|varied| varied.bytes.is_some()) else { continue };
+        let rate = level.read_bytes_per_s + level.write_bytes_per_s;
         match best.iter_mut().find(|(value, _)| *value == varied.value) {
             Some((_, highest)) => *highest = highest.max(rate),
             None => best.push((&varied.value, rate)),

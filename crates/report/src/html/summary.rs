@@ -7,7 +7,7 @@ use super::units::{
 };
 use super::untrusted::Untrusted;
 use crate::collect::missing;
-use crate::findings::{Findings, OperationRow, Source, Stage, Times, Unseen, Validity, Verdict};
+use crate::findings::{Findings, OperationRow, Source, LoadLevel, Times, Unseen, Validity, Verdict};
 use crate::shares;
 use maud::{Markup, html};
 
@@ -138,7 +138,7 @@ fn story(findings: &Findings) -> Markup {
     let elapsed = optional(findings.span.elapsed_s, long_duration);
     if let Some(run) = &findings.run {
         return html! { p.story {
-            @match answer::lead(findings) { Some(lead) => (lead), None => { (answer::measured(findings, run)) (carried(&findings.stages)) } }
+            @match answer::lead(findings) { Some(lead) => (lead), None => { (answer::measured(findings, run)) (carried(&findings.levels)) } }
             (answer::outcomes(findings, &totals))
         } };
     }
@@ -186,21 +186,21 @@ fn busiest(findings: &Findings) -> Markup {
 }
 
 /// The level with the most operations per second, of those that may be used.
-fn highest(stages: &[Stage]) -> Option<&Stage> {
-    let usable = stages.iter().filter(|stage| stage.facts.validity.valid);
+fn highest(levels: &[LoadLevel]) -> Option<&LoadLevel> {
+    let usable = levels.iter().filter(|level| level.facts.validity.valid);
     usable.max_by(|a, b| a.operations_per_s.total_cmp(&b.operations_per_s))
 }
 
 /// The maximum throughput, and the response times there.
-fn carried(stages: &[Stage]) -> Markup {
+fn carried(levels: &[LoadLevel]) -> Markup {
     html! {
-        @if let Some(stage) = highest(stages) {
-            @if stages.iter().all(|stage| stage.facts.validity.valid) { "The highest throughput was " } @else {
+        @if let Some(level) = highest(levels) {
+            @if levels.iter().all(|level| level.facts.validity.valid) { "The highest throughput was " } @else {
                 "Of the valid load levels, the highest throughput was "
             }
-            strong { (rate_number(stage.operations_per_s)) " operations/s" } ", at "
-            em { (Untrusted(&stage.words())) }
-            @if let Some(times) = stage.headline_time() {
+            strong { (rate_number(level.operations_per_s)) " operations/s" } ", at "
+            em { (Untrusted(&level.words())) }
+            @if let Some(times) = level.headline_time() {
                 ": p50 " strong { (duration(times.p50_s)) } ", p99 " strong { (duration(times.p99_s)) }
             }
             ". "
@@ -239,7 +239,7 @@ fn tiles(findings: &Findings) -> Markup {
     html! {
         dl.tiles {
             @if let Some(own) = answer::tiles(findings) { (own) }
-            @else if findings.stages.is_empty() { (traffic(findings, &totals)) } @else { (peak(highest(&findings.stages), &totals)) }
+            @else if findings.levels.is_empty() { (traffic(findings, &totals)) } @else { (peak(highest(&findings.levels), &totals)) }
             (errors(&totals, if findings.run.is_some() { "Requests with an error" } else { "Errors" }))
             (tile("Unanswered", &count(totals.unanswered), &format!("{} of requests", percent_of(totals.unanswered, totals.requests))))
             @if findings.run.is_none() { (missing_tile(&findings.unseen)) }
@@ -258,20 +258,20 @@ fn errors(totals: &Totals, name: &str) -> Markup {
 }
 
 /// The key figures of a run: its highest throughput, and the response times there.
-fn peak(stage: Option<&Stage>, totals: &Totals) -> Markup {
+fn peak(level: Option<&LoadLevel>, totals: &Totals) -> Markup {
     let requests = format!("{} over all levels", plural(totals.requests, "request"));
-    let Some(stage) = stage else {
+    let Some(level) = level else {
         return tile("Highest throughput", "unknown", &format!("no valid level; {requests}"));
     };
-    let time = |pick: fn(&Times) -> f64| optional(stage.headline_time().as_ref().map(pick), duration);
-    let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
-    let slowest = stage.maximum_s().map_or_else(
+    let time = |pick: fn(&Times) -> f64| optional(level.headline_time().as_ref().map(pick), duration);
+    let data = level.read_bytes_per_s + level.write_bytes_per_s;
+    let slowest = level.maximum_s().map_or_else(
         || "unknown".to_owned(),
         |(s, at_least)| if at_least { format!("≥ {}", duration(s)) } else { duration(s) },
     );
     html! {
-        (tile("Highest throughput", &per_second(stage.operations_per_s), &format!("operations; {requests}")))
-        (tile("Data at that load", &format!("{}/s", bytes(data)), &format!("{}/s read, {}/s written", bytes(stage.read_bytes_per_s), bytes(stage.write_bytes_per_s))))
+        (tile("Highest throughput", &per_second(level.operations_per_s), &format!("operations; {requests}")))
+        (tile("Data at that load", &format!("{}/s", bytes(data)), &format!("{}/s read, {}/s written", bytes(level.read_bytes_per_s), bytes(level.write_bytes_per_s))))
         (tile("p50 at that load", &time(|t| t.p50_s), &format!("mean {}", time(|t| t.mean_s))))
         (tile("p99 at that load", &time(|t| t.p99_s), &format!("max {slowest}")))
     }
@@ -329,7 +329,7 @@ fn by_group(findings: &Findings) -> Markup {
             div.scroll tabindex="0" role="region" aria-labelledby="summary-groups-caption" {
                 table.by-group {
                     caption #summary-groups-caption {
-                        "Response time" (findings.headline.words()) " by operation group" @if findings.remote_stages().count() > 1 { ", all load levels together" }
+                        "Response time" (findings.headline.words()) " by operation group" @if findings.remote_levels().count() > 1 { ", all load levels together" }
                     }
                     thead { tr {
                         th scope="col" { "Group" } th scope="col" { "Requests" } th scope="col" { "p50" }

@@ -35,7 +35,7 @@ pub struct LiveRun {
 #[derive(Clone, Debug, Default)]
 pub struct LiveLevel {
     /// Its load in words.
-    pub level: String,
+    pub words: String,
     /// Requests answered, per second.
     pub operations_per_s: f64,
     /// Leading response times, s; `None` without operations.
@@ -106,7 +106,7 @@ impl LiveLevel {
         let time = |s: Option<f64>| s.map_or_else(|| "-".to_owned(), duration);
         let verdict = self.verdict.clone();
         [
-            for_terminal(&self.level).into_owned(),
+            for_terminal(&self.words).into_owned(),
             significant(self.operations_per_s),
             time(self.p50_s),
             time(self.p99_s),
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn lines_have_the_level_its_pace_and_who_is_to_blame() {
         let level = LiveLevel {
-            level: "1 client".to_owned(),
+            words: "1 client".to_owned(),
             operations_per_s: 1234.0,
             verdict: "VALID".to_owned(),
             ..LiveLevel::default()

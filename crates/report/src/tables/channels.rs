@@ -10,10 +10,10 @@ pub(crate) fn channels(sides: &[Findings]) -> Vec<Table> {
     for side in sides {
         let prefix = prefix(sides, side);
         tables.extend(side.channels.as_ref().map(|found| table(found, &prefix, "", Counts::default())));
-        for stage in &side.stages {
-            let counts = Counts::of(&stage.facts.generator);
-            let at = format!(", {}", stage.words());
-            tables.extend(stage.channels.as_ref().map(|found| table(found, &prefix, &at, counts)));
+        for level in &side.levels {
+            let counts = Counts::of(&level.facts.generator);
+            let at = format!(", {}", level.words());
+            tables.extend(level.channels.as_ref().map(|found| table(found, &prefix, &at, counts)));
         }
     }
     for (number, table) in tables.iter_mut().enumerate() {

@@ -2,7 +2,7 @@
 
 use super::generator::UNATTRIBUTABLE;
 use super::{Cell, Column, LevelGroup, Note, Row, Table, Weight, driven_level_groups, unattributable};
-use crate::findings::{ClientRow, Findings, MOST_CLIENT_ROWS, Stage};
+use crate::findings::{ClientRow, Findings, MOST_CLIENT_ROWS, LoadLevel};
 
 /// A table for what servers did and one for local directories; none where no level has several clients.
 pub(crate) fn clients(sides: &[Findings]) -> Vec<Table> {
@@ -10,12 +10,12 @@ pub(crate) fn clients(sides: &[Findings]) -> Vec<Table> {
 }
 
 /// Whether clients of a level can be compared.
-pub(crate) fn is_shared(stage: &Stage) -> bool {
-    stage.facts.spread.clients.len() > 1
+pub(crate) fn is_shared(level: &LoadLevel) -> bool {
+    level.facts.spread.clients.len() > 1
 }
 
 fn table(group: &LevelGroup<'_>) -> Option<Table> {
-    let shared = || group.stages.iter().filter(|(_, stage)| is_shared(stage));
+    let shared = || group.levels.iter().filter(|(_, level)| is_shared(level));
     shared().next()?;
     Some(Table {
         id: group.id("each-client"),
@@ -36,18 +36,18 @@ fn table(group: &LevelGroup<'_>) -> Option<Table> {
             Column::new("Mean response time", "Mean"),
             Column::new("Response time / mean", "/ mean"),
         ],
-        rows: shared().flat_map(|(prefix, stage)| rows(prefix, stage)).collect(),
-        notes: notes(shared().map(|(_, stage)| *stage)),
+        rows: shared().flat_map(|(prefix, level)| rows(prefix, level)).collect(),
+        notes: notes(shared().map(|(_, level)| *level)),
     })
 }
 
 /// The level, then a line for each of its clients.
-fn rows(prefix: &str, stage: &Stage) -> Vec<Row> {
-    let mark = if unattributable(stage) { "*" } else { "" };
-    let level = Row { name: format!("{prefix}{}", stage.words()), invalid: false, cells: Vec::new() };
+fn rows(prefix: &str, level: &LoadLevel) -> Vec<Row> {
+    let mark = if unattributable(level) { "*" } else { "" };
+    let head = Row { name: format!("{prefix}{}", level.words()), invalid: false, cells: Vec::new() };
     let row =
         |one: &ClientRow| Row { name: format!("  client {}", one.client), invalid: false, cells: cells(one, mark) };
-    std::iter::once(level).chain(stage.facts.spread.clients.iter().map(row)).collect()
+    std::iter::once(head).chain(level.facts.spread.clients.iter().map(row)).collect()
 }
 
 fn cells(one: &ClientRow, mark: &'static str) -> Vec<Cell> {
@@ -62,15 +62,15 @@ fn cells(one: &ClientRow, mark: &'static str) -> Vec<Cell> {
     ]
 }
 
-fn notes<'a>(stages: impl Iterator<Item = &'a Stage> + Clone) -> Vec<Note> {
+fn notes<'a>(levels: impl Iterator<Item = &'a LoadLevel> + Clone) -> Vec<Note> {
     let mut notes = vec![Note::quiet(
         "Column \"/ mean\": the client's value in the column to its left, divided by the mean of this value over all clients of the level. \
         Actions: successful actions of the workload, each with one or more requests. Errors: failed actions.",
     )];
-    if stages.clone().any(unattributable) {
+    if levels.clone().any(unattributable) {
         notes.push(Note::of(Weight::Caution, format!("* {UNATTRIBUTABLE}")));
     }
-    if stages.clone().any(|stage| stage.facts.clients > MOST_CLIENT_ROWS as u64) {
+    if levels.clone().any(|level| level.facts.clients > MOST_CLIENT_ROWS as u64) {
         notes.push(Note::of(
             Weight::Plain,
             format!("Only the first {MOST_CLIENT_ROWS} clients of each level are listed."),

@@ -1,14 +1,14 @@
 //! Actions that did not succeed, by load level.
 
-use super::{Cell, Column, Row, Table, stages};
+use super::{Cell, Column, Row, Table, wanted_levels};
 use crate::findings::Findings;
 
 /// The table; none where all succeeded.
 pub(crate) fn failures(sides: &[Findings]) -> Option<Table> {
-    let failing = stages(sides, |_, stage| !stage.failures.is_empty());
-    let rows = failing.iter().flat_map(|(prefix, stage)| {
-        stage.failures.iter().map(move |failure| Row {
-            name: format!("{prefix}{}", stage.words()),
+    let failing = wanted_levels(sides, |_, level| !level.failures.is_empty());
+    let rows = failing.iter().flat_map(|(prefix, level)| {
+        level.failures.iter().map(move |failure| Row {
+            name: format!("{prefix}{}", level.words()),
             invalid: false,
             cells: vec![Cell::Words(failure.cause.clone()), Cell::Count(failure.count)],
         })

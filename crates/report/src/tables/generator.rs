@@ -2,15 +2,15 @@
 
 use super::{Cell, Column, LevelGroup, Note, Row, Table, Weight, driven_level_groups};
 use crate::findings::Findings;
-use crate::findings::{Stage, Times};
+use crate::findings::{LoadLevel, Times};
 
 /// Said of Jain's index, least and most where [`unattributable`].
 pub(super) const UNATTRIBUTABLE: &str = "The load generator, not the server, may cause the differences between clients: the run-queue delay \
 or the wake-up lag differs between its threads, or is unknown. Use --threads 1, or pin each thread to a separate CPU.";
 
 /// Whether differences between clients may be the load generator's.
-pub(crate) fn unattributable(stage: &Stage) -> bool {
-    stage.facts.fairness.clients > 1 && stage.facts.fairness.jain.is_some() && !stage.facts.fairness.attributable
+pub(crate) fn unattributable(level: &LoadLevel) -> bool {
+    level.facts.fairness.clients > 1 && level.facts.fairness.jain.is_some() && !level.facts.fairness.attributable
 }
 
 /// One table for servers and one for local directories; none for captures.
@@ -44,17 +44,17 @@ fn table(group: &LevelGroup<'_>) -> Table {
             Column::new("Least", "Min"),
             Column::new("Most", "Max"),
         ],
-        rows: group.stages.iter().map(|(prefix, stage)| row(prefix, stage)).collect(),
+        rows: group.levels.iter().map(|(prefix, level)| row(prefix, level)).collect(),
         notes: notes(group),
     }
 }
 
-fn row(prefix: &str, stage: &Stage) -> Row {
-    let generator = &stage.facts.generator;
+fn row(prefix: &str, level: &LoadLevel) -> Row {
+    let generator = &level.facts.generator;
     let lag = |pick: fn(&Times) -> f64| Cell::Time(generator.schedule_lag.as_ref().map(pick));
-    let mark = if unattributable(stage) { "*" } else { "" };
+    let mark = if unattributable(level) { "*" } else { "" };
     Row {
-        name: format!("{prefix}{}", stage.words()),
+        name: format!("{prefix}{}", level.words()),
         invalid: false,
         cells: vec![
             Cell::Number(Some(generator.cpu_share * 100.0), 0, " %"),
@@ -65,22 +65,22 @@ fn row(prefix: &str, stage: &Stage) -> Row {
             Cell::Time(generator.wake_up_lag.map(|t| t.p50_s)),
             Cell::Count(generator.never_sent),
             Cell::Count(generator.requests_avoided),
-            Cell::Of(stage.facts.fairness.starved, stage.facts.fairness.clients),
-            Cell::Number(stage.facts.fairness.jain, 3, mark),
-            Cell::Number(stage.facts.fairness.min, 2, mark),
-            Cell::Number(stage.facts.fairness.max, 2, mark),
+            Cell::Of(level.facts.fairness.starved, level.facts.fairness.clients),
+            Cell::Number(level.facts.fairness.jain, 3, mark),
+            Cell::Number(level.facts.fairness.min, 2, mark),
+            Cell::Number(level.facts.fairness.max, 2, mark),
         ],
     }
 }
 
 fn notes(group: &LevelGroup<'_>) -> Vec<Note> {
-    let stages = || group.stages.iter();
+    let levels = || group.levels.iter();
     let mut notes = vec![Note::quiet(
         "Lag: schedule lag, actual minus intended start. Wake: wake-up lag, from the kernel's receive timestamp to the program's \
         read. Starved: clients that ended no iteration. Jain: Jain's index of the clients' iterations (1: all equal). Min, max: fewest and most \
         iterations of a client, divided by the mean of all clients.",
     )];
-    let most = stages().filter_map(|(_, stage)| stage.facts.generator.polling_share).fold(0.0, f64::max);
+    let most = levels().filter_map(|(_, level)| level.facts.generator.polling_share).fold(0.0, f64::max);
     // Where it rounds to nothing, it is nothing to speak of.
     if most >= 0.005 {
         let text = format!(
@@ -89,11 +89,11 @@ fn notes(group: &LevelGroup<'_>) -> Vec<Note> {
         );
         notes.push(Note::quiet(text));
     }
-    if stages().any(|(_, stage)| unattributable(stage)) {
+    if levels().any(|(_, level)| unattributable(level)) {
         notes.push(Note::of(Weight::Caution, format!("* {UNATTRIBUTABLE}")));
     }
-    for (prefix, stage) in stages().filter(|(_, stage)| stage.facts.generator.requests_avoided > 0) {
-        let (count, level) = (stage.facts.generator.requests_avoided, stage.words());
+    for (prefix, level) in levels().filter(|(_, level)| level.facts.generator.requests_avoided > 0) {
+        let (count, level) = (level.facts.generator.requests_avoided, level.words());
         let text = format!("At {prefix}{level}, leases avoided {count} requests, including the warm-up.");
         notes.push(Note { weight: Weight::Plain, text, page: false });
     }

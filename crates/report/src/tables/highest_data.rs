@@ -1,7 +1,7 @@
 //! The most file data that each server read and wrote, for each curve: Poo and Tan's figure 6.
 
 use super::{Cell, Column, Note, Row, Table, prefix};
-use crate::findings::{Findings, Stage};
+use crate::findings::{Findings, LoadLevel};
 use crate::sides::label;
 
 /// The most data of a curve, in one direction.
@@ -27,20 +27,20 @@ pub(crate) struct CurveData {
 pub(crate) fn highest(sides: &[Findings]) -> Vec<CurveData> {
     let mut all = Vec::new();
     for side in sides {
-        let remote = || side.stages.iter().filter(|stage| !side.is_local(stage));
+        let remote = || side.levels.iter().filter(|level| !side.is_local(level));
         let mut names: Vec<&str> = Vec::new();
-        for stage in remote() {
-            let name = stage.facts.curve.as_deref().unwrap_or_default();
+        for level in remote() {
+            let name = level.facts.curve.as_deref().unwrap_or_default();
             names.extend((!names.contains(&name)).then_some(name));
         }
         for name in names {
-            let of = |rate: fn(&Stage) -> f64| {
-                let own = remote().filter(|stage| stage.facts.curve.as_deref().unwrap_or_default() == name);
-                let usable = own.filter(|stage| stage.facts.validity.valid && rate(stage) > 0.0);
+            let of = |rate: fn(&LoadLevel) -> f64| {
+                let own = remote().filter(|level| level.facts.curve.as_deref().unwrap_or_default() == name);
+                let usable = own.filter(|level| level.facts.validity.valid && rate(level) > 0.0);
                 let best = usable.max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
-                Some(Most { bytes_per_s: rate(best), at: best.facts.level.clone() })
+                Some(Most { bytes_per_s: rate(best), at: best.facts.load_name.clone() })
             };
-            let (read, written) = (of(|stage| stage.read_bytes_per_s), of(|stage| stage.write_bytes_per_s));
+            let (read, written) = (of(|level| level.read_bytes_per_s), of(|level| level.write_bytes_per_s));
             let (series, curve) = (label(sides, side, ""), name.to_owned());
             all.push(CurveData { series, curve, prefix: prefix(sides, side), read, written });
         }

@@ -2,7 +2,7 @@
 
 use super::{Cell, Column, LevelGroup, Note, Origin, Row, Table, Weight, level_groups, measured};
 use crate::findings::Findings;
-use crate::findings::{Headline, Stage, Times};
+use crate::findings::{Headline, LoadLevel, Times};
 
 /// One table for servers and one for local directories; none for captures.
 pub(crate) fn levels(sides: &[Findings]) -> Vec<Table> {
@@ -10,7 +10,7 @@ pub(crate) fn levels(sides: &[Findings]) -> Vec<Table> {
 }
 
 fn table(group: &LevelGroup<'_>) -> Table {
-    let scheduled = group.stages.iter().any(|(_, stage)| stage.headline.is_from_intended());
+    let scheduled = group.levels.iter().any(|(_, level)| level.headline.is_from_intended());
     let from = if scheduled { Headline::ResponseTimeFromIntended } else { Headline::ResponseTime }.words();
     let beside = match scheduled {
         true => Column::new("p99, uncorrected", "p99 unc."),
@@ -47,7 +47,7 @@ fn table(group: &LevelGroup<'_>) -> Table {
             Column::new("Failed actions", "Failed"),
             Column::of_pages("p50 to p99"),
         ],
-        rows: group.stages.iter().map(|(prefix, stage)| row(prefix, stage, group.origin)).collect(),
+        rows: group.levels.iter().map(|(prefix, level)| row(prefix, level, group.origin)).collect(),
         notes: [Note::quiet(note)].into_iter().chain(failed(group)).collect(),
     }
 }
@@ -55,8 +55,8 @@ fn table(group: &LevelGroup<'_>) -> Table {
 /// Failures by kind; None without failures.
 fn failed(group: &LevelGroup<'_>) -> Option<Note> {
     let sum = |kind: usize| {
-        let of = |(_, stage): &(String, &Stage)| stage.failures_by_kind().get(kind).copied().unwrap_or(0);
-        group.stages.iter().map(of).fold(0_u64, u64::saturating_add)
+        let of = |(_, level): &(String, &LoadLevel)| level.failures_by_kind().get(kind).copied().unwrap_or(0);
+        group.levels.iter().map(of).fold(0_u64, u64::saturating_add)
     };
     let (actions, attempts, lost) = (sum(0), sum(1), sum(2));
     (actions > 0 || attempts > 0 || lost > 0).then(|| Note {
@@ -68,31 +68,31 @@ fn failed(group: &LevelGroup<'_>) -> Option<Note> {
     })
 }
 
-fn row(prefix: &str, stage: &Stage, origin: Origin) -> Row {
-    let time = |pick: fn(&Times) -> f64| Cell::Scaled(stage.headline_time().as_ref().map(pick));
-    let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
+fn row(prefix: &str, level: &LoadLevel, origin: Origin) -> Row {
+    let time = |pick: fn(&Times) -> f64| Cell::Scaled(level.headline_time().as_ref().map(pick));
+    let data = level.read_bytes_per_s + level.write_bytes_per_s;
     Row {
-        name: format!("{prefix}{}", stage.words()),
-        invalid: !stage.facts.validity.valid,
+        name: format!("{prefix}{}", level.words()),
+        invalid: !level.facts.validity.valid,
         cells: vec![
-            measured(stage, Cell::Rate(stage.operations_per_s)),
+            measured(level, Cell::Rate(level.operations_per_s)),
             Cell::Bytes((data > 0.0).then_some(data)),
             Cell::Bits((data > 0.0).then_some(data)),
-            Cell::Number(stage.overhead.map(|own| own.message_ratio), 3, ""),
-            Cell::Number(stage.overhead.and_then(|own| own.network_ratio), 3, ""),
+            Cell::Number(level.overhead.map(|own| own.message_ratio), 3, ""),
+            Cell::Number(level.overhead.and_then(|own| own.network_ratio), 3, ""),
             time(|t| t.mean_s),
             time(|t| t.p50_s),
             time(|t| t.p95_s),
             time(|t| t.p99_s),
-            Cell::Scaled(other(stage).map(|t| t.p99_s)),
+            Cell::Scaled(other(level).map(|t| t.p99_s)),
             // A capture does not contain actions.
-            if origin == Origin::Capture { Cell::Time(None) } else { measured(stage, Cell::Count(stage.failed())) },
-            Cell::Range(stage.headline_time().map(|t| (t.p50_s, t.p99_s))),
+            if origin == Origin::Capture { Cell::Time(None) } else { measured(level, Cell::Count(level.failed())) },
+            Cell::Range(level.headline_time().map(|t| (t.p50_s, t.p99_s))),
         ],
     }
 }
 
 /// The response time that does not lead.
-fn other(stage: &Stage) -> Option<Times> {
-    if stage.headline.is_from_intended() { stage.uncorrected_time() } else { stage.response_time_from_intended }
+fn other(level: &LoadLevel) -> Option<Times> {
+    if level.headline.is_from_intended() { level.uncorrected_time() } else { level.response_time_from_intended }
 }

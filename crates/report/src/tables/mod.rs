@@ -42,7 +42,7 @@ pub(crate) use users::{late_iterations, users};
 use std::borrow::Cow;
 
 use crate::findings::Findings;
-use crate::findings::Stage;
+use crate::findings::LoadLevel;
 use crate::shares::Percentage;
 
 /// A table: a line a load level, most of the time.
@@ -130,8 +130,8 @@ pub(crate) enum Unit {
 }
 
 /// A number of a level; of one that could not be run none is known, not even 0.
-fn measured(stage: &Stage, cell: Cell) -> Cell {
-    if stage.was_measured() { cell } else { Cell::Time(None) }
+fn measured(level: &LoadLevel, cell: Cell) -> Cell {
+    if level.was_measured() { cell } else { Cell::Time(None) }
 }
 
 /// A remark below a table.
@@ -194,8 +194,8 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    fn of(side: &Findings, stage: &Stage) -> Origin {
-        match (&side.run, side.is_local(stage)) {
+    fn of(side: &Findings, level: &LoadLevel) -> Origin {
+        match (&side.run, side.is_local(level)) {
             (None, _) => Origin::Capture,
             (Some(_), true) => Origin::Local,
             (Some(_), false) => Origin::Server,
@@ -207,7 +207,7 @@ impl Origin {
 pub(crate) struct LevelGroup<'a> {
     pub(crate) origin: Origin,
     /// The levels, each with what stands in front of its name.
-    pub(crate) stages: Vec<(String, &'a Stage)>,
+    pub(crate) levels: Vec<(String, &'a LoadLevel)>,
 }
 
 impl LevelGroup<'_> {
@@ -234,11 +234,11 @@ impl LevelGroup<'_> {
 /// The levels of all sides by their origin.
 pub(crate) fn level_groups<'a>(sides: &'a [Findings]) -> Vec<LevelGroup<'a>> {
     let of = |origin| {
-        let wanted = |side: &Findings, stage: &Stage| Origin::of(side, stage) == origin;
-        LevelGroup { origin, stages: stages(sides, wanted) }
+        let wanted = |side: &Findings, level: &LoadLevel| Origin::of(side, level) == origin;
+        LevelGroup { origin, levels: wanted_levels(sides, wanted) }
     };
     let groups = [Origin::Server, Origin::Local, Origin::Capture].map(of);
-    groups.into_iter().filter(|group| !group.stages.is_empty()).collect()
+    groups.into_iter().filter(|group| !group.levels.is_empty()).collect()
 }
 
 /// The same without captures.
@@ -247,13 +247,13 @@ pub(crate) fn driven_level_groups<'a>(sides: &'a [Findings]) -> impl Iterator<It
 }
 
 /// The levels of all sides that are `wanted`, each with what stands in front of its name: the side's, where there are several.
-pub(crate) fn stages<'a>(
+pub(crate) fn wanted_levels<'a>(
     sides: &'a [Findings],
-    wanted: impl Fn(&'a Findings, &Stage) -> bool,
-) -> Vec<(String, &'a Stage)> {
-    let of = |side: &'a Findings| -> Vec<(String, &'a Stage)> {
-        let stages: &'a [Stage] = &side.stages;
-        stages.iter().filter(|stage| wanted(side, stage)).map(|stage| (prefix(sides, side), stage)).collect()
+    wanted: impl Fn(&'a Findings, &LoadLevel) -> bool,
+) -> Vec<(String, &'a LoadLevel)> {
+    let of = |side: &'a Findings| -> Vec<(String, &'a LoadLevel)> {
+        let levels: &'a [LoadLevel] = &side.levels;
+        levels.iter().filter(|level| wanted(side, level)).map(|level| (prefix(sides, side), level)).collect()
     };
     sides.iter().flat_map(of).collect()
 }

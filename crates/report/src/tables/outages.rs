@@ -2,7 +2,7 @@
 
 use super::{Cell, Column, LevelGroup, Note, Row, Table, Weight, driven_level_groups, measured};
 use crate::findings::Findings;
-use crate::findings::Stage;
+use crate::findings::LoadLevel;
 
 /// Silences that are looked at, s: shorter ones are none.
 const SHORTEST_S: f64 = 0.010;
@@ -32,7 +32,7 @@ fn table(group: &LevelGroup<'_>) -> Table {
             Column::new("Short reads", "Short"),
             Column::new("Empty reads", "Empty"),
         ],
-        rows: group.stages.iter().map(|(prefix, stage)| row(prefix, stage)).collect(),
+        rows: group.levels.iter().map(|(prefix, level)| row(prefix, level)).collect(),
         notes: [Note::quiet(
             "Silence: longest time without a response to any action while a request was outstanding or due; a refusal that asks the client \
             to wait (NFS 4: DELAY, GRACE) does not end it. Outages: silences of at least 1 s and at least 10 times the median response time of the slowest operation. Outage time: total length of \
@@ -40,43 +40,43 @@ fn table(group: &LevelGroup<'_>) -> Table {
             returned no bytes.",
         )]
         .into_iter()
-        .chain(group.stages.iter().filter_map(|(prefix, stage)| late_answers(prefix, stage)))
+        .chain(group.levels.iter().filter_map(|(prefix, level)| late_answers(prefix, level)))
         .collect(),
     }
 }
 
 /// Answers that came when no request waited for them any more; none where there were none.
-fn late_answers(prefix: &str, stage: &Stage) -> Option<Note> {
-    let count = stage.facts.generator.unmatched_responses;
+fn late_answers(prefix: &str, level: &LoadLevel) -> Option<Note> {
+    let count = level.facts.generator.unmatched_responses;
     let answers = if count == 1 { "1 response".to_owned() } else { format!("{count} responses") };
     (count > 0).then(|| Note {
         weight: Weight::Plain,
         text: format!(
             "At {prefix}{level}, {answers} matched no outstanding request (including the warm-up). A response after the timeout, or a \
             repeated response, matches no request.",
-            level = stage.words()
+            level = level.words()
         ),
         page: true,
     })
 }
 
-fn row(prefix: &str, stage: &Stage) -> Row {
-    let (silence, reads) = (&stage.facts.silence, &stage.facts.short_reads);
+fn row(prefix: &str, level: &LoadLevel) -> Row {
+    let (silence, reads) = (&level.facts.silence, &level.facts.short_reads);
     Row {
-        name: format!("{prefix}{}", stage.words()),
+        name: format!("{prefix}{}", level.words()),
         invalid: false,
         cells: vec![
-            match stage.maximum_s() {
+            match level.maximum_s() {
                 Some((s, true)) => Cell::TimeAtLeast(s),
                 Some((s, false)) => Cell::Time(Some(s)),
                 None => Cell::Time(None),
             },
-            measured(stage, silence.longest_s.map_or(Cell::TimeBelow(SHORTEST_S), |s| Cell::Time(Some(s)))),
-            measured(stage, Cell::Count(silence.outages)),
+            measured(level, silence.longest_s.map_or(Cell::TimeBelow(SHORTEST_S), |s| Cell::Time(Some(s)))),
+            measured(level, Cell::Count(silence.outages)),
             Cell::Time((silence.outages > 0).then_some(silence.without_answer_s)),
-            measured(stage, Cell::Count(stage.unanswered)),
-            measured(stage, Cell::Count(reads.short)),
-            measured(stage, Cell::Count(reads.empty)),
+            measured(level, Cell::Count(level.unanswered)),
+            measured(level, Cell::Count(reads.short)),
+            measured(level, Cell::Count(reads.empty)),
         ],
     }
 }

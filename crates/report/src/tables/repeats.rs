@@ -33,7 +33,7 @@ pub(crate) fn repeats<'a>(sides: &'a [Findings]) -> Option<Table> {
                 name: format!("{prefix}{}", level.words()),
                 invalid: !level.valid,
                 cells: vec![
-                    Cell::Count(level.stages.len() as u64),
+                    Cell::Count(level.levels.len() as u64),
                     Cell::Spread(level.operations_per_s, Unit::PerSecond),
                     Cell::Spread(level.response_mean_s, Unit::Seconds),
                     Cell::Spread(level.response_p50_s, Unit::Seconds),

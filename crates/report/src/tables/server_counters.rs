@@ -1,6 +1,6 @@
 //! The server's own counters, one line per load level and counter.
 
-use super::{Cell, Column, Note, Row, Table, Weight, prefix, stages};
+use super::{Cell, Column, Note, Row, Table, Weight, prefix, wanted_levels};
 use crate::findings::Findings;
 use crate::findings::calls::ServerCounter;
 
@@ -9,8 +9,8 @@ const SHOWN: usize = 16;
 
 /// The table; None without counters.
 pub(crate) fn server_counters(sides: &[Findings]) -> Option<Table> {
-    let seen = stages(sides, |side, stage| stage.facts.counters.is_some() && !side.is_local(stage));
-    let all = || seen.iter().filter_map(|(prefix, stage)| Some((prefix, *stage, stage.facts.counters.as_ref()?)));
+    let seen = wanted_levels(sides, |side, level| level.facts.counters.is_some() && !side.is_local(level));
+    let all = || seen.iter().filter_map(|(prefix, level)| Some((prefix, *level, level.facts.counters.as_ref()?)));
     let loads = loads(sides);
     let rows = |load: &Load| {
         let counters: Vec<ServerCounter> = load.sums.iter().map(Sum::counter).collect();
@@ -28,8 +28,8 @@ pub(crate) fn server_counters(sides: &[Findings]) -> Option<Table> {
     }
     let notes = [Note::quiet(format!("{EXPLANATION}{more}"))];
     let incomplete = loads.iter().filter_map(partly).map(|text| Note::of(Weight::Plain, text));
-    let missing = all().filter_map(|(prefix, stage, counters)| {
-        Some(Note::of(Weight::Bad, format!("{prefix}{}: {}", stage.words(), counters.why_missing.as_ref()?)))
+    let missing = all().filter_map(|(prefix, level, counters)| {
+        Some(Note::of(Weight::Bad, format!("{prefix}{}: {}", level.words(), counters.why_missing.as_ref()?)))
     });
     (!seen.is_empty()).then(|| Table {
         id: "server-counters".to_owned(),
@@ -116,9 +116,9 @@ fn loads(sides: &[Findings]) -> Vec<Load> {
     for side in sides {
         let is_search = is_search(side);
         let before = loads.len();
-        for stage in side.remote_stages() {
-            let Some(counters) = &stage.facts.counters else { continue };
-            let name = format!("{}{}", prefix(sides, side), stage.words());
+        for level in side.remote_levels() {
+            let Some(counters) = &level.facts.counters else { continue };
+            let name = format!("{}{}", prefix(sides, side), level.words());
             let known = loads.iter().skip(before).position(|load| is_search && load.name == name);
             let at = known.map_or(loads.len(), |at| before + at);
             if known.is_none() {

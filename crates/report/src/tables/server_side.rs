@@ -1,20 +1,20 @@
 //! The server's own metrics, one line per load level.
 
-use super::{Cell, Column, Note, Row, Table, Weight, stages};
-use crate::findings::{Findings, Stage};
+use super::{Cell, Column, Note, Row, Table, Weight, wanted_levels};
+use crate::findings::{Findings, LoadLevel};
 
 /// The table; None without server metrics.
 pub(crate) fn server_side(sides: &[Findings]) -> Option<Table> {
-    let seen = stages(sides, |side, stage| stage.facts.server.is_some() && !side.is_local(stage));
-    let servers = || seen.iter().filter_map(|(prefix, stage)| Some((prefix, stage, stage.facts.server.as_ref()?)));
+    let seen = wanted_levels(sides, |side, level| level.facts.server.is_some() && !side.is_local(level));
+    let servers = || seen.iter().filter_map(|(prefix, level)| Some((prefix, level, level.facts.server.as_ref()?)));
     let mut sources: Vec<String> = servers().map(|(prefix, _, server)| format!("{prefix}{}", server.source)).collect();
     sources.dedup();
     let source = format!("From {}.", sources.join("; "));
-    let missing = servers().filter_map(|(prefix, stage, server)| {
-        Some(Note::of(Weight::Bad, format!("{prefix}{}: {}", stage.words(), server.why_missing.as_ref()?)))
+    let missing = servers().filter_map(|(prefix, level, server)| {
+        Some(Note::of(Weight::Bad, format!("{prefix}{}: {}", level.words(), server.why_missing.as_ref()?)))
     });
-    let row = |(prefix, stage, server): (&String, &&crate::findings::Stage, &crate::findings::ServerSide)| Row {
-        name: format!("{prefix}{}", stage.words()),
+    let row = |(prefix, level, server): (&String, &&crate::findings::LoadLevel, &crate::findings::ServerSide)| Row {
+        name: format!("{prefix}{}", level.words()),
         invalid: false,
         cells: vec![
             Cell::Number(server.cores_busy, 2, ""),
@@ -49,15 +49,15 @@ pub(crate) fn server_side(sides: &[Findings]) -> Option<Table> {
 }
 
 /// How much of the data that clients read came from disks, where the server tells: near 0 % it was in the server's cache.
-fn from_disk(seen: &[(String, &Stage)]) -> Option<Note> {
-    let share = |(prefix, stage): &(String, &Stage)| {
-        let read = stage.facts.server.as_ref()?.disk_read_bytes_per_s?;
+fn from_disk(seen: &[(String, &LoadLevel)]) -> Option<Note> {
+    let share = |(prefix, level): &(String, &LoadLevel)| {
+        let read = level.facts.server.as_ref()?.disk_read_bytes_per_s?;
         // Of several workloads at the same time nobody knows whose data came from disks.
-        if stage.facts.share.as_ref().is_some_and(|share| !share.beside.is_empty()) {
+        if level.facts.share.as_ref().is_some_and(|share| !share.beside.is_empty()) {
             return None;
         }
-        let share = (stage.read_bytes_per_s > 0.0).then(|| read / stage.read_bytes_per_s)?;
-        Some(format!("{prefix}{} {:.0} %", stage.words(), share * 100.0))
+        let share = (level.read_bytes_per_s > 0.0).then(|| read / level.read_bytes_per_s)?;
+        Some(format!("{prefix}{} {:.0} %", level.words(), share * 100.0))
     };
     let all: Vec<String> = seen.iter().filter_map(share).collect();
     let text = format!("Read from disks, as a percentage of the file data that clients read: {}.", all.join("; "));

@@ -1,16 +1,16 @@
 //! Logons and other session requests outside of the measured phase, one line per load level and procedure.
 
-use super::{Cell, Column, Note, Row, Table, stages};
+use super::{Cell, Column, Note, Row, Table, wanted_levels};
 use crate::findings::{Findings, OutsidePhase};
 
 /// The table; None without such requests.
 pub(crate) fn session_requests(sides: &[Findings]) -> Option<Table> {
-    let seen = stages(sides, |_, stage| !stage.facts.session_requests.is_empty());
+    let seen = wanted_levels(sides, |_, level| !level.facts.session_requests.is_empty());
     let rows: Vec<Row> = seen
         .iter()
-        .flat_map(|(prefix, stage)| {
-            stage.facts.session_requests.iter().map(move |of| Row {
-                name: format!("{prefix}{}", stage.words()),
+        .flat_map(|(prefix, level)| {
+            level.facts.session_requests.iter().map(move |of| Row {
+                name: format!("{prefix}{}", level.words()),
                 invalid: false,
                 cells: [vec![Cell::Words(of.procedure.clone())], cells(&of.before), cells(&of.after)].concat(),
             })

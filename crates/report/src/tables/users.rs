@@ -1,19 +1,19 @@
 //! Users with a schedule each: how many there were, how many of their iterations were late, which, by how much and why.
 
-use super::{Cell, Column, Note, Row, Table, stages};
+use super::{Cell, Column, Note, Row, Table, wanted_levels};
 use crate::findings::Findings;
 
 /// Users, overload, throughput and errors by level; None without schedules.
 pub(crate) fn users(sides: &[Findings]) -> Option<Table> {
-    let with = stages(sides, |_, stage| stage.users.is_some());
-    let row = |(prefix, stage): &(String, &crate::findings::Stage)| {
-        let users = stage.users?;
+    let with = wanted_levels(sides, |_, level| level.users.is_some());
+    let row = |(prefix, level): &(String, &crate::findings::LoadLevel)| {
+        let users = level.users?;
         Some(Row {
-            name: format!("{prefix}{}", stage.words_with(&users.users.to_string())),
-            invalid: !stage.facts.validity.valid,
+            name: format!("{prefix}{}", level.words_with(&users.users.to_string())),
+            invalid: !level.facts.validity.valid,
             cells: vec![
                 Cell::Share(Some(users.overload)),
-                Cell::Rate(stage.iterations_per_s),
+                Cell::Rate(level.iterations_per_s),
                 Cell::Count(users.failed),
                 Cell::Share(Some(users.failed_share)),
                 Cell::Number(users.duration_s.map(|s| s * 1e3), 0, ""),
@@ -52,13 +52,13 @@ pub(crate) fn users(sides: &[Findings]) -> Option<Table> {
 
 /// Every kind of iteration of which some were late; none where none was.
 pub(crate) fn late_iterations(sides: &[Findings]) -> Option<Table> {
-    let overloaded = stages(sides, |_, stage| stage.users.is_some());
-    let late = overloaded.iter().flat_map(|(prefix, stage)| {
-        let kinds = stage.facts.iterations.iter().filter(|kind| kind.late + kind.unended > 0);
-        kinds.map(move |kind| (prefix, *stage, kind))
+    let overloaded = wanted_levels(sides, |_, level| level.users.is_some());
+    let late = overloaded.iter().flat_map(|(prefix, level)| {
+        let kinds = level.facts.iterations.iter().filter(|kind| kind.late + kind.unended > 0);
+        kinds.map(move |kind| (prefix, *level, kind))
     });
-    let row = |(prefix, stage, kind): (&String, &crate::findings::Stage, &crate::findings::IterationKind)| Row {
-        name: format!("{prefix}{}", stage.words_with(&stage.facts.clients.to_string())),
+    let row = |(prefix, level, kind): (&String, &crate::findings::LoadLevel, &crate::findings::IterationKind)| Row {
+        name: format!("{prefix}{}", level.words_with(&level.facts.clients.to_string())),
         invalid: false,
         cells: vec![
             Cell::Words(kind.name.clone()),

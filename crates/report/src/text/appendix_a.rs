@@ -4,7 +4,7 @@ use super::page::Page;
 use super::table::Table;
 use super::units::{percent_of, significant};
 use super::{Section, Sections, Style, commands, distributions, packets, scale_of, write_side};
-use crate::findings::{Findings, Report, Stage};
+use crate::findings::{Findings, Report, LoadLevel};
 use crate::safe;
 use std::fmt;
 
@@ -32,47 +32,47 @@ fn of_side(page: &mut Page<'_>, findings: &Findings, style: &Style) -> fmt::Resu
     let Some(run) = &findings.run else {
         return write_side(page, findings, &Style { sections: SECTIONS, ..*style });
     };
-    if findings.stages.is_empty() {
+    if findings.levels.is_empty() {
         return packets::title(page, findings);
     }
-    for (place, stage) in findings.stages.iter().enumerate() {
+    for (place, level) in findings.levels.iter().enumerate() {
         if place > 0 {
             page.blank()?;
         }
-        level(page, &run.target, stage)?;
+        of_level(page, &run.target, level)?;
     }
     Ok(())
 }
 
 /// A load level: requests and data replace a capture's packets, which a run does not have.
-fn level(page: &mut Page<'_>, target: &str, stage: &Stage) -> fmt::Result {
-    let name = format!("{target} - {}", stage.words());
+fn of_level(page: &mut Page<'_>, target: &str, level: &LoadLevel) -> fmt::Result {
+    let name = format!("{target} - {}", level.words());
     let name = safe::fit_path(&name, page.width().saturating_sub(4));
-    packets::banner(page, &name, &stage.facts.validity)?;
+    packets::banner(page, &name, &level.facts.validity)?;
     page.blank()?;
-    page.table(&counts(stage))?;
+    page.table(&counts(level))?;
     page.blank()?;
-    packets::elapsed(page, &stage.span)?;
-    commands::draw(page, &stage.operations)?;
-    commands::groups(page, &stage.groups)?;
-    distributions::draw(page, &stage.operations, &stage.groups)?;
-    warnings(page, stage)
+    packets::elapsed(page, &level.span)?;
+    commands::draw(page, &level.operations)?;
+    commands::groups(page, &level.groups)?;
+    distributions::draw(page, &level.operations, &level.groups)?;
+    warnings(page, level)
 }
 
-fn counts(stage: &Stage) -> Table {
+fn counts(level: &LoadLevel) -> Table {
     let mut table = Table::new().left(3);
     let mut row = |name: &str, number: String, share: String, note: String| {
         table.row(vec![name.to_owned(), number, share, note]);
     };
-    let answered = stage.count.saturating_sub(stage.unanswered);
-    let of_all = |count| percent_of(count, stage.count);
-    row("Requests:", stage.count.to_string(), String::new(), "without logons and logoffs".to_owned());
-    let rate = format!("{} per second", significant(stage.operations_per_s));
+    let answered = level.count.saturating_sub(level.unanswered);
+    let of_all = |count| percent_of(count, level.count);
+    row("Requests:", level.count.to_string(), String::new(), "without logons and logoffs".to_owned());
+    let rate = format!("{} per second", significant(level.operations_per_s));
     row("  answered:", answered.to_string(), of_all(answered), rate);
-    row("  errors:", stage.errors.to_string(), of_all(stage.errors), "refused or failed".to_owned());
-    row("  unanswered:", stage.unanswered.to_string(), of_all(stage.unanswered), String::new());
-    let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
-    for (name, bytes) in [("Data:", data), ("  read:", stage.read_bytes_per_s), ("  written:", stage.write_bytes_per_s)]
+    row("  errors:", level.errors.to_string(), of_all(level.errors), "refused or failed".to_owned());
+    row("  unanswered:", level.unanswered.to_string(), of_all(level.unanswered), String::new());
+    let data = level.read_bytes_per_s + level.write_bytes_per_s;
+    for (name, bytes) in [("Data:", data), ("  read:", level.read_bytes_per_s), ("  written:", level.write_bytes_per_s)]
     {
         let bits = format!("MB/s, {} Mbit/s", significant(bytes * 8.0 / 1e6));
         row(name, significant(bytes / 1e6), String::new(), bits);
@@ -80,14 +80,14 @@ fn counts(stage: &Stage) -> Table {
     table
 }
 
-fn warnings(page: &mut Page<'_>, stage: &Stage) -> fmt::Result {
+fn warnings(page: &mut Page<'_>, level: &LoadLevel) -> fmt::Result {
     page.heading("Warnings:")?;
     let told = [
-        ("operations not sent", stage.facts.generator.never_sent),
-        ("unmatched responses", stage.facts.generator.unmatched_responses),
+        ("operations not sent", level.facts.generator.never_sent),
+        ("unmatched responses", level.facts.generator.unmatched_responses),
     ];
     let mut table = Table::new();
-    for failure in &stage.failures {
+    for failure in &level.failures {
         table.row(vec![format!("  {}:", failure.cause), failure.count.to_string()]);
     }
     for (what, count) in told.into_iter().filter(|(_, count)| *count > 0) {

@@ -29,10 +29,10 @@ pub(crate) fn answer(capacity: &Capacity) -> String {
     let (unit, why) = (&capacity.unit, capacity.why.as_deref().unwrap_or_default());
     match (capacity.outcome, capacity.low, capacity.high) {
         (CapacityOutcome::Found, Some(low), Some(high)) => {
-            format!("Capacity: {} (95 % interval {} to {}).", load_words(low, unit), exact(low), exact(high))
+            format!("Capacity: {} (95 % interval {} to {}).", load_name(low, unit), exact(low), exact(high))
         }
         (CapacityOutcome::AtLeast | CapacityOutcome::Unfinished, Some(low), _) => {
-            format!("Capacity: at least {}: {why}.", load_words(low, unit))
+            format!("Capacity: at least {}: {why}.", load_name(low, unit))
         }
         (CapacityOutcome::NoLoad, ..) => format!("No load meets the objective: {why}."),
         _ => format!("No capacity found: {why}."),
@@ -43,7 +43,7 @@ pub(crate) fn answer(capacity: &Capacity) -> String {
 pub(crate) fn lowered(capacity: &Capacity) -> Option<String> {
     let (tested, subtracts) = subtracted(capacity)?;
     let (met, judged) = capacity.met_at(tested);
-    let tested = load_words(tested, &capacity.unit);
+    let tested = load_name(tested, &capacity.unit);
     Some(format!(
         "{tested} met it in {met} of {judged} runs; Plimsoll subtracts {subtracts}, because a slow overload shows only in longer runs"
     ))
@@ -117,7 +117,7 @@ pub(crate) fn met_of(trials: &[&Trial]) -> String {
 }
 
 /// A load with its unit: 1 client, 2 clients, 1 iterations/s.
-pub fn load_words(load: f64, unit: &str) -> String {
+pub fn load_name(load: f64, unit: &str) -> String {
     let number = exact(load);
     let unit = if number == "1" && !unit.contains('/') { unit.strip_suffix('s').unwrap_or(unit) } else { unit };
     format!("{number} {unit}")
@@ -136,12 +136,12 @@ fn digits(load: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Capacity, Trial, load_words, lowered, met_of, rests_on};
+    use super::{Capacity, Trial, load_name, lowered, met_of, rests_on};
 
     #[test]
     fn runs_that_do_not_count_are_no_whole() {
         let of = |all: &[Option<bool>]| {
-            let trial = |&met| Trial { stage: 0, load: 1.0, brief: false, seconds: 1.0, met, because: Vec::new() };
+            let trial = |&met| Trial { level: 0, load: 1.0, brief: false, seconds: 1.0, met, because: Vec::new() };
             let all: Vec<Trial> = all.iter().map(trial).collect();
             met_of(&all.iter().collect::<Vec<_>>())
         };
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn a_load_has_the_value_of_the_run_that_decided() {
         let trial = |seconds, why: &str| Trial {
-            stage: 0,
+            level: 0,
             load: 3.0,
             brief: false,
             seconds,
@@ -168,7 +168,7 @@ mod tests {
     /// Fewer than the table shows: the sentence says why.
     #[test]
     fn a_lowered_capacity_says_how_it_was_lowered() {
-        let trial = |load| Trial { stage: 0, load, brief: false, seconds: 1.0, met: Some(true), because: Vec::new() };
+        let trial = |load| Trial { level: 0, load, brief: false, seconds: 1.0, met: Some(true), because: Vec::new() };
         let found = |unit: &str, low: f64, slack: f64| {
             let trials = [4.0; 2].into_iter().chain([8.0; 7]).map(trial).collect();
             let (unit, low, slack) = (unit.to_owned(), Some(low), Some(slack));
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn one_is_singular() {
-        assert_eq!([load_words(1.0, "clients"), load_words(12.0, "clients")], ["1 client", "12 clients"]);
-        assert_eq!(load_words(1.0, "iterations/s"), "1 iterations/s");
+        assert_eq!([load_name(1.0, "clients"), load_name(12.0, "clients")], ["1 client", "12 clients"]);
+        assert_eq!(load_name(1.0, "iterations/s"), "1 iterations/s");
     }
 }

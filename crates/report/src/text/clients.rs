@@ -5,14 +5,14 @@ use std::fmt;
 use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, TimeScale, significant, time};
-use crate::findings::{Findings, OutlierClient, OutlierKind, SizeCurve, Stage};
+use crate::findings::{Findings, OutlierClient, OutlierKind, SizeCurve, LoadLevel};
 
 /// Maximum number of sizes or levels side by side in one table.
 const COLUMNS: usize = 6;
 
 /// A line a level with several clients, and a sentence for each client that stands out.
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
-    let several: Vec<&Stage> = findings.stages.iter().filter(|stage| stage.facts.spread.stddev.is_some()).collect();
+    let several: Vec<&LoadLevel> = findings.levels.iter().filter(|level| level.facts.spread.stddev.is_some()).collect();
     if !several.is_empty() {
         spread(page, &several)?;
     }
@@ -20,7 +20,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     findings.sizes.iter().try_for_each(|curve| sizes(page, curve))
 }
 
-fn spread(page: &mut Page<'_>, stages: &[&Stage]) -> fmt::Result {
+fn spread(page: &mut Page<'_>, levels: &[&LoadLevel]) -> fmt::Result {
     let scale = page.scale();
     page.heading(&format!(
         "Spread between clients (mean time of an action {}; std dev, min and max are divided by the mean):",
@@ -29,14 +29,14 @@ fn spread(page: &mut Page<'_>, stages: &[&Stage]) -> fmt::Result {
     page.blank()?;
     let mut table = Table::new();
     table.head(&["Level", "Mean", "Std dev", "Min", "Max", "With errors", "Stand out"]);
-    for stage in stages {
+    for level in levels {
         let number = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), |value| format!("{value:.2}"));
-        let spread = &stage.facts.spread;
+        let spread = &level.facts.spread;
         let role = if spread.outlier_clients > 0 { Role::Bad } else { Role::Plain };
         table.row_as(
             role,
             vec![
-                stage.words(),
+                level.words(),
                 spread.mean_s.map_or_else(|| NONE.to_owned(), |mean| scale.brief(mean)),
                 number(spread.stddev),
                 number(spread.min),
@@ -47,26 +47,26 @@ fn spread(page: &mut Page<'_>, stages: &[&Stage]) -> fmt::Result {
         );
     }
     page.table(&table)?;
-    for stage in stages {
-        for odd in &stage.facts.spread.outliers {
-            page.paragraph(Role::Bad, "  ", &format!("At {}: {}", stage.words(), sentence(odd)))?;
+    for level in levels {
+        for odd in &level.facts.spread.outliers {
+            page.paragraph(Role::Bad, "  ", &format!("At {}: {}", level.words(), sentence(odd)))?;
         }
-        if let Some(said) = unjudged(stage) {
-            page.paragraph(Role::Quiet, "  ", &format!("At {}: {said}", stage.words()))?;
+        if let Some(said) = unjudged(level) {
+            page.paragraph(Role::Quiet, "  ", &format!("At {}: {said}", level.words()))?;
         }
     }
     Ok(())
 }
 
 /// A statement that the clients cannot be judged.
-pub(crate) fn unjudged(stage: &Stage) -> Option<String> {
-    let count = stage.facts.spread.unjudged_clients;
+pub(crate) fn unjudged(level: &LoadLevel) -> Option<String> {
+    let count = level.facts.spread.unjudged_clients;
     (count > 0).then(|| {
         format!(
             "{count} of {} clients were not judged, because their threads ran fewer than four clients each. Clients of different threads \
             cannot be compared: the threads' run-queue delays or wake-up lags differ or are unknown. Use --threads 1, or pin each \
             thread to a separate CPU.",
-            stage.facts.clients
+            level.facts.clients
         )
     })
 }
@@ -90,38 +90,38 @@ pub(crate) fn sentence(odd: &OutlierClient) -> String {
 
 /// Mean response time of each size at each load, where both were varied.
 fn matrix(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
-    let varied = |stage: &Stage| stage.facts.varied.as_ref().map(|varied| varied.value.clone());
-    let (mut values, mut levels): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
-    for stage in &findings.stages {
-        let Some(value) = varied(stage) else { continue };
+    let varied = |level: &LoadLevel| level.facts.varied.as_ref().map(|varied| varied.value.clone());
+    let (mut values, mut loads): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
+    for level in &findings.levels {
+        let Some(value) = varied(level) else { continue };
         if !values.contains(&value) {
             values.push(value);
         }
-        if !levels.contains(&stage.facts.level.as_str()) {
-            levels.push(&stage.facts.level);
+        if !loads.contains(&level.facts.load_name.as_str()) {
+            loads.push(&level.facts.load_name);
         }
     }
-    if levels.len() < 2 || !(2..=COLUMNS).contains(&values.len()) {
+    if loads.len() < 2 || !(2..=COLUMNS).contains(&values.len()) {
         return Ok(());
     }
-    let at = |level: &str, value: &String| {
-        let stage =
-            findings.stages.iter().find(|stage| stage.facts.level == level && varied(stage).as_ref() == Some(value))?;
-        stage.facts.validity.valid.then_some(stage.headline_time()?.mean_s)
+    let at = |load: &str, value: &String| {
+        let level =
+            findings.levels.iter().find(|level| level.facts.load_name == load && varied(level).as_ref() == Some(value))?;
+        level.facts.validity.valid.then_some(level.headline_time()?.mean_s)
     };
-    let all = levels.iter().flat_map(|level| values.iter().filter_map(|value| at(level, value)));
+    let all = loads.iter().flat_map(|load| values.iter().filter_map(|value| at(load, value)));
     let scale = TimeScale::of(all);
     let name =
-        findings.stages.iter().find_map(|stage| Some(stage.facts.varied.as_ref()?.name.as_str())).unwrap_or_default();
+        findings.levels.iter().find_map(|level| Some(level.facts.varied.as_ref()?.name.as_str())).unwrap_or_default();
     page.heading(&format!("Mean response time for each value of {name}, at each load ({}):", scale.words()))?;
     page.blank()?;
     let mut table = Table::new();
     let mut head = vec!["Level"];
     head.extend(values.iter().map(String::as_str));
     table.head(&head);
-    for level in &levels {
-        let mut cells = vec![(*level).to_owned()];
-        cells.extend(values.iter().map(|value| scale.show_maybe(at(level, value))));
+    for load in &loads {
+        let mut cells = vec![(*load).to_owned()];
+        cells.extend(values.iter().map(|value| scale.show_maybe(at(load, value))));
         table.row(cells);
     }
     page.table(&table)
@@ -131,7 +131,7 @@ fn matrix(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 fn sizes(page: &mut Page<'_>, curve: &SizeCurve) -> fmt::Result {
     page.heading(&format!(
         "Values of {} that stand out from the neighbouring sizes, at {}:",
-        curve.parameter, curve.level
+        curve.parameter, curve.load_name
     ))?;
     page.blank()?;
     let odd: Vec<_> = curve.points.iter().filter(|point| point.outlier.is_some()).collect();

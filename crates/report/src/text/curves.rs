@@ -5,7 +5,7 @@ use std::fmt;
 use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, TimeScale, significant, time};
-use crate::findings::{CurveMaximum, Findings, Interval, LoadCurve, Stage};
+use crate::findings::{CurveMaximum, Findings, Interval, LoadCurve, LoadLevel};
 
 /// A table and three numbers a curve; nothing where there is one load only.
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
@@ -14,8 +14,8 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 
 fn draw_one(page: &mut Page<'_>, findings: &Findings, curve: &LoadCurve) -> fmt::Result {
     let of = curve.curve.as_deref().map_or_else(String::new, |name| format!(" of {name}"));
-    let stages: Vec<&Stage> = curve.points.iter().filter_map(|point| stage(findings, point.stage)).collect();
-    groups(page, &format!("Load curve{of}"), &stages)?;
+    let levels: Vec<&LoadLevel> = curve.points.iter().filter_map(|point| level(findings, point.level)).collect();
+    groups(page, &format!("Load curve{of}"), &levels)?;
     page.paragraph(Role::Plain, "Highest:  ", &highest(curve, findings))?;
     page.paragraph(Role::Plain, "Knee:     ", &knee(curve))?;
     let overall = curve.overall_response_time_s.map_or_else(|| NONE.to_owned(), time);
@@ -25,41 +25,41 @@ fn draw_one(page: &mut Page<'_>, findings: &Findings, curve: &LoadCurve) -> fmt:
     page.paragraph(Role::Plain, "Overall:  ", &overall)
 }
 
-fn stage(findings: &Findings, number: u32) -> Option<&Stage> {
-    findings.stages.iter().find(|stage| stage.number == number)
+fn level(findings: &Findings, number: u32) -> Option<&LoadLevel> {
+    findings.levels.iter().find(|level| level.number == number)
 }
 
 /// How sure the numbers are, data a second, and the mean response time of each group.
-fn groups(page: &mut Page<'_>, title: &str, stages: &[&Stage]) -> fmt::Result {
+fn groups(page: &mut Page<'_>, title: &str, levels: &[&LoadLevel]) -> fmt::Result {
     let mut names: Vec<&str> = Vec::new();
-    for row in stages.iter().flat_map(|stage| &stage.groups).filter(|row| !row.group.contains('.')) {
+    for row in levels.iter().flat_map(|level| &level.groups).filter(|row| !row.group.contains('.')) {
         if row.headline_time().is_some() && !names.contains(&row.group.as_str()) {
             names.push(&row.group);
         }
     }
-    let mean = |stage: &Stage, name: &str| {
-        stage.groups.iter().find(|row| row.group == name).and_then(|row| Some(row.headline_time()?.mean_s))
+    let mean = |level: &LoadLevel, name: &str| {
+        level.groups.iter().find(|row| row.group == name).and_then(|row| Some(row.headline_time()?.mean_s))
     };
-    let all = stages.iter().flat_map(|stage| names.iter().filter_map(|name| mean(stage, name)));
+    let all = levels.iter().flat_map(|level| names.iter().filter_map(|name| mean(level, name)));
     let scale = TimeScale::of(all);
-    let from = stages.first().map_or("", |stage| stage.headline.words());
+    let from = levels.first().map_or("", |level| level.headline.words());
     page.heading(&format!("{title} (mean response time{from} of each group {}):", scale.words()))?;
     page.blank()?;
     let mut table = Table::new();
     let mut head = vec!["Level", "op/s ±", "Mean ±", "Mbit/s"];
     head.extend(&names);
     table.head(&head);
-    for stage in stages {
-        let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
-        let mean_s = stage.headline_time().map(|times| times.mean_s);
+    for level in levels {
+        let data = level.read_bytes_per_s + level.write_bytes_per_s;
+        let mean_s = level.headline_time().map(|times| times.mean_s);
         let mut cells = vec![
-            stage.facts.level.clone(),
-            sureness(Some(stage.operations_per_s), stage.facts.operations_per_s_interval),
-            sureness(mean_s, stage.facts.response_mean_interval),
+            level.facts.load_name.clone(),
+            sureness(Some(level.operations_per_s), level.facts.operations_per_s_interval),
+            sureness(mean_s, level.facts.response_mean_interval),
             if data > 0.0 { significant(data * 8.0 / 1e6) } else { NONE.to_owned() },
         ];
-        cells.extend(names.iter().map(|name| scale.show_maybe(mean(stage, name))));
-        table.row_as(if stage.facts.validity.valid { Role::Plain } else { Role::Bad }, cells);
+        cells.extend(names.iter().map(|name| scale.show_maybe(mean(level, name))));
+        table.row_as(if level.facts.validity.valid { Role::Plain } else { Role::Bad }, cells);
     }
     page.table(&table)?;
     page.paragraph(
@@ -80,19 +80,19 @@ fn sureness(value: Option<f64>, interval: Option<Interval>) -> String {
 }
 
 fn highest(curve: &LoadCurve, findings: &Findings) -> String {
-    let Some(CurveMaximum { stage: number, operations_per_s, interval, not_shown_lower, .. }) = &curve.maximum else {
+    let Some(CurveMaximum { level: number, operations_per_s, interval, not_shown_lower, .. }) = &curve.maximum else {
         return "unknown: no load level of this curve is valid".to_owned();
     };
-    let level = |number: &u32| stage(findings, *number).map_or_else(String::new, |stage| stage.facts.level.clone());
+    let load = |number: &u32| level(findings, *number).map_or_else(String::new, |level| level.facts.load_name.clone());
     let interval = interval
         .map_or_else(String::new, |Interval { low, high }| format!(" ({} to {})", significant(low), significant(high)));
-    let others: Vec<String> = not_shown_lower.iter().map(level).collect();
+    let others: Vec<String> = not_shown_lower.iter().map(load).collect();
     let others = if others.is_empty() {
         String::new()
     } else {
         format!("; throughput at {} is not significantly lower", others.join(", "))
     };
-    format!("{} op/s{interval} at {}{others}", significant(*operations_per_s), level(number))
+    format!("{} op/s{interval} at {}{others}", significant(*operations_per_s), load(number))
 }
 
 fn knee(curve: &LoadCurve) -> String {

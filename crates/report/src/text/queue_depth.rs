@@ -18,10 +18,10 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     page.heading("Queue depth (requests outstanding at once; long-lived requests are not counted):")?;
     one(page, &findings.queue_depth)?;
     // Of a single level the whole has said it all.
-    let several = findings.stages.len() > 1;
-    for stage in findings.stages.iter().filter(|stage| several && !is_empty(&stage.queue_depth)) {
-        page.heading(&format!("Queue depth at {}:", stage.words()))?;
-        one(page, &stage.queue_depth)?;
+    let several = findings.levels.len() > 1;
+    for level in findings.levels.iter().filter(|level| several && !is_empty(&level.queue_depth)) {
+        page.heading(&format!("Queue depth at {}:", level.words()))?;
+        one(page, &level.queue_depth)?;
     }
     Ok(())
 }

@@ -62,7 +62,7 @@ fn points(
     table.head(&head.iter().map(String::as_str).collect::<Vec<_>>());
     for point in &curve.points {
         let Some(ranked) = of(point) else { continue };
-        let mut cells = vec![if point.used { point.level.clone() } else { format!("{} !", point.level) }];
+        let mut cells = vec![if point.used { point.load_name.clone() } else { format!("{} !", point.load_name) }];
         cells.extend(ranked.estimates.iter().map(|one| estimate_of(ranked.unit, one.as_ref(), page.scale())));
         cells.extend(difference(sides, ranked));
         cells.push(if point.used { ahead(sides, ranked) } else { "INVALID".to_owned() });

@@ -18,11 +18,11 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     }
     let threads = if run.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", run.threads) };
     let mut how = format!("seed {}, {threads}, warm-up {} before each level", run.seed, time(run.warmup_s));
-    for words in pace(&findings.stages) {
+    for words in pace(&findings.levels) {
         how.push_str(&format!("; {words}"));
     }
     page.paragraph(Role::Plain, "Load:     ", &how)?;
-    if let Some(words) = outstanding(&findings.stages) {
+    if let Some(words) = outstanding(&findings.levels) {
         page.paragraph(Role::Plain, "Depth:    ", &words)?;
     }
     if !run.facts.is_empty() {
@@ -30,7 +30,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     }
     capacity::draw(page, run.capacity.as_deref())?;
     calls::draw(page, run.calls.as_deref())?;
-    if findings.stages.is_empty() {
+    if findings.levels.is_empty() {
         return Ok(());
     }
     let sides = std::slice::from_ref(findings);

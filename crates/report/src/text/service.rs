@@ -38,9 +38,9 @@ const BINS: &str = "bins in powers of two; upper limits in seconds";
 
 /// Each load's rows, because combined numbers of several loads describe none of them.
 fn levels(findings: &Findings) -> Vec<(String, &[OperationRow])> {
-    let mut levels: Vec<(String, &[OperationRow])> = match findings.stages.as_slice() {
+    let mut levels: Vec<(String, &[OperationRow])> = match findings.levels.as_slice() {
         [] | [_] => vec![(String::new(), &findings.operations)],
-        stages => stages.iter().map(|stage| (format!(" at {}", stage.words()), &stage.operations[..])).collect(),
+        levels => levels.iter().map(|level| (format!(" at {}", level.words()), &level.operations[..])).collect(),
     };
     levels.retain(|(_, rows)| rows.iter().any(|row| !row.service_octaves.is_empty()));
     levels

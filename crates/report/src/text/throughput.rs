@@ -13,7 +13,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     }
     let elapsed = findings.measured_s();
     page.heading(match elapsed {
-        Some(_) if !findings.stages.is_empty() => "Throughput (file data moved, averaged over the measured time):",
+        Some(_) if !findings.levels.is_empty() => "Throughput (file data moved, averaged over the measured time):",
         Some(_) => "Throughput (file data moved, averaged over the elapsed time):",
         None => "Throughput (without rates, because no time elapsed):",
     })?;

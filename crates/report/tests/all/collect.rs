@@ -283,13 +283,13 @@ fn what_is_collected_keeps_to_the_schema() {
 
 /// The facts of a level with this load in words.
 fn level_facts(words: &str, reasons: impl IntoIterator<Item = Reason>) -> LevelFacts {
-    LevelFacts { level: words.into(), validity: Validity::of(reasons), ..LevelFacts::default() }
+    LevelFacts { load_name: words.into(), validity: Validity::of(reasons), ..LevelFacts::default() }
 }
 
 #[test]
-fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
+fn a_run_has_all_its_levels_and_one_bad_level_spoils_it() {
     use plimsoll_report::collect::run::{MeasuredLevel, RecordedFacts};
-    use plimsoll_report::findings::{Run, Stage};
+    use plimsoll_report::findings::{Run, LoadLevel};
     let read = Procedure::of(Protocol::Smb2, 8);
     let scheduled = |at: i64, took: i64| {
         let mut t = transaction(read, at, Some(took));
@@ -322,18 +322,18 @@ fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
     let levels = [level(first, 0, &[]), level(second, 2000, &["it was late"])];
     let run = Run { target: "smb://host".into(), ..Run::default() };
     let findings = Findings::collect_run(run, &levels.each_ref(), &Names::default(), Source::default(), status_name);
-    assert_eq!(findings.stages.len(), 2);
-    let stage = &findings.stages[0];
-    assert_eq!(stage.count, 2, "logging on is no operation of a user");
-    assert_eq!((stage.operations_per_s, stage.iterations_per_s, stage.read_bytes_per_s), (4.0, 4.0, 4000.0));
-    assert_eq!(stage.response_time.map(|t| t.max_s), Some(0.002));
-    assert_eq!(stage.response_time_from_intended.map(|t| t.max_s), Some(0.005));
-    assert_eq!(stage.failures[0].cause, "a", "most frequent first");
-    let depths = |stage: &Stage| stage.queue_depth.at_arrival.iter().filter_map(|share| share.count).sum::<u64>();
-    assert_eq!((depths(stage), depths(&findings.stages[1])), (3, 4), "each level has its own");
-    let classes = |stage: &Stage| [stage.expected, stage.errors, stage.refused, stage.failed];
-    assert_eq!((classes(stage), classes(&findings.stages[1])), ([0; 4], [1, 3, 1, 2]));
-    let read_row = stage.operations.iter().find(|row| row.procedure == "READ").unwrap();
+    assert_eq!(findings.levels.len(), 2);
+    let level = &findings.levels[0];
+    assert_eq!(level.count, 2, "logging on is no operation of a user");
+    assert_eq!((level.operations_per_s, level.iterations_per_s, level.read_bytes_per_s), (4.0, 4.0, 4000.0));
+    assert_eq!(level.response_time.map(|t| t.max_s), Some(0.002));
+    assert_eq!(level.response_time_from_intended.map(|t| t.max_s), Some(0.005));
+    assert_eq!(level.failures[0].cause, "a", "most frequent first");
+    let depths = |level: &LoadLevel| level.queue_depth.at_arrival.iter().filter_map(|share| share.count).sum::<u64>();
+    assert_eq!((depths(level), depths(&findings.levels[1])), (3, 4), "each level has its own");
+    let classes = |level: &LoadLevel| [level.expected, level.errors, level.refused, level.failed];
+    assert_eq!((classes(level), classes(&findings.levels[1])), ([0; 4], [1, 3, 1, 2]));
+    let read_row = level.operations.iter().find(|row| row.procedure == "READ").unwrap();
     let octaves: Vec<(f64, u64)> =
         read_row.service_octaves.iter().map(|octave| (octave.below_s, octave.count)).collect();
     assert_eq!(octaves, [(0.001_024, 1), (0.002_048, 1)], "1 ms and 2 ms");
@@ -347,7 +347,7 @@ fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
     ] {
         assert!(text.contains(part) || text.contains(&part.replace("SMB2 ", "")), "no {part} in {text}");
     }
-    assert!(stage.facts.validity.valid);
+    assert!(level.facts.validity.valid);
     assert_eq!(findings.validity.reasons, ["At 4 clients: it was late"]);
     assert!(!findings.validity.valid);
     assert_eq!(findings.operations.iter().find(|row| row.procedure == "READ").map(|row| row.count), Some(6));
@@ -376,7 +376,7 @@ fn calls_in_a_local_directory_are_in_no_sum() {
         ..MeasuredLevel::default()
     };
     let [first, second] = both.map(level);
-    let phase = |stage, local| CallPhase { stage, local, call: "random".into(), ..CallPhase::default() };
+    let phase = |number, local| CallPhase { level: number, local, call: "random".into(), ..CallPhase::default() };
     let calls = Calls { phases: vec![phase(0, false), phase(1, true)], ..Calls::default() };
     let run = Run { calls: Some(Box::new(calls)), ..Run::default() };
     let findings = Findings::collect_run(run, &[&first, &second], &Names::default(), Source::default(), status_name);
@@ -384,7 +384,7 @@ fn calls_in_a_local_directory_are_in_no_sum() {
         rows.iter().map(|row| (row.protocol.clone(), row.count)).collect::<Vec<_>>()
     };
     assert_eq!(counted(&findings.operations), [("SMB2".to_owned(), 2)]);
-    assert_eq!(counted(&findings.stages[1].operations), [("FILE".to_owned(), 3)], "it is in its own level");
+    assert_eq!(counted(&findings.levels[1].operations), [("FILE".to_owned(), 3)], "it is in its own level");
     let text = crate::shown(&findings, &Style::default());
     let tables: Vec<&str> = text.lines().filter(|line| line.starts_with("Load levels")).collect();
     let times = "(response times of all operations in";
@@ -457,7 +457,7 @@ fn under_a_schedule_the_time_from_the_intended_start_leads() {
     let closed = collected(plimsoll_stats::Headline::Response);
     let scheduled = collected(plimsoll_stats::Headline::FromIntended);
     assert_eq!((closed.headline, scheduled.headline), (Headline::ResponseTime, Headline::ResponseTimeFromIntended));
-    let p95 = |findings: &Findings| findings.stages[0].headline_time().unwrap().p95_s;
+    let p95 = |findings: &Findings| findings.levels[0].headline_time().unwrap().p95_s;
     assert!(p95(&closed) < 0.0021 && p95(&scheduled) > 1.0, "{} and {}", p95(&closed), p95(&scheduled));
     let row = &scheduled.operations[0];
     let at = |percentile: f64| row.percentiles.iter().find(|point| point.percentile == percentile).unwrap().value_s;
@@ -474,8 +474,8 @@ fn under_a_schedule_the_time_from_the_intended_start_leads() {
     let means = |findings: &Findings| findings.series.response_mean_s.iter().flatten().copied().fold(0.0, f64::max);
     assert!(means(&scheduled) > 1.0, "series: {}", means(&scheduled));
     assert!(scheduled.slowest[5].response_time_from_intended_s > Some(1.0), "the slowest");
-    assert_eq!(scheduled.stages[0].uncorrected_time(), closed.stages[0].response_time, "it stands beside");
-    assert_eq!(closed.stages[0].uncorrected_time(), None);
+    assert_eq!(scheduled.levels[0].uncorrected_time(), closed.levels[0].response_time, "it stands beside");
+    assert_eq!(closed.levels[0].uncorrected_time(), None);
     let all = Style::plain(200);
     let (before, after) = (crate::shown(&closed, &all), crate::shown(&scheduled, &all));
     assert!(!before.contains("from the intended start per") && before.contains("p99 int."), "{before}");

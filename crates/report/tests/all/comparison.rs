@@ -7,7 +7,7 @@ use plimsoll_report::collect::comparison::{
 use plimsoll_report::findings::capacity::Capacity;
 use plimsoll_report::findings::comparison::{ComparedMetric, ComparedVerdict, Comparison};
 use plimsoll_report::findings::ranking::RankedBy;
-use plimsoll_report::findings::{Fairness, Findings, LevelFacts, MovedNumber, Report, Run, Stage};
+use plimsoll_report::findings::{Fairness, Findings, LevelFacts, MovedNumber, Report, Run, LoadLevel};
 use plimsoll_report::html;
 use plimsoll_report::json::{Layout, write};
 use plimsoll_report::text::{LINES, Style, compact_to_string, screen, to_string};
@@ -47,7 +47,7 @@ fn run_over((protocol, code): (Protocol, u16), count: u64, mean_us: u64, failing
 
 fn contestant(name: &str, runs: Vec<MeasuredRun>) -> Contestant {
     let findings = Findings { name: name.to_owned(), ..Findings::default() };
-    Contestant { findings, levels: vec![LevelRuns { level: "4 clients".to_owned(), point: None, runs }] }
+    Contestant { findings, levels: vec![LevelRuns { words: "4 clients".to_owned(), point: None, runs }] }
 }
 
 fn compared(a: Vec<MeasuredRun>, b: Vec<MeasuredRun>, order: Order) -> Report {
@@ -72,8 +72,8 @@ fn verdict(report: &Report, name: &str) -> &'static str {
 /// The contestant with a known load.
 fn asked(mut one: Contestant) -> Contestant {
     for level in &mut one.levels {
-        let (curve, words, pace) = (None, level.level.clone(), Vec::new());
-        let point = LoadPoint { curve, level: words, load: 4.0, pace, outstanding: 4, valid: true, iteration: None };
+        let (curve, words, pace) = (None, level.words.clone(), Vec::new());
+        let point = LoadPoint { curve, load_name: words, load: 4.0, pace, outstanding: 4, valid: true, iteration: None };
         level.point = Some(point);
     }
     one
@@ -199,8 +199,8 @@ fn sides_stand_beside_each_other_in_the_tables_of_a_report() {
     use crate::example;
     let found = compared(vec![run(1000, 0)], vec![run(1100, 0)], Order::Apart);
     let mut other = example::run();
-    for stage in &mut other.stages {
-        stage.operations_per_s *= 2.0;
+    for level in &mut other.levels {
+        level.operations_per_s *= 2.0;
     }
     let sides = [example::run(), other].into_iter().zip(["A", "B"]);
     let sides = sides.map(|(side, letter)| Findings { letter: letter.to_owned(), ..side }).collect();
@@ -267,8 +267,8 @@ fn of_numbers_that_must_not_be_used_nobody_can_tell_whether_they_are_worse() {
     }
     // A level's own validity decides, where it has one.
     let point = |valid| {
-        let (curve, level) = (None, "4 clients".to_owned());
-        Some(LoadPoint { curve, level, load: 4.0, pace: Vec::new(), outstanding: 4, valid, iteration: None })
+        let (curve, load_name) = (None, "4 clients".to_owned());
+        Some(LoadPoint { curve, load_name, load: 4.0, pace: Vec::new(), outstanding: 4, valid, iteration: None })
     };
     both[1].levels[0].point = point(true);
     let found = Report::compare(both.to_vec(), Order::Apart, Vec::new());
@@ -283,13 +283,13 @@ fn loaded(clients: u64, mean_us: u64, moved: &[&str]) -> Contestant {
     let words = format!("{clients} clients");
     let (curve, pace, load) = (None, vec!["no think time".to_owned()], clients as f64);
     let mut one = contestant(&words, vec![run(mean_us, 0)]);
-    one.levels[0].level = words.clone();
+    one.levels[0].words = words.clone();
     one.levels[0].point =
-        Some(LoadPoint { curve, level: words.clone(), load, pace, outstanding: clients, valid: true, iteration: None });
-    let mut stage = Stage { facts: LevelFacts { level: words, clients, ..LevelFacts::default() }, ..Stage::default() };
+        Some(LoadPoint { curve, load_name: words.clone(), load, pace, outstanding: clients, valid: true, iteration: None });
+    let mut level = LoadLevel { facts: LevelFacts { load_name: words, clients, ..LevelFacts::default() }, ..LoadLevel::default() };
     let number = |name: &&str| MovedNumber { number: (*name).to_owned(), reported: 1.5e-3, on_time: 0.7e-3 };
-    stage.facts.generator.moved = moved.iter().map(number).collect();
-    one.findings.stages = vec![stage];
+    level.facts.generator.moved = moved.iter().map(number).collect();
+    one.findings.levels = vec![level];
     one
 }
 
@@ -302,7 +302,7 @@ fn the_first_screen_says_which_levels_of_a_search_are_invalid_and_compares_the_c
         let capacity = Capacity { unit, objectives, low: Some(low), high: Some(high), ..Capacity::default() };
         one.findings.run = Some(Run { capacity: Some(Box::new(capacity)), ..Run::default() });
         if invalid {
-            one.findings.stages[0].facts.validity = Validity::invalid("It was late.");
+            one.findings.levels[0].facts.validity = Validity::invalid("It was late.");
             one.levels[0].point.as_mut().unwrap().valid = false;
         }
         one
@@ -385,8 +385,8 @@ fn swept(protocol: (Protocol, u16), requests: [f64; 2], workload: &str) -> Conte
         let iteration = Some(IterationCost { requests, seconds: Some(requests * 2e-3), count: 100_000 });
         let (curve, words) = (None, format!("{clients} clients"));
         let (pace, load) = (Vec::new(), clients as f64);
-        let point = LoadPoint { curve, level: words.clone(), load, pace, outstanding: clients, valid: true, iteration };
-        LevelRuns { level: words, point: Some(point), runs: vec![run_over(protocol, 100 * clients, 1000, 0)] }
+        let point = LoadPoint { curve, load_name: words.clone(), load, pace, outstanding: clients, valid: true, iteration };
+        LevelRuns { words, point: Some(point), runs: vec![run_over(protocol, 100 * clients, 1000, 0)] }
     };
     let run = Some(Run { workload_sha256: workload.to_owned(), ..Run::default() });
     let levels = [1, 2].into_iter().zip(requests).map(level).collect();
@@ -437,32 +437,32 @@ fn servers_of_different_protocols_are_ranked_by_iterations() {
 fn servers_are_ranked_by_stability_too() {
     let (smb, loads) = ((Protocol::Smb2, 8), [1, 2, 4, 8]);
     let side = |per_second: u64, failing: u64, outages: u64, spread: f64, valid: bool| {
-        let level = |clients: u64| {
+        let runs_at = |clients: u64| {
             let (curve, words) = (None, format!("{clients} clients"));
             let (load, pace) = (clients as f64, Vec::new());
             let point =
-                LoadPoint { curve, level: words.clone(), load, pace, outstanding: clients, valid, iteration: None };
+                LoadPoint { curve, load_name: words.clone(), load, pace, outstanding: clients, valid, iteration: None };
             LevelRuns {
-                level: words,
+                words,
                 point: Some(point),
                 runs: vec![run_over(smb, per_second * clients, 1000, failing)],
             }
         };
-        let stage = |clients: u64| {
-            let mut stage = Stage {
-                facts: LevelFacts { level: format!("{clients} clients"), clients, ..LevelFacts::default() },
-                ..Stage::default()
+        let level = |clients: u64| {
+            let mut level = LoadLevel {
+                facts: LevelFacts { load_name: format!("{clients} clients"), clients, ..LevelFacts::default() },
+                ..LoadLevel::default()
             };
-            stage.span.elapsed_s = Some(30.0);
-            stage.facts.validity = Validity { valid, ..Validity::default() };
-            stage.facts.silence.outages = outages;
+            level.span.elapsed_s = Some(30.0);
+            level.facts.validity = Validity { valid, ..Validity::default() };
+            level.facts.silence.outages = outages;
             let stddev = Some(spread * (1.0 + 0.1 * clients as f64));
-            stage.facts.fairness = Fairness { clients, stddev, attributable: true, ..Fairness::default() };
-            stage
+            level.facts.fairness = Fairness { clients, stddev, attributable: true, ..Fairness::default() };
+            level
         };
         let run = Some(Run::default());
-        let findings = Findings { run, stages: loads.map(stage).to_vec(), ..Findings::default() };
-        Contestant { findings, levels: loads.map(level).to_vec() }
+        let findings = Findings { run, levels: loads.map(level).to_vec(), ..Findings::default() };
+        Contestant { findings, levels: loads.map(runs_at).to_vec() }
     };
     let found = |a: &Contestant, b: &Contestant| Report::compare(vec![a.clone(), b.clone()], Order::Apart, Vec::new());
     let (steady, quick) = (side(100, 0, 0, 0.02, true), side(400, 8, 3, 0.30, false));
@@ -493,7 +493,7 @@ fn servers_are_ranked_by_stability_too() {
     let stability = &of(&same).ranking.as_ref().unwrap().stability;
     assert!(stability.len() == 3 && stability.iter().all(|one| one.places == [Some(1), Some(1)]), "{stability:?}");
     let mut late = quick;
-    late.findings.stages.iter_mut().for_each(|stage| stage.facts.generator.moved = vec![MovedNumber::default()]);
+    late.findings.levels.iter_mut().for_each(|level| level.facts.generator.moved = vec![MovedNumber::default()]);
     let report = found(&steady, &late);
     let [errors, outages, spread] = &of(&report).ranking.as_ref().unwrap().stability[..] else { panic!() };
     assert_eq!(errors.winner(), Some(0), "a late generator makes no errors");
@@ -540,11 +540,11 @@ fn runs_that_agree_by_chance_show_nothing() {
 #[test]
 fn a_level_that_not_all_have_is_left_out() {
     let mut a = contestant("a", vec![run(1000, 0)]);
-    a.levels.push(LevelRuns { level: "8 clients".to_owned(), point: None, runs: vec![run(1000, 0)] });
+    a.levels.push(LevelRuns { words: "8 clients".to_owned(), point: None, runs: vec![run(1000, 0)] });
     let b = contestant("b", vec![run(1000, 0)]);
     let levels = |order: &[Contestant]| {
         let found = Report::compare(order.to_vec(), Order::Apart, Vec::new());
-        of(&found).levels.iter().map(|level| level.level.clone()).collect::<Vec<_>>()
+        of(&found).levels.iter().map(|level| level.words.clone()).collect::<Vec<_>>()
     };
     assert_eq!(levels(&[a.clone(), b.clone()]), ["4 clients"]);
     assert_eq!(levels(&[b, a]), ["4 clients"]);
@@ -600,7 +600,7 @@ fn the_text_fits_and_warns_first() {
 fn all_levels_are_one_table() {
     let side = |name: &str, times: [u64; 2]| {
         let mut one = contestant(name, vec![run(times[0], 0)]);
-        one.levels.push(LevelRuns { level: "8 clients".to_owned(), point: None, runs: vec![run(times[1], 0)] });
+        one.levels.push(LevelRuns { words: "8 clients".to_owned(), point: None, runs: vec![run(times[1], 0)] });
         one
     };
     let both = [side("old", [1000, 2000]), side("new", [1000, 1500])];

@@ -4,7 +4,7 @@ use plimsoll_model::{Procedure, Protocol};
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint, MeasuredRun};
 use plimsoll_report::collect::history::{HistoryCollector, RecordedRun};
 use plimsoll_report::findings::history::{FactChange, History, HistoryMetric, RunFact};
-use plimsoll_report::findings::{About, Findings, LevelFacts, MovedNumber, Reason, Run, Source, Stage, Validity};
+use plimsoll_report::findings::{About, Findings, LevelFacts, MovedNumber, Reason, Run, Source, LoadLevel, Validity};
 use plimsoll_report::json::{Layout, write_history};
 use plimsoll_report::{html, text};
 use plimsoll_stats::{IntervalRecorder, IntervalWidth, Intervals};
@@ -33,7 +33,7 @@ struct Night {
     moved: &'static [&'static str],
     /// How many more requests the clients sent than usual.
     busier: f64,
-    level: &'static str,
+    load_name: &'static str,
     workload: &'static str,
 }
 
@@ -41,7 +41,7 @@ impl Night {
     fn new(night: i64) -> Self {
         let labels = vec![("commit", format!("{:07x}", (night + 3) * 0x2_3ab1))];
         let (moved, busier) = (&[][..], 1.0);
-        Self { night, slower: 1.0, labels, valid: true, moved, busier, level: "8 clients", workload: "mixed" }
+        Self { night, slower: 1.0, labels, valid: true, moved, busier, load_name: "8 clients", workload: "mixed" }
     }
 
     /// 7 in 10 requests are reads, 1 in 50 is an open.
@@ -83,14 +83,14 @@ impl Night {
         };
         let late = Reason::invalid("At 8 clients: the load generator was late");
         let validity = Validity::of((!self.valid).then_some(late));
-        let mut stage =
-            Stage { facts: LevelFacts { level: self.level.to_owned(), ..LevelFacts::default() }, ..Stage::default() };
+        let mut level =
+            LoadLevel { facts: LevelFacts { load_name: self.load_name.to_owned(), ..LevelFacts::default() }, ..LoadLevel::default() };
         let of_number = |number: &&str| MovedNumber { number: (*number).to_owned(), ..MovedNumber::default() };
-        stage.facts.generator.moved = self.moved.iter().map(of_number).collect();
-        let findings = Findings { run: Some(run), source, validity, stages: vec![stage], ..Findings::default() };
+        level.facts.generator.moved = self.moved.iter().map(of_number).collect();
+        let findings = Findings { run: Some(run), source, validity, levels: vec![level], ..Findings::default() };
         let point = LoadPoint {
             curve: None,
-            level: self.level.to_owned(),
+            load_name: self.load_name.to_owned(),
             load: 8.0,
             pace: vec!["no think time".to_owned()],
             outstanding: 8,
@@ -99,7 +99,7 @@ impl Night {
         };
         let span_ns = (begin_ns, begin_ns + SECONDS * S);
         let runs = vec![MeasuredRun { span_ns, intervals: self.intervals(begin_ns) }];
-        let levels = vec![LevelRuns { level: self.level.to_owned(), point: Some(point), runs }];
+        let levels = vec![LevelRuns { words: self.load_name.to_owned(), point: Some(point), runs }];
         RecordedRun {
             recording: format!("nightly/{:02}", self.night),
             started_ns: begin_ns,
@@ -318,7 +318,7 @@ fn other_plans_are_other_series() {
     for (night, change) in nights.iter_mut().zip([0, 0, 0, 0, 0, 0, 1, 1, 2]) {
         match change {
             0 => {}
-            1 => night.level = "16 clients",
+            1 => night.load_name = "16 clients",
             _ => night.workload = "home-folders",
         }
     }
@@ -356,9 +356,9 @@ fn more_series_need_larger_changes() {
     let mut many: Vec<Night> = short().collect();
     // The longest series comes first.
     many.push(Night { slower: 1.0375, ..Night::new(12) });
-    for level in ["1 client", "2 clients", "3 clients", "4 clients", "5 clients", "6 clients", "7 clients", "9 clients"]
+    for load_name in ["1 client", "2 clients", "3 clients", "4 clients", "5 clients", "6 clients", "7 clients", "9 clients"]
     {
-        many.extend((0..12).map(|night| Night { level, ..Night::new(night) }));
+        many.extend((0..12).map(|night| Night { load_name, ..Night::new(night) }));
     }
     let among = history(&many);
     assert_eq!((among.series[0].name.as_str(), among.series.len()), ("mixed on smb, 8 clients", 9));
@@ -393,8 +393,8 @@ fn searches_for_a_capacity_are_said_to_have_no_history() {
 #[test]
 fn the_screen_is_a_screen() {
     let mut nights = three_weeks();
-    for level in ["1 client", "2 clients", "4 clients", "16 clients", "32 clients", "64 clients"] {
-        nights.extend((0..7).map(|night| Night { level, ..Night::new(night) }));
+    for load_name in ["1 client", "2 clients", "4 clients", "16 clients", "32 clients", "64 clients"] {
+        nights.extend((0..7).map(|night| Night { load_name, ..Night::new(night) }));
     }
     let history = history(&nights);
     let screen = text::history(&history, &text::Style::plain(80), false);

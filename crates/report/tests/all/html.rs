@@ -9,7 +9,7 @@ use crate::html_synthetic::{NASTY, busy, compared, compared_in_full, invalid, po
 use plimsoll_report::collect::repeats::repeats;
 use plimsoll_report::findings::comparison::ComparedLevel;
 use plimsoll_report::findings::{
-    ClientRow, FailureCount, Findings, LevelFacts, Reason, Report, Run, ServerSide, Stage, Users, Validity,
+    ClientRow, FailureCount, Findings, LevelFacts, Reason, Report, Run, ServerSide, LoadLevel, Users, Validity,
 };
 use plimsoll_report::text::{Section, Sections, Style};
 use plimsoll_report::{html, text};
@@ -36,12 +36,12 @@ fn embedded(page: &str) -> &str {
 /// A run of two curves whose levels have the same words, as with `--vary`.
 fn varied() -> Findings {
     let mut findings = run();
-    for stage in &mut findings.stages {
-        stage.facts.level = format!("{} clients", stage.facts.clients);
-        stage.facts.curve =
-            stage.facts.curve.as_ref().map(|name| format!("block={}", if name == "SMB" { "1kB" } else { "30kB" }));
+    for level in &mut findings.levels {
+        level.facts.load_name = format!("{} clients", level.facts.clients);
+        level.facts.curve =
+            level.facts.curve.as_ref().map(|name| format!("block={}", if name == "SMB" { "1kB" } else { "30kB" }));
     }
-    findings.curves = plimsoll_report::collect::curves::curves(&findings.stages);
+    findings.curves = plimsoll_report::collect::curves::curves(&findings.levels);
     findings
 }
 
@@ -180,7 +180,7 @@ fn invalid_numbers_that_are_named_as_reliable_may_be_used() {
     let page = |reason: &str| {
         let mut findings = run();
         findings.validity = Validity::of([Reason::invalid(reason)]);
-        findings.stages.iter_mut().for_each(|stage| stage.facts.validity = findings.validity.clone());
+        findings.levels.iter_mut().for_each(|level| level.facts.validity = findings.validity.clone());
         markup(&crate::page(&findings))
     };
     let late = page("the load generator was late; p50, p90 are reliable");
@@ -218,7 +218,7 @@ fn each_reason_has_its_own_verdict() {
     let mut findings = run();
     let reasons = || [Reason::invalid("it was late"), Reason::partial("it was interrupted")];
     findings.validity = Validity::of(reasons());
-    findings.stages[0].facts.validity = Validity::of(reasons().into_iter().skip(1));
+    findings.levels[0].facts.validity = Validity::of(reasons().into_iter().skip(1));
     let markup = markup(&crate::page(&findings));
     assert!(markup.contains("<li>Invalid: it was late</li><li>Partial: it was interrupted</li>"));
     assert!(markup.contains("(partial)</summary><div class=\"notice\"><ul><li>Partial: it was interrupted</li>"));
@@ -228,14 +228,14 @@ fn each_reason_has_its_own_verdict() {
 fn fairness_that_may_be_the_generators_is_marked() {
     let mut findings = run();
     assert!(!markup(&crate::page(&findings)).contains("The load generator, not the server, may cause the differences"));
-    findings.stages.iter_mut().for_each(|stage| stage.facts.fairness.attributable = false);
+    findings.levels.iter_mut().for_each(|level| level.facts.fairness.attributable = false);
     let markup = markup(&crate::page(&findings));
     assert!(markup.contains("* The load generator, not the server, may cause the differences"));
     let jain = findings
-        .stages
+        .levels
         .iter()
-        .find(|stage| stage.facts.fairness.clients > 1)
-        .and_then(|stage| stage.facts.fairness.jain);
+        .find(|level| level.facts.fairness.clients > 1)
+        .and_then(|level| level.facts.fairness.jain);
     assert!(markup.contains(&format!("<td>{:.3}*</td>", jain.unwrap())));
     assert!(markup.contains("At levels marked *"));
 }
@@ -256,31 +256,31 @@ fn number(text: &str) -> f64 {
     units.into_iter().find_map(|(unit, factor)| of(unit, factor)).unwrap_or_else(|| panic!("{text} has no unit"))
 }
 
-/// The page's repeats equal those in the JSON, which are made from the stages.
+/// The page's repeats equal those in the JSON, which are made from the levels.
 #[test]
 fn repeats_are_those_of_the_json() {
     let mut findings = run();
-    let first = findings.stages[0].clone();
-    findings.stages = (0..3u32)
+    let first = findings.levels[0].clone();
+    findings.levels = (0..3u32)
         .map(|repeat| {
-            let (mut stage, times) = (first.clone(), 1.0 + f64::from(repeat) / 10.0);
-            (stage.number, stage.facts.curve) = (repeat, Some(format!("repeat {}", repeat + 1)));
-            stage.operations_per_s *= times;
-            stage.response_time = stage.response_time.map(|of| plimsoll_report::findings::Times {
+            let (mut level, times) = (first.clone(), 1.0 + f64::from(repeat) / 10.0);
+            (level.number, level.facts.curve) = (repeat, Some(format!("repeat {}", repeat + 1)));
+            level.operations_per_s *= times;
+            level.response_time = level.response_time.map(|of| plimsoll_report::findings::Times {
                 count: 1_000,
                 mean_s: of.mean_s * times,
                 p50_s: of.p50_s * times,
                 p99_s: of.p99_s * times,
                 ..of
             });
-            stage
+            level
         })
         .collect();
-    findings.repeats = repeats(&findings.stages);
+    findings.repeats = repeats(&findings.levels);
     let page = crate::page(&findings);
     let json: serde_json::Value = serde_json::from_str(embedded(&page)).unwrap();
     let level = &json["sides"][0]["repeats"][0];
-    assert_eq!((&level["stages"], &level["valid"]), (&serde_json::json!([0, 1, 2]), &true.into()));
+    assert_eq!((&level["levels"], &level["valid"]), (&serde_json::json!([0, 1, 2]), &true.into()));
     let table =
         markup(&page).split("id=\"repeats-caption\"").nth(1).unwrap().split("</table>").next().unwrap().to_owned();
     let cells: Vec<&str> = table.split("<td>").skip(1).map(|cell| cell.split('<').next().unwrap()).collect();
@@ -311,14 +311,14 @@ fn repeats_are_those_of_the_json() {
         assert!((half / one - 4.302_653 * 0.1 / 3f64.sqrt()).abs() < 1e-6, "{half} of {one}");
     }
     // The p99 of too few requests is too fast in each run.
-    findings.stages[1].response_time.iter_mut().for_each(|times| times.count = 999);
-    let few = repeats(&findings.stages).remove(0);
+    findings.levels[1].response_time.iter_mut().for_each(|times| times.count = 999);
+    let few = repeats(&findings.levels).remove(0);
     assert!(few.response_p99_s.is_none() && few.response_p50_s.is_some(), "{few:?}");
     // Other values of the varied parameter are other levels, not repeats.
-    for stage in &mut findings.stages {
-        stage.facts.curve = Some(format!("block={}B, repeat 1", stage.number));
+    for level in &mut findings.levels {
+        level.facts.curve = Some(format!("block={}B, repeat 1", level.number));
     }
-    assert!(repeats(&findings.stages).is_empty());
+    assert!(repeats(&findings.levels).is_empty());
 }
 
 #[test]

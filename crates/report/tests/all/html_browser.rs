@@ -213,10 +213,10 @@ fn a_run_shows_its_load_curves() {
     let ids = open(&mut browser, &findings);
     assert_eq!(ids.iter().filter(|id| RUN.contains(&id.as_str())).count(), RUN.len(), "{ids:?}");
     for (i, curve) in ["SMB", "NFS"].into_iter().enumerate() {
-        let stages: Vec<_> =
-            findings.stages.iter().filter(|stage| stage.facts.curve.as_deref() == Some(curve)).collect();
-        let rates = || stages.iter().map(|stage| Some(stage.operations_per_s));
-        let means = || stages.iter().map(|stage| Some(stage.response_time.unwrap().mean_s));
+        let levels: Vec<_> =
+            findings.levels.iter().filter(|level| level.facts.curve.as_deref() == Some(curve)).collect();
+        let rates = || levels.iter().map(|level| Some(level.operations_per_s));
+        let means = || levels.iter().map(|level| Some(level.response_time.unwrap().mean_s));
         same(&numbers(&mut browser, "load-throughput", i), rates(), curve);
         same(&numbers(&mut browser, "load-response", i), means(), curve);
         same(&numbers(&mut browser, "throughput-response", i), means(), curve);

@@ -138,7 +138,7 @@ fn each_load_level_has_an_appendix_a() {
     bless::hold(&golden("appendix-a.txt"), &text, "each_load_level_has_an_appendix_a");
     // A level with a long name is still identified.
     let mut long = example::run();
-    long.stages[1].facts.curve = Some("block=30kB".into());
+    long.levels[1].facts.curve = Some("block=30kB".into());
     long.run.as_mut().unwrap().target = format!("smb://u@host/{}", "share".repeat(30));
     let text = appendix_a(&long.into(), &Style::default());
     assert!(text.lines().all(|line| safe::columns(line) <= 80), "{text}");

@@ -33,7 +33,7 @@ pub(super) fn chains<'r>(recordings: &'r [FileRecording], reasons: &mut Vec<Reas
         }
     }
     chains.extend(linked.into_values().map(|links| chain(links, reasons)));
-    chains.sort_by_key(|chain| chain.0.first().map(|first| first.stage.first_ns));
+    chains.sort_by_key(|chain| chain.0.first().map(|first| first.level.first_ns));
     chains
 }
 

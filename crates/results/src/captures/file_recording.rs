@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use plimsoll_model::Reason;
-use plimsoll_recording::folder::{Progress, Recording, Stage};
+use plimsoll_recording::folder::{Progress, RecordedLevel, Recording};
 use plimsoll_report::findings::Source;
 
 use crate::record::{Capture, Link, Measurement};
@@ -18,7 +18,7 @@ pub(super) struct FileRecording {
     pub(super) source: Source,
     pub(super) captures: Vec<Capture>,
     pub(super) link: Option<Link>,
-    pub(super) stage: Stage,
+    pub(super) level: RecordedLevel,
 }
 
 impl FileRecording {
@@ -32,12 +32,12 @@ impl FileRecording {
             Progress::Running => Some("the analysis did not finish: its process was killed, or is still running"),
             Progress::Interrupted => Some("the analysis did not finish: the user interrupted it"),
         };
-        let stage = recording.manifest.stages.first().cloned();
-        match (unfinished, stage) {
+        let level = recording.manifest.levels.first().cloned();
+        match (unfinished, level) {
             (Some(why), _) => anyhow::bail!(why),
-            (None, stage) => {
-                let stage = stage.context("the analysis did not finish: the recording has no results")?;
-                Ok(Self { shown: folder.display().to_string(), recording, source, captures, link, stage })
+            (None, level) => {
+                let level = level.context("the analysis did not finish: the recording has no results")?;
+                Ok(Self { shown: folder.display().to_string(), recording, source, captures, link, level })
             }
         }
     }

@@ -74,7 +74,7 @@ impl Whole {
         let mut sum: Option<(Statistics, Coverage, Source)> = None;
         for chain in chains {
             let last = chain.last();
-            let (mut statistics, coverage) = last.recording.statistics(&last.stage, &mut names)?;
+            let (mut statistics, coverage) = last.recording.statistics(&last.level, &mut names)?;
             host_names.extend(host_names_of(last)?);
             let Some((all, seen, source)) = &mut sum else {
                 sum = Some((statistics, coverage, last.source.clone()));
@@ -114,21 +114,21 @@ impl Whole {
         let captures = parts().flat_map(|part| part.captures.iter().cloned()).collect();
         let measured = Measurement::Analyze { source: self.source.clone(), captures, link: None };
         let mut recorder = RecordTo { rows, ..to }.begin(&measured, "the clock of the capture", 1)?;
-        let mut stage = recorder.writer.begin(0, None)?;
+        let mut level = recorder.writer.begin(0, None)?;
         let mut intervals = Intervals::growing();
         for part in parts() {
-            intervals.merge(&part.recording.intervals(&part.stage)?);
-            stage.adopt(&part.recording, &part.stage);
+            intervals.merge(&part.recording.intervals(&part.level)?);
+            level.adopt(&part.recording, &part.level);
         }
-        stage.rest(&intervals);
+        level.rest(&intervals);
         let finished = Finished {
-            level: None,
+            load_name: None,
             span_ns: (self.coverage.first_ns, self.coverage.last_ns),
             state: self.statistics.to_bytes(&self.coverage, &self.names),
             about: about_of(&self.host_names),
             part: None,
         };
-        recorder.writer.end(stage, finished, &self.names)?;
+        recorder.writer.end(level, finished, &self.names)?;
         recorder.finish(false, findings)
     }
 }
@@ -143,7 +143,7 @@ fn add_options(source: &mut Source, other: &Source) {
 }
 
 fn host_names_of(part: &FileRecording) -> anyhow::Result<BTreeMap<IpAddr, String>> {
-    host_names(&part.stage)
+    host_names(&part.level)
 }
 
 #[cfg(test)]

@@ -28,9 +28,9 @@ pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>
         return Ok(warnings);
     }
     let alone = contestants.iter().all(|one| one.levels.len() == 1);
-    let of_all = |level: &str| others.iter().all(|other| other.levels.iter().any(|its| its.level == level));
-    if !alone && !baseline.levels.iter().any(|level| of_all(&level.level)) {
-        let levels = |one: &Contestant| one.levels.iter().map(|l| l.level.as_str()).collect::<Vec<_>>().join(", ");
+    let of_all = |words: &str| others.iter().all(|other| other.levels.iter().any(|its| its.words == words));
+    if !alone && !baseline.levels.iter().any(|level| of_all(&level.words)) {
+        let levels = |one: &Contestant| one.levels.iter().map(|level| level.words.as_str()).collect::<Vec<_>>().join(", ");
         let said: Vec<String> =
             contestants.iter().enumerate().map(|(at, one)| format!("{} has {}", letter(at), levels(one))).collect();
         bail!(
@@ -112,7 +112,7 @@ fn pairs<'c>(a: &'c Contestant, b: &'c Contestant) -> Vec<(&'c LevelRuns, &'c Le
     match (a.levels.as_slice(), b.levels.as_slice()) {
         ([ours], [theirs]) => vec![(ours, theirs)],
         (ours, theirs) => {
-            let same = |level: &'c LevelRuns| Some((level, theirs.iter().find(|its| its.level == level.level)?));
+            let same = |level: &'c LevelRuns| Some((level, theirs.iter().find(|its| its.words == level.words)?));
             ours.iter().filter_map(same).collect()
         }
     }
@@ -128,8 +128,8 @@ fn other_loads(a: &Contestant, b: &Contestant, place: usize) -> Option<String> {
 fn other_time_outs(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
     pairs(a, b).into_iter().find_map(|(ours, theirs)| {
         let (a, b) = time_out(ours.point.as_ref()?).zip(time_out(theirs.point.as_ref()?))?;
-        let level = &ours.level;
-        (a != b).then(|| format!("A had {a} at {level}, {name} had {b}, so errors and the longest times may differ"))
+        let words = &ours.words;
+        (a != b).then(|| format!("A had {a} at {words}, {name} had {b}, so errors and the longest times may differ"))
     })
 }
 
@@ -138,10 +138,10 @@ fn other_depths(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
     pairs(a, b).into_iter().filter(|(ours, theirs)| differing_loads(ours, theirs, 1).is_none()).find_map(
         |(ours, theirs)| {
             let [a, b] = [ours.point.as_ref()?.outstanding, theirs.point.as_ref()?.outstanding];
-            let (level, actions) = (&ours.level, if a == 1 { "action" } else { "actions" });
+            let (words, actions) = (&ours.words, if a == 1 { "action" } else { "actions" });
             (a != b).then(|| {
                 format!(
-                    "A had at most {a} {actions} outstanding at {level}, {name} {b}, so a difference may come from waits for a free \
+                    "A had at most {a} {actions} outstanding at {words}, {name} {b}, so a difference may come from waits for a free \
                      client; give both the same --clients and --depth"
                 )
             })
@@ -155,12 +155,12 @@ fn other_levels(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
         // The same load in other words: one of the levels was stopped early.
         let stopped = known && differing_loads(a, b, 1).is_none();
         let what = if stopped { "the shorter one has fewer requests" } else { "the loads differ" };
-        let differ = a.level != b.level && (stopped || !known);
-        return differ.then(|| format!("A was measured at {}, {name} at {}: {what}", a.level, b.level));
+        let differ = a.words != b.words && (stopped || !known);
+        return differ.then(|| format!("A was measured at {}, {name} at {}: {what}", a.words, b.words));
     }
     let missing = |from: &Contestant, of: &Contestant| {
-        let has = |level: &str| of.levels.iter().any(|its| its.level == level);
-        from.levels.iter().map(|level| level.level.clone()).filter(|level| !has(level)).collect::<Vec<_>>()
+        let has = |words: &str| of.levels.iter().any(|its| its.words == words);
+        from.levels.iter().map(|level| level.words.clone()).filter(|words| !has(words)).collect::<Vec<_>>()
     };
     let left_out = [missing(a, b), missing(b, a)].concat();
     (!left_out.is_empty())
@@ -177,17 +177,17 @@ mod tests {
     fn one(levels: &[&str], change: impl FnOnce(&mut Findings)) -> Contestant {
         let mut findings = Findings { run: Some(Run::default()), ..Findings::default() };
         change(&mut findings);
-        let level = |level: &&str| LevelRuns { level: (*level).to_owned(), point: None, runs: Vec::new() };
+        let level = |words: &&str| LevelRuns { words: (*words).to_owned(), point: None, runs: Vec::new() };
         Contestant { findings, levels: levels.iter().map(level).collect() }
     }
 
     /// The contestant with this number of outstanding requests at each level.
     fn deep(mut one: Contestant, outstanding: u64) -> Contestant {
         for level in &mut one.levels {
-            let (curve, words) = (None, level.level.clone());
+            let (curve, words) = (None, level.words.clone());
             level.point = Some(LoadPoint {
                 curve,
-                level: words,
+                load_name: words,
                 load: outstanding as f64,
                 pace: Vec::new(),
                 outstanding,

@@ -73,7 +73,7 @@ fn judge_one(sides: &[Findings], comparison: &Comparison, wanted: &Condition) ->
     for level in &comparison.levels {
         for (place, other) in others.iter().enumerate() {
             let judged = at(level, wanted, place, [baseline, other]);
-            said.push(Judged { why: format!("{}, {}: {}", other.letter, level.level, judged.why), ..judged });
+            said.push(Judged { why: format!("{}, {}: {}", other.letter, level.words, judged.why), ..judged });
         }
     }
     said
@@ -225,7 +225,7 @@ mod tests {
         let rows = vec![ComparedRow { scope, name, protocol: String::new(), metrics: vec![metric] }];
         let (runs, seconds, from) = (vec![1, 1], vec![30.0, 30.0], "batches".to_owned());
         let levels = vec![ComparedLevel {
-            level: "4 clients".to_owned(),
+            words: "4 clients".to_owned(),
             runs,
             seconds,
             from,

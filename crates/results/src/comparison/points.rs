@@ -66,7 +66,7 @@ impl Point {
     }
 
     /// The load in words.
-    fn level(&self) -> String {
+    fn words(&self) -> String {
         let clients = if self.load == 1 { "client" } else { "clients" };
         format!("{} {clients}", self.load)
     }
@@ -185,7 +185,7 @@ fn side(
     let level = |(point, read): (Point, CurvePoint)| {
         let CurvePoint { statistics, intervals, span_ns, connections, validity, vantage: _ } = read;
         let facts = LevelFacts {
-            level: point.level(),
+            load_name: point.words(),
             clients: point.load,
             depth: 1,
             connections,
@@ -195,7 +195,7 @@ fn side(
         let about = RecordedFacts { facts, ..RecordedFacts::default() };
         let level = MeasuredLevel { statistics, span_ns, about, ..MeasuredLevel::default() };
         let runs = vec![MeasuredRun { span_ns, intervals }];
-        (LevelRuns { level: point.level(), point: Some(level.point()), runs }, level)
+        (LevelRuns { words: point.words(), point: Some(level.point()), runs }, level)
     };
     let (levels, recorded): (Vec<_>, Vec<_>) = points.into_iter().zip(read).map(level).unzip();
     let recorded: Vec<&MeasuredLevel> = recorded.iter().collect();
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn names_loads_and_files_are_taken_apart() {
         let points = read(&["f630@20=c20.pcap", "f@b@1=a=b.pcap"]).unwrap().unwrap();
-        let said: Vec<_> = points.iter().map(|it| (it.name.as_str(), it.load, it.level(), it.file.clone())).collect();
+        let said: Vec<_> = points.iter().map(|it| (it.name.as_str(), it.load, it.words(), it.file.clone())).collect();
         assert_eq!(
             said,
             [

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::bail;
-use plimsoll_recording::folder::{Recording, Stage};
+use plimsoll_recording::folder::{RecordedLevel, Recording};
 use plimsoll_report::collect::StatusName;
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint, MeasuredRun};
 use plimsoll_report::collect::run::MeasuredLevel;
@@ -18,7 +18,7 @@ use crate::recording_findings::{findings, incomplete, measured};
 #[derive(Clone, Debug)]
 pub struct RecordedRun {
     /// The load in words, with the curve that it is of.
-    pub level: String,
+    pub words: String,
     /// Its numbers.
     pub run: MeasuredRun,
     /// Why they must not be used; `None` where they may.
@@ -38,37 +38,37 @@ pub struct RecordedRun {
 pub fn runs(folder: &Path) -> anyhow::Result<Vec<RecordedRun>> {
     let recording = Recording::open(folder)?;
     has_all_of_its_report(&recording, folder)?;
-    let run = |stage: &Stage| {
-        let recorded = stage.level.as_ref().map(|_| read_level(&stage.about)).transpose()?;
-        let level = words(recorded.as_ref().map(MeasuredLevel::point).as_ref());
+    let run = |level: &RecordedLevel| {
+        let measured = level.load_name.as_ref().map(|_| read_level(&level.about)).transpose()?;
+        let words = words(measured.as_ref().map(MeasuredLevel::point).as_ref());
         let whole = recording.manifest.validity.as_ref();
-        let validity = recorded.as_ref().map(|recorded| &recorded.about.facts.validity).or(whole);
+        let validity = measured.as_ref().map(|measured| &measured.about.facts.validity).or(whole);
         let reason = validity.filter(|validity| !validity.valid).and_then(|validity| validity.reasons.first());
-        let (Some(first), Some(last)) = (stage.first_ns, stage.last_ns) else {
+        let (Some(first), Some(last)) = (level.first_ns, level.last_ns) else {
             let why = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-            bail!("{}: {level} was not run{why}; record again", folder.display());
+            bail!("{}: {words} was not run{why}; record again", folder.display());
         };
         Ok(RecordedRun {
             failed_actions: validity.is_some_and(only_actions_failed),
-            invalid: reason.map(|reason| format!("{level} is INVALID: {reason}")),
-            moved: recorded.as_ref().map(MeasuredLevel::moved_metrics).unwrap_or_default(),
-            generators_fault: recorded.is_some_and(|recorded| recorded.invalid_by_generator),
-            run: MeasuredRun { span_ns: (first, last), intervals: recording.intervals(stage)? },
-            level,
+            invalid: reason.map(|reason| format!("{words} is INVALID: {reason}")),
+            moved: measured.as_ref().map(MeasuredLevel::moved_metrics).unwrap_or_default(),
+            generators_fault: measured.is_some_and(|measured| measured.invalid_by_generator),
+            run: MeasuredRun { span_ns: (first, last), intervals: recording.intervals(level)? },
+            words,
         })
     };
-    recording.manifest.stages.iter().map(run).collect()
+    recording.manifest.levels.iter().map(run).collect()
 }
 
 /// Reads a recording: its levels by time, and the findings for `plimsoll report`.
 ///
 /// # Errors
-/// It is damaged, of another version, or has no finished stage.
+/// It is damaged, of another version, or has no finished level.
 pub fn read(folder: &Path, status_name: StatusName) -> anyhow::Result<ComparedSide> {
     let recording = Recording::open(folder)?;
     has_all_of_its_report(&recording, folder)?;
     let name = folder.display().to_string();
-    if recording.manifest.stages.is_empty() {
+    if recording.manifest.levels.is_empty() {
         bail!("{name}: the recording has no finished load level or analysis to compare; record again");
     }
     let findings = Findings { name, ..findings(&recording, status_name)? };
@@ -93,11 +93,11 @@ fn has_all_of_its_report(recording: &Recording, folder: &Path) -> anyhow::Result
 /// The levels, in order of first appearance; levels with the same words are runs of the same level.
 fn levels(recording: &Recording) -> anyhow::Result<Vec<LevelRuns>> {
     let mut levels: Vec<LevelRuns> = Vec::new();
-    for stage in &recording.manifest.stages {
-        let point = point(stage)?;
+    for level in &recording.manifest.levels {
+        let point = point(level)?;
         // A level that could not be run has no time; that it was not is among the reasons of an invalid report.
-        let span_ns = stage.first_ns.zip(stage.last_ns).filter(|(first, last)| first < last);
-        let run = |span_ns| anyhow::Ok(MeasuredRun { span_ns, intervals: recording.intervals(stage)? });
+        let span_ns = level.first_ns.zip(level.last_ns).filter(|(first, last)| first < last);
+        let run = |span_ns| anyhow::Ok(MeasuredRun { span_ns, intervals: recording.intervals(level)? });
         add(&mut levels, point, span_ns.map(run).transpose()?);
     }
     Ok(levels)
@@ -105,8 +105,8 @@ fn levels(recording: &Recording) -> anyhow::Result<Vec<LevelRuns>> {
 
 /// Adds a run to its level. The numbers of a level's point are those of all its runs.
 fn add(levels: &mut Vec<LevelRuns>, point: Option<LoadPoint>, run: Option<MeasuredRun>) {
-    let level = words(point.as_ref());
-    match levels.iter_mut().find(|known| known.level == level) {
+    let words = words(point.as_ref());
+    match levels.iter_mut().find(|known| known.words == words) {
         Some(known) => {
             known.point = match (known.point.take(), point) {
                 (Some(all), Some(one)) => Some(all.join(one)),
@@ -114,22 +114,22 @@ fn add(levels: &mut Vec<LevelRuns>, point: Option<LoadPoint>, run: Option<Measur
             };
             known.runs.extend(run);
         }
-        None => levels.push(LevelRuns { level, point, runs: run.into_iter().collect() }),
+        None => levels.push(LevelRuns { words, point, runs: run.into_iter().collect() }),
     }
 }
 
 /// Where a load level lies; `None` of a capture.
-fn point(stage: &Stage) -> anyhow::Result<Option<LoadPoint>> {
-    let Some(level) = &stage.level else { return Ok(None) };
-    Ok(Some(LoadPoint { level: level.clone(), ..read_level(&stage.about)?.point() }))
+fn point(level: &RecordedLevel) -> anyhow::Result<Option<LoadPoint>> {
+    let Some(load_name) = &level.load_name else { return Ok(None) };
+    Ok(Some(LoadPoint { load_name: load_name.clone(), ..read_level(&level.about)?.point() }))
 }
 
 /// A load in words. Repeats are the same load; points of other curves are not.
 fn words(point: Option<&LoadPoint>) -> String {
     match point {
         None => WHOLE_CAPTURE.to_owned(),
-        Some(LoadPoint { level, curve: Some(curve), .. }) => format!("{level}, {curve}"),
-        Some(LoadPoint { level, .. }) => level.clone(),
+        Some(LoadPoint { load_name, curve: Some(curve), .. }) => format!("{load_name}, {curve}"),
+        Some(LoadPoint { load_name, .. }) => load_name.clone(),
     }
 }
 
@@ -143,9 +143,9 @@ mod tests {
     #[test]
     fn an_iteration_costs_the_mean_over_all_repeats() {
         let point = |requests: f64, seconds: f64, valid: bool| {
-            let (curve, level, pace) = (None, "4 clients".to_owned(), Vec::new());
+            let (curve, load_name, pace) = (None, "4 clients".to_owned(), Vec::new());
             let iteration = Some(IterationCost { requests, seconds: Some(seconds), count: 100 });
-            Some(LoadPoint { curve, level, load: 4.0, pace, outstanding: 4, valid, iteration })
+            Some(LoadPoint { curve, load_name, load: 4.0, pace, outstanding: 4, valid, iteration })
         };
         let mut levels = Vec::new();
         for one in [point(6.0, 2e-3, true), point(3.0, 1e-3, false), point(3.0, 1e-3, true)] {

@@ -7,7 +7,9 @@ use plimsoll_model::Validity;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use plimsoll_recording::folder::{FolderError, Manifest, Progress, Recording, RecordingWriter, SCHEMA, Sample, Stage};
+use plimsoll_recording::folder::{
+    FolderError, Manifest, Progress, RecordedLevel, Recording, RecordingWriter, SCHEMA, Sample,
+};
 use plimsoll_report::findings::{Findings, Run, Source};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -53,7 +55,7 @@ pub enum Rows {
 pub enum Measurement {
     /// A workload on a server.
     Run {
-        /// As in the report; the stages have the numbers of threads.
+        /// As in the report; the levels have the numbers of threads.
         run: Box<Run>,
         /// The workload itself.
         workload_text: String,
@@ -153,7 +155,7 @@ impl RecordTo {
             transactions: sample.policy(),
             validity: None,
             measured: serde_json::to_value(measured)?,
-            stages: Vec::new(),
+            levels: Vec::new(),
         };
         let writer = RecordingWriter::create(&self.folder, manifest, self.overwrite).map_err(|error| match error {
             FolderError::Taken { .. } | FolderError::NotEmpty { .. } => Usage(error.to_string()).into(),
@@ -174,8 +176,8 @@ impl RecordTo {
         Ok(Self { folder: self.folder.join(name), ..self.clone() })
     }
 
-    /// Continues the existing recording; its stages that `keeps` selects stay.
-    pub fn resume(&self, seed: u64, keeps: impl Fn(&Stage) -> bool) -> anyhow::Result<Recorder> {
+    /// Continues the existing recording; its levels that `keeps` selects stay.
+    pub fn resume(&self, seed: u64, keeps: impl Fn(&RecordedLevel) -> bool) -> anyhow::Result<Recorder> {
         let sample = self.sample(seed);
         let writer = RecordingWriter::resume(&self.folder, keeps)?;
         Ok(Recorder { writer, sample })

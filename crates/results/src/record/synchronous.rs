@@ -1,27 +1,27 @@
-//! A recording of one stage, written by the thread that makes the transactions: no times are measured there.
+//! A recording of one level, written by the thread that makes the transactions: no times are measured there.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use plimsoll_model::{Coverage, Names, Sink, Transaction};
-use plimsoll_recording::folder::{CheckpointWriter, Finished, Sample, StageWriter};
+use plimsoll_recording::folder::{CheckpointWriter, Finished, LevelWriter, Sample};
 use plimsoll_stats::{IntervalRecorder, Intervals, Statistics};
 use serde_json::{Value, json};
 
 use super::{CHECK_INTERVAL, LATE_NS, Recorder};
 
-/// Where a stage has the names of hosts that its report shows, by address.
+/// Where a level has the names of hosts that its report shows, by address.
 pub(crate) const HOST_NAMES: &str = "host_names";
 
-/// The manifest entry of a stage of an analysis, whose report shows these host names.
+/// The manifest entry of a level of an analysis, whose report shows these host names.
 pub fn about_of(host_names: &BTreeMap<IpAddr, String>) -> Value {
     if host_names.is_empty() { Value::Null } else { json!({ HOST_NAMES: host_names }) }
 }
 
-/// The stage of an analysis.
+/// The level of an analysis.
 pub struct SyncRecorder {
     recorder: Recorder,
-    stage: StageWriter,
+    level: LevelWriter,
     sample: Sample,
     intervals: IntervalRecorder,
     /// With checkpoints: the intervals that were written. More than `MAX_CELLS` become wider ones, so memory is bounded.
@@ -32,9 +32,9 @@ pub struct SyncRecorder {
 impl SyncRecorder {
     /// Begins it.
     pub fn begin(recorder: Recorder) -> anyhow::Result<Self> {
-        let stage = recorder.writer.begin(0, None)?;
+        let level = recorder.writer.begin(0, None)?;
         let (sample, intervals) = (recorder.sample, IntervalRecorder::new(Intervals::growing()));
-        Ok(Self { recorder, stage, sample, intervals, ended: None, since: 0 })
+        Ok(Self { recorder, level, sample, intervals, ended: None, since: 0 })
     }
 
     /// Begins to collect what checkpoints need.
@@ -50,8 +50,8 @@ impl SyncRecorder {
 
     /// Removes the recording, which has no transactions. (The user must see why, so a second error is not reported.)
     pub fn discard(self) {
-        let Self { recorder, stage, .. } = self;
-        drop(stage);
+        let Self { recorder, level, .. } = self;
+        drop(level);
         let _ = recorder.writer.discard();
     }
 
@@ -63,10 +63,10 @@ impl SyncRecorder {
         names: &Names,
         host_names: BTreeMap<IpAddr, String>,
     ) -> anyhow::Result<Recorder> {
-        self.stage.rest(&self.intervals.finish());
+        self.level.rest(&self.intervals.finish());
         let state = of.to_bytes(coverage, names);
-        let finished = Finished { level: None, span_ns, state, about: about_of(&host_names), part: None };
-        self.recorder.writer.end(self.stage, finished, names)?;
+        let finished = Finished { load_name: None, span_ns, state, about: about_of(&host_names), part: None };
+        self.recorder.writer.end(self.level, finished, names)?;
         Ok(self.recorder)
     }
 }
@@ -75,7 +75,7 @@ impl Sink for SyncRecorder {
     fn transaction(&mut self, t: &Transaction, names: &Names) {
         self.intervals.record(t);
         if self.sample.keeps(t) {
-            self.stage.transactions([t], names);
+            self.level.transactions([t], names);
         }
         self.since += 1;
         if self.since >= CHECK_INTERVAL {
@@ -85,7 +85,7 @@ impl Sink for SyncRecorder {
                 if let Some(all) = &mut self.ended {
                     ended.iter().for_each(|interval| all.add(interval.clone()));
                 }
-                self.stage.intervals(ended);
+                self.level.intervals(ended);
             }
         }
     }

@@ -13,7 +13,7 @@
 //!   match. Empty intervals are not stored: code that needs the zeros (rates, autocorrelation) counts from one [`Interval::start_ns`] to
 //!   the next. The start and end of a phase cut its first and last interval; the phase's span gives their lengths.
 //! * **Exact.** Rows are integers and histogram cells do not depend on the data, so parts merged in any order are the
-//!   whole, bucket for bucket; and all intervals of a stage merged have the percentiles of its report.
+//!   whole, bucket for bucket; and all intervals of a level merged have the percentiles of its report.
 //! * **Bounded.** Histogram cells cost 2 to 3 bytes, and a row as much as 64 of them; where more than [`MAX_CELLS`] are held,
 //!   intervals join to those of the next width. The width that results depends on the data alone, not on its order. Whoever hands finished
 //!   intervals on in time (`drain_before`) never gets there.

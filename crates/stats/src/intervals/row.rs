@@ -32,7 +32,7 @@ impl IntervalRow {
         self.histogram.merge(&other.histogram);
     }
 
-    /// A percentile (0..=100) of the response times, ns, to 0.1 % and within the exact extremes. The percentile of the sum of a stage's
+    /// A percentile (0..=100) of the response times, ns, to 0.1 % and within the exact extremes. The percentile of the sum of a level's
     /// intervals is the one in its report.
     pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
         let (min, max) = (self.response.min_ns()?, self.response.max_ns()?);

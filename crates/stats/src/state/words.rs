@@ -126,5 +126,5 @@ fields!("frames"; Frames { request_first, request_last, response_first, response
 fields!("transaction"; Transaction {
     procedure, client, server, connection, session, share, path, user, id, compound_position, status, outcome,
     payload_bytes, request_bytes, response_bytes, request_packets, response_packets, timeline, frames, vantage,
-    stage, long_lived, counted, resent_wait_ns, asked, client_index
+    level, long_lived, counted, resent_wait_ns, asked, client_index
 });

@@ -20,9 +20,9 @@ fn write() -> Procedure {
     Procedure::of(Protocol::Smb2, 9)
 }
 
-/// An operation of a first stage.
+/// An operation of a first level.
 fn operation(procedure: Procedure, end: i64, took: i64) -> Transaction {
-    Transaction { payload_bytes: Some(512), stage: Some(0), ..transaction(procedure, end, took) }
+    Transaction { payload_bytes: Some(512), level: Some(0), ..transaction(procedure, end, took) }
 }
 
 fn recorded(all: &[Transaction], into: Intervals) -> Intervals {
@@ -124,7 +124,7 @@ fn memory_is_bounded_by_joining() {
     assert_eq!(intervals.sum().total().histogram.count(), seconds * cells);
 }
 
-/// The intervals of a stage, added up, are the stage: counts, moments, histogram and percentiles.
+/// The intervals of a level, added up, are the level: counts, moments, histogram and percentiles.
 #[test]
 fn all_intervals_together_are_what_the_report_says() {
     let mut random = 88_172_645_463_325_252_u64;

@@ -92,14 +92,14 @@ impl Running {
 
 impl Ended {
     /// The load level that was run.
-    pub(crate) fn stage(&self) -> &Value {
-        &self.report["stages"][0]
+    pub(crate) fn level(&self) -> &Value {
+        &self.report["levels"][0]
     }
 
     /// How often something failed, over all that failed in this way.
     pub(crate) fn failures(&self, cause: &str) -> u64 {
         let all =
-            self.report["stages"].as_array().unwrap().iter().flat_map(|stage| stage["failures"].as_array().unwrap());
+            self.report["levels"].as_array().unwrap().iter().flat_map(|level| level["failures"].as_array().unwrap());
         // With or without the kind: an action, an attempt to connect, a connection.
         let of = |failure: &&Value| {
             let whole = failure["cause"].as_str().unwrap();

@@ -81,13 +81,13 @@ impl Corrupted {
 }
 
 fn unmatched(ended: &Ended) -> u64 {
-    ended.stage()["generator"]["unmatched_responses"].as_u64().unwrap()
+    ended.level()["generator"]["unmatched_responses"].as_u64().unwrap()
 }
 
 /// Number of failures with any cause; and with this cause.
 fn counts(ended: &Ended, cause: &str) -> (u64, u64) {
     assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.said);
-    assert_eq!(ended.stage()["fairness"]["starved"], 0, "the run goes on");
+    assert_eq!(ended.level()["fairness"]["starved"], 0, "the run goes on");
     (ended.failures(""), ended.failures(cause))
 }
 
@@ -101,7 +101,7 @@ fn by_cause(protocol: &str, senseless: &[u64], each: u64) {
     let never = corrupted.run(TENTH, Fault::Never, "1", LONG);
     assert_eq!((counts(&never, "timed out"), unmatched(&never)), ((4, 4), 0));
     let unanswered = never.rows().iter().filter(|row| row["outcome"] == "unanswered").count() as u64;
-    assert_eq!((unanswered, never.stage()["unanswered"].as_u64()), (4 * each, Some(4 * each)));
+    assert_eq!((unanswered, never.level()["unanswered"].as_u64()), (4 * each, Some(4 * each)));
     let late = corrupted.run(TENTH, Fault::Delayed(LATER), "1", LONG);
     assert_eq!(
         (counts(&late, "timed out"), unmatched(&late)),
@@ -124,18 +124,18 @@ fn by_cause(protocol: &str, senseless: &[u64], each: u64) {
         let (all, malformed) = counts(&broken, "malformed answer");
         // On a busy machine the phase may end before a client has reconnected.
         let ended = broken.failures("not sent before the measurement ended");
-        assert!(malformed == 8 && all == 8 + ended && ended <= 4, "{}", broken.stage()["failures"]);
+        assert!(malformed == 8 && all == 8 + ended && ended <= 4, "{}", broken.level()["failures"]);
     }
     let cut = corrupted.run(TENTH, Fault::Cut(30), "1", LONG);
     let (all, malformed) = counts(&cut, "malformed answer");
     // Missing bytes are taken from the next answer, which needs another request.
-    assert_eq!((all - malformed, ended_by(&cut)), (ended_by(&cut), ended_by(&cut)), "{}", cut.stage()["failures"]);
+    assert_eq!((all - malformed, ended_by(&cut)), (ended_by(&cut), ended_by(&cut)), "{}", cut.level()["failures"]);
     assert!(malformed >= 4 || ended_by(&cut) >= 4);
     // During logon: any corrupted answer leads to a retry.
     for nth in 0..4 {
         let logon = corrupted.run(nth, Fault::Flipped(senseless[0]), "1", QUICK);
         assert!(matches!(logon.code, Some(0 | 4)), "{}", logon.said);
-        assert!(logon.failures("") >= 4 && logon.stage()["fairness"]["starved"] == 0, "{nth}");
+        assert!(logon.failures("") >= 4 && logon.level()["fairness"]["starved"] == 0, "{nth}");
     }
 }
 
@@ -171,8 +171,8 @@ fn a_single_connection_that_makes_no_sense_is_made_again() {
         let ended = corrupted.drive_with("1", "1", QUICK);
         let (all, malformed) = counts(&ended, "malformed answer");
         let sent_no_more = ended.failures("not sent before the measurement ended");
-        assert!(malformed == 2 && all == 2 + sent_no_more && sent_no_more <= 1, "{}", ended.stage()["failures"]);
-        assert!(ended.stage()["count"].as_u64() > Some(20), "{}", ended.stage()["count"]);
+        assert!(malformed == 2 && all == 2 + sent_no_more && sent_no_more <= 1, "{}", ended.level()["failures"]);
+        assert!(ended.level()["count"].as_u64() > Some(20), "{}", ended.level()["count"]);
     }
 }
 
@@ -184,7 +184,7 @@ fn an_oversized_netbios_length_ends_in_a_timeout() {
     assert!(matches!(corrupted.drive("1", QUICK).code, Some(0 | 4)), "the files are made");
     let ended = corrupted.run(TENTH, Fault::Flipped(8), "1", LONG);
     let (all, timed_out) = counts(&ended, "timed out");
-    assert!(all == timed_out && timed_out >= 4, "{}", ended.stage()["failures"]);
+    assert!(all == timed_out && timed_out >= 4, "{}", ended.level()["failures"]);
 }
 
 /// Encrypted, there is no bit that may be another. Each connection has another one turned over.
@@ -227,13 +227,13 @@ fn no_bit_of_an_encrypted_answer_may_be_another() {
     let ended = running.end();
     let all = ended.failures("");
     let found = ended.failures("answer not authentic") + ended.failures("malformed answer");
-    assert_eq!((all, found), (2 * CLIENTS as u64, 2 * CLIENTS as u64), "{}", ended.stage()["failures"]);
+    assert_eq!((all, found), (2 * CLIENTS as u64, 2 * CLIENTS as u64), "{}", ended.level()["failures"]);
 }
 
 /// A turn and the logon before it: how many bytes of answers those are.
 fn bytes_of_a_turn(arguments: &[&str]) -> usize {
     let one = start(&[arguments, &["--clients", "1", "--duration", "400ms"]].concat()).end();
-    assert_eq!(one.failures(""), 0, "{}", one.stage()["failures"]);
+    assert_eq!(one.failures(""), 0, "{}", one.level()["failures"]);
     let rows = one.rows();
     let flushes = |row: &HashMap<String, String>| matches!(row["procedure"].as_str(), "FLUSH" | "COMMIT");
     // From one flush to the next, everything was done once.
@@ -270,12 +270,12 @@ fn reset_at_any_byte(proxy: &Faulty, target: &str) {
     // The connection, and its outstanding operations. Files of the iteration are removed then; if the server had already removed them
     // when the answer was lost, it refuses.
     let removed = ended.failures("error status");
-    assert_eq!(all, resets + removed, "{}", ended.stage()["failures"]);
+    assert_eq!(all, resets + removed, "{}", ended.level()["failures"]);
     assert!(
         (wanted as u64..=2 * wanted as u64).contains(&resets) && removed <= wanted as u64,
         "{wanted}: {resets}, {removed}"
     );
-    assert_eq!(ended.stage()["fairness"]["starved"], 0);
+    assert_eq!(ended.level()["fairness"]["starved"], 0);
 }
 
 #[test]

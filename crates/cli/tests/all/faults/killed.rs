@@ -56,19 +56,19 @@ fn went_on(ended: &Ended, killed: i64, back: i64) {
     assert!(
         lost >= 3 && ended.failures("connection attempt: connection refused") >= 3,
         "{}",
-        ended.stage()["failures"]
+        ended.level()["failures"]
     );
-    assert_eq!(ended.stage()["fairness"]["starved"], 0);
+    assert_eq!(ended.level()["fairness"]["starved"], 0);
     let rows = ended.rows();
-    let done = |row: &&HashMap<String, String>| row["outcome"] == "succeeded" && row["stage"] == "0";
+    let done = |row: &&HashMap<String, String>| row["outcome"] == "succeeded" && row["level"] == "0";
     let at = |row: &HashMap<String, String>| row["response_last_ns"].parse::<i64>().unwrap();
     let before = rows.iter().filter(done).filter(|row| at(row) < killed).count();
     let after = rows.iter().filter(done).filter(|row| at(row) > back).count();
     assert!(before > 10 && after > 10, "{before} before, {after} after");
     // The report's counts equal those of the table for the measured phase.
     let counts = |row: &&HashMap<String, String>| row["group"] != "Session" && row["counted"] == "true";
-    let in_phase = rows.iter().filter(|row| row["stage"] == "0").filter(counts).count() as u64;
-    assert_eq!(ended.stage()["count"], in_phase);
+    let in_phase = rows.iter().filter(|row| row["level"] == "0").filter(counts).count() as u64;
+    assert_eq!(ended.level()["count"], in_phase);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn samba_dies_while_files_are_made() {
     samba.restart();
     let ended = running.end();
     assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.said);
-    assert_eq!(ended.stage()["errors"], 0);
+    assert_eq!(ended.level()["errors"], 0);
     let again = run(&[&short[..], &["--remove-files"]].concat());
     assert!(matches!(again.code, Some(0 | 4)), "the set is whole: {}", again.said);
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
@@ -136,11 +136,11 @@ fn a_run_that_is_killed_leaves_what_it_had_measured() {
     let recording = recordings.path().join("recording");
     let more = ["--duration", "10m", "--timeout", "10m", "--record", recording.to_str().unwrap()];
     let mut running = start(&[&load[..], &more].concat());
-    let progress = recording.join("stage-0000.partial/progress.zst");
+    let progress = recording.join("level-0000.partial/progress.zst");
     running.wait_for("a checkpoint", |_| progress.exists());
     let (code, while_running, said) = reported(&recording);
     unfinished(code, &while_running, &said);
-    let earlier = while_running["stages"][0]["count"].as_u64().unwrap();
+    let earlier = while_running["levels"][0]["count"].as_u64().unwrap();
     assert!(earlier > 0);
 
     // The server is stopped, so that the number of answers stays the same at the next checkpoints and at the end. Checkpoints come
@@ -155,21 +155,21 @@ fn a_run_that_is_killed_leaves_what_it_had_measured() {
     running.wait_for_kill();
 
     let (_, report, _) = reported(&recording);
-    let stage = &report["stages"][0];
-    assert_eq!(report["stages"].as_array().unwrap().len(), 1);
+    let level = &report["levels"][0];
+    assert_eq!(report["levels"].as_array().unwrap().len(), 1);
     // The connections of the load are the last ones; each begins with an FSINFO before the phase.
     let seen = proxy.seen();
     let of_load = &seen[seen.len() - 3..];
     let answered = of_load.iter().map(|connection| connection.replies - 1).sum::<u64>();
     assert!(seen.len() > connections + 3 && answered >= earlier);
-    assert_eq!(stage["count"], answered, "every answer is there, once");
+    assert_eq!(level["count"], answered, "every answer is there, once");
     // With the time in which it stood still it may even be invalid.
     assert_ne!(report["validity"]["verdict"], "valid");
     assert!(report["validity"]["reasons"].to_string().contains("the level is unfinished"), "{}", report["validity"]);
-    assert!(stage["level"].as_str().unwrap().ends_with("(not finished)"));
-    assert_eq!(stage["interruption"]["planned_s"], 600.0);
-    assert!(stage["silence"]["longest_s"].as_f64() > Some(0.0), "it stood still: {}", stage["silence"]);
-    assert_eq!(stage["queue_depth"]["max"], serde_json::Value::Null);
+    assert!(level["load_name"].as_str().unwrap().ends_with("(not finished)"));
+    assert_eq!(level["interruption"]["planned_s"], 600.0);
+    assert!(level["silence"]["longest_s"].as_f64() > Some(0.0), "it stood still: {}", level["silence"]);
+    assert_eq!(level["queue_depth"]["max"], serde_json::Value::Null);
 
     // It is a side of no comparison, and that is said.
     let mut compare = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
@@ -187,7 +187,7 @@ fn a_run_that_is_killed_leaves_what_it_had_measured() {
     assert!(report["warnings"].to_string().contains("it is unreadable"), "{}", report["warnings"]);
     std::fs::remove_file(&progress).unwrap();
     let (_, report, _) = reported(&recording);
-    assert!(report["warnings"].to_string().contains("stage-0000.partial has no results"), "{}", report["warnings"]);
+    assert!(report["warnings"].to_string().contains("level-0000.partial has no results"), "{}", report["warnings"]);
 }
 
 /// The report of a level that goes on, or did when its run was killed.
@@ -208,7 +208,7 @@ fn a_level_in_progress_is_shown_after_a_kill_behind_those_that_were_finished() {
     let load = ["mixed", "--target", &server.url, "--warmup", "0s", "--levels", "1..9", "--think", "10ms"];
     let mut running = start(&[&load[..], &["--duration", "3s", "--record", recording.to_str().unwrap()]].concat());
     // Behind a finished level, and not between two.
-    let in_progress = || (1..9).any(|n| recording.join(format!("stage-{n:04}.partial/progress.zst")).exists());
+    let in_progress = || (1..9).any(|n| recording.join(format!("level-{n:04}.partial/progress.zst")).exists());
     loop {
         running.wait_for("a checkpoint", |_| in_progress());
         running.signal(Signal::STOP);
@@ -221,11 +221,11 @@ fn a_level_in_progress_is_shown_after_a_kill_behind_those_that_were_finished() {
     running.wait_for_kill();
     let (code, report, said) = reported(&recording);
     unfinished(code, &report, &said);
-    let stages = report["stages"].as_array().unwrap();
-    let (last, finished) = stages.split_last().unwrap();
-    assert!(!finished.is_empty() && finished.iter().all(|stage| stage["interruption"].is_null()), "{finished:?}");
-    assert_eq!(last["level"], format!("{} clients (not finished)", stages.len()));
-    assert!(stages.iter().all(|stage| stage["count"].as_u64() > Some(0)));
+    let levels = report["levels"].as_array().unwrap();
+    let (last, finished) = levels.split_last().unwrap();
+    assert!(!finished.is_empty() && finished.iter().all(|level| level["interruption"].is_null()), "{finished:?}");
+    assert_eq!(last["load_name"], format!("{} clients (not finished)", levels.len()));
+    assert!(levels.iter().all(|level| level["count"].as_u64() > Some(0)));
     assert_eq!(last["interruption"]["planned_s"], 3.0);
 }
 
@@ -242,17 +242,17 @@ fn a_finished_level_has_no_other_files_than_before() {
     let recording = recordings.path().join("recording");
     let load = ["mixed", "--target", &server.url, "--warmup", "0s", "--clients", "2", "--think", "10ms"];
     let mut running = start(&[&load[..], &["--duration", "10m", "--record", recording.to_str().unwrap()]].concat());
-    running.wait_for("a checkpoint", |_| recording.join("stage-0000.partial/progress.zst").exists());
+    running.wait_for("a checkpoint", |_| recording.join("level-0000.partial/progress.zst").exists());
     running.signal(Signal::INT);
     let ended = running.end();
     let names = |folder: &Path| -> std::collections::BTreeSet<String> {
         let entries = std::fs::read_dir(folder).unwrap();
         entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
     };
-    assert_eq!(names(&recording), ["manifest.json", "stage-0000"].map(str::to_owned).into());
+    assert_eq!(names(&recording), ["manifest.json", "level-0000"].map(str::to_owned).into());
     let files =
         ["statistics.zst", "intervals.zst", "intervals.parquet", "histograms.parquet", "transactions-0000.parquet"];
-    assert_eq!(names(&recording.join("stage-0000")), files.map(str::to_owned).into());
+    assert_eq!(names(&recording.join("level-0000")), files.map(str::to_owned).into());
     let (_, report, _) = reported(&recording);
-    assert_eq!(report["stages"], ended.report["stages"]);
+    assert_eq!(report["levels"], ended.report["levels"]);
 }

@@ -35,10 +35,10 @@ fn second_is_refused(target: &str, folder: Option<&Path>) -> Ended {
     assert!(second.said.contains(&first.id().to_string()), "{}", second.said);
     let other = run(&[&load[..], &BRIEF, &["--file-set", "other", "--remove-files"]].concat());
     assert!(matches!(other.code, Some(0 | 4)), "{}", other.said);
-    assert_eq!(other.stage()["errors"], 0, "{}", other.said);
+    assert_eq!(other.level()["errors"], 0, "{}", other.said);
     first.signal(Signal::INT);
     let first = first.end();
-    assert_eq!((first.failures("wrong data"), first.stage()["errors"].as_u64()), (0, Some(0)), "{}", first.said);
+    assert_eq!((first.failures("wrong data"), first.level()["errors"].as_u64()), (0, Some(0)), "{}", first.said);
     assert!(!first.reasons().contains("lease"), "{}", first.reasons());
     // The lease was released: the next run finds none.
     let next = run(&[&load[..], &BRIEF].concat());
@@ -209,5 +209,5 @@ fn a_disk_that_was_too_small_is_not_left_full() {
     let load = [&LOAD[..], &["--target", &target]].concat();
     let next = run(&[&load[..], &BRIEF].concat());
     assert!(matches!(next.code, Some(0 | 4)), "{}", next.said);
-    assert_eq!(next.stage()["errors"], 0, "{}", next.said);
+    assert_eq!(next.level()["errors"], 0, "{}", next.said);
 }

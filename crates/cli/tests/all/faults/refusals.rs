@@ -165,7 +165,7 @@ fn writes_are_refused(ended: &super::command::Ended) {
     assert!(ended.reasons().contains("actions of the workload failed"), "{}", ended.reasons());
     assert!(ended.failures("error status") > 0);
     let read = ended.rows().iter().filter(|row| row["procedure"] == "READ" && row["outcome"] == "succeeded").count();
-    assert!(read > 0 && ended.stage()["errors"].as_u64().unwrap() > 0);
+    assert!(read > 0 && ended.level()["errors"].as_u64().unwrap() > 0);
 }
 
 /// A file set that is too large says so; a file that does not fit is a failure, counted by its status, and the run goes on.
@@ -180,10 +180,10 @@ fn fills_up(target: &str, status: &str) {
     assert!(full > 0, "{operations:#?}");
     // There were no other failures, and each of these is in the report.
     let failures = (ended.failures(""), ended.failures("error status"));
-    assert_eq!(failures, (full, full), "{} {operations:#?}", ended.stage()["failures"]);
+    assert_eq!(failures, (full, full), "{} {operations:#?}", ended.level()["failures"]);
     let written =
         ended.rows().iter().filter(|row| row["procedure"] == "WRITE" && row["outcome"] == "succeeded").count();
-    assert!(written > 0 && ended.stage()["fairness"]["starved"] == 0, "the run goes on");
+    assert!(written > 0 && ended.level()["fairness"]["starved"] == 0, "the run goes on");
     // The incomplete set fills the disk: nothing could be created besides it.
     run(&["mixed", "--target", target]).refused(&["plimsoll-mixed", status]);
 }

@@ -9,15 +9,15 @@ fn five_hundred_users_and_none_starves() {
     for target in ["embedded:smb", "embedded:nfs"] {
         let ended = run(&[&["getattr", "--target", target][..], &load].concat());
         assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.said);
-        let stage = ended.stage();
+        let level = ended.level();
         assert_eq!(
-            (&stage["clients"], &stage["fairness"]["starved"]),
+            (&level["clients"], &level["fairness"]["starved"]),
             (&500.into(), &0.into()),
             "{}",
-            stage["fairness"]
+            level["fairness"]
         );
-        assert_eq!(stage["failures"].as_array().unwrap().len(), 0, "{}", stage["failures"]);
-        assert!(stage["fairness"]["jain"].as_f64().unwrap() > 0.5);
+        assert_eq!(level["failures"].as_array().unwrap().len(), 0, "{}", level["failures"]);
+        assert!(level["fairness"]["jain"].as_f64().unwrap() > 0.5);
         // Each its own session on its own connection.
         let clients: std::collections::HashSet<String> = ended.rows().iter().map(|row| row["client"].clone()).collect();
         assert_eq!(clients.len(), 500);

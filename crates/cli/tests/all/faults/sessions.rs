@@ -48,15 +48,15 @@ fn number(text: &str, words: &str) -> u64 {
 fn went_on(ended: &Ended) {
     assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.said);
     let kept = ended.failures("lost connection: ");
-    assert!(kept >= 3, "{}", ended.stage()["failures"]);
-    for failure in ended.stage()["failures"].as_array().unwrap() {
+    assert!(kept >= 3, "{}", ended.level()["failures"]);
+    for failure in ended.level()["failures"].as_array().unwrap() {
         assert!(failure["cause"].as_str().unwrap().contains("(operations continued)"), "{failure}");
     }
-    assert_eq!(ended.stage()["fairness"]["starved"], 0);
+    assert_eq!(ended.level()["fairness"]["starved"], 0);
     let rows = ended.rows();
-    let rows: Vec<_> = rows.iter().filter(|row| row["stage"] == "0" && row["counted"] == "true").collect();
+    let rows: Vec<_> = rows.iter().filter(|row| row["level"] == "0" && row["counted"] == "true").collect();
     // None is stated where other connections were answered meanwhile, and none was as long as 10 ms.
-    let longest = ended.stage()["silence"]["longest_s"].as_f64();
+    let longest = ended.level()["silence"]["longest_s"].as_f64();
     let stated = longest.unwrap_or(0.01);
     // Answers to requests of a recovery do not end a silence, but in rows they look like those to actions. READs are of actions.
     let least = silences(&rows, stated, |row| row["status"] != GRACE);
@@ -185,7 +185,7 @@ fn a_grace_period_is_an_outage_of_a_run() {
     let outage = recovered.split_once("longest outage ").unwrap().1.split_once(" s").unwrap().0;
     let outage: f64 = outage.parse().unwrap();
     assert!(outage > 1.5, "{recovered}");
-    let silence = &ended.stage()["silence"];
+    let silence = &ended.level()["silence"];
     // From the last response to an action to the next one, or from the next action if none was outstanding at the loss.
     let longest = silence["longest_s"].as_f64().unwrap();
     assert!(longest > outage - 0.5 && longest < outage + 0.5, "{silence}; {recovered}");
@@ -194,7 +194,7 @@ fn a_grace_period_is_an_outage_of_a_run() {
     assert!(
         reasons.contains("does not count as a response (NFS4ERR_GRACE "),
         "{reasons}; {}",
-        ended.stage()["operations"]
+        ended.level()["operations"]
     );
     assert_ne!(ended.report["validity"]["verdict"], "valid");
 }

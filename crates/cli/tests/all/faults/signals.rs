@@ -26,14 +26,14 @@ fn the_first_ends_the_phase_and_keeps_what_was_measured() {
         running.signal(signal);
         let ended = running.end();
         assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.said);
-        let stages = ended.report["stages"].as_array().unwrap();
-        assert_eq!(stages.len(), 1, "the other levels are not begun");
-        assert!(stages[0]["level"].as_str().unwrap().ends_with("(stopped early)"));
-        assert!(stages[0]["count"].as_u64().unwrap() > 0);
-        assert_eq!(stages[0]["interruption"]["planned_s"], 600.0);
-        assert!(stages[0]["validity"]["reasons"].to_string().contains("interrupted after"), "{}", ended.reasons());
+        let levels = ended.report["levels"].as_array().unwrap();
+        assert_eq!(levels.len(), 1, "the other levels are not begun");
+        assert!(levels[0]["load_name"].as_str().unwrap().ends_with("(stopped early)"));
+        assert!(levels[0]["count"].as_u64().unwrap() > 0);
+        assert_eq!(levels[0]["interruption"]["planned_s"], 600.0);
+        assert!(levels[0]["validity"]["reasons"].to_string().contains("interrupted after"), "{}", ended.reasons());
         assert_ne!(ended.report["validity"]["verdict"], "valid");
-        assert_eq!(stages[0]["failures"].as_array().unwrap().len(), 0, "{}", stages[0]["failures"]);
+        assert_eq!(levels[0]["failures"].as_array().unwrap().len(), 0, "{}", levels[0]["failures"]);
         assert!(ended.report["run"]["facts"].to_string().contains("0 of 3 load levels"));
         recorded(&ended.folder);
         // The files are removed: another run creates them again, and reports this.
@@ -68,7 +68,7 @@ fn the_second_waits_for_nothing_and_loses_nothing() {
     running.signal(Signal::INT);
     let ended = running.end();
     assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.said);
-    assert!(ended.stage()["count"].as_u64().unwrap() > 0);
+    assert!(ended.level()["count"].as_u64().unwrap() > 0);
     // Neither are its own files and its lease waited for.
     let facts = ended.report["run"]["facts"].to_string();
     assert!(facts.contains("(the server does not answer); the lease expires"), "{facts}");
@@ -113,7 +113,7 @@ fn a_server_that_stands_still_makes_the_run_partial_at_most() {
     std::thread::sleep(std::time::Duration::from_secs(2));
     running.signal(Signal::INT);
     let ended = running.end();
-    let silence = &ended.stage()["silence"];
+    let silence = &ended.level()["silence"];
     assert!(silence["longest_s"].as_f64() > Some(2.9), "{silence}");
     assert!(silence["without_answer_s"].as_f64() > Some(2.9) && silence["outages"].as_u64() > Some(0), "{silence}");
     assert!(ended.reasons().contains("the server sent no response to any action for"), "{}", ended.reasons());

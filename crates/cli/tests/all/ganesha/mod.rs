@@ -10,8 +10,8 @@ const GONE: [&str; 4] = ["NFS3ERR_NOENT", "NFS3ERR_STALE", "NFS4ERR_NOENT", "NFS
 const OUTSIDE: u64 = 2;
 
 /// Listings of the measured phase that failed because an entry went meanwhile: at most one in a hundred.
-pub(crate) fn lists_of_what_went(stage: &Value) -> u64 {
-    let operations = stage["operations"].as_array().unwrap();
+pub(crate) fn lists_of_what_went(level: &Value) -> u64 {
+    let operations = level["operations"].as_array().unwrap();
     let Some(list) = operations.iter().find(|row| row["operation"] == "list") else { return 0 };
     let statuses = list["statuses"].as_array().unwrap().iter();
     let went = |status: &&Value| GONE.map(Value::from).contains(&status["name"]);
@@ -19,12 +19,12 @@ pub(crate) fn lists_of_what_went(stage: &Value) -> u64 {
     if gone <= 1 + list["count"].as_u64().unwrap() / 100 { gone } else { 0 }
 }
 
-/// The same before and after the measured phase, of which the stage has no statuses, but causes.
-pub(crate) fn lists_outside(stage: &Value) -> u64 {
+/// The same before and after the measured phase, of which the level has no statuses, but causes.
+pub(crate) fn lists_outside(level: &Value) -> u64 {
     let causes = GONE.map(|status| {
         ["READDIR", "READDIRPLUS"].map(|list| format!("error status: {status}, {list} (not in the measured phase)"))
     });
-    let failures = stage["failures"].as_array().unwrap().iter();
+    let failures = level["failures"].as_array().unwrap().iter();
     let gone = failures.filter(|failure| causes.iter().flatten().any(|cause| failure["cause"] == **cause));
     let gone = gone.map(|failure| failure["count"].as_u64().unwrap()).sum();
     if gone <= OUTSIDE { gone } else { 0 }

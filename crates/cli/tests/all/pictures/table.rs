@@ -50,7 +50,7 @@ impl Row {
 /// Verdict of a report, and which of its load levels are not valid.
 fn verdict(report: &Value) -> String {
     let sides = report["sides"].as_array().unwrap();
-    let (mut worst, mut levels, mut doubtful) = ("valid", 0, BTreeMap::<&str, Vec<String>>::new());
+    let (mut worst, mut count, mut doubtful) = ("valid", 0, BTreeMap::<&str, Vec<String>>::new());
     for side in sides {
         let of_side = side["validity"]["verdict"].as_str().unwrap();
         worst = if [worst, of_side].contains(&"invalid") {
@@ -61,24 +61,24 @@ fn verdict(report: &Value) -> String {
             worst
         };
         // A search repeats its levels, and drops those that say nothing.
-        let stages = side["stages"].as_array().filter(|_| side["run"]["capacity"].is_null());
-        for stage in stages.into_iter().flatten() {
-            levels += 1;
-            match stage["validity"]["verdict"].as_str().unwrap() {
+        let levels = side["levels"].as_array().filter(|_| side["run"]["capacity"].is_null());
+        for level in levels.into_iter().flatten() {
+            count += 1;
+            match level["validity"]["verdict"].as_str().unwrap() {
                 "valid" => {}
-                verdict => doubtful.entry(verdict).or_default().push(level(side, stage, sides.len() > 1)),
+                verdict => doubtful.entry(verdict).or_default().push(name_of(side, level, sides.len() > 1)),
             }
         }
     }
     let mut text = worst.to_uppercase();
-    match (levels, doubtful.is_empty()) {
+    match (count, doubtful.is_empty()) {
         (0, _) => {}
-        (_, true) => _ = write!(text, " (all {levels} levels)"),
+        (_, true) => _ = write!(text, " (all {count} levels)"),
         (_, false) => {
             let of = |(verdict, names): (&&str, &Vec<String>)| {
                 let list = names.join("; ");
                 let list = if list.chars().count() <= LEVELS_MAX { format!(" ({list})") } else { String::new() };
-                format!("{} of {levels} levels {}{list}", names.len(), verdict.to_uppercase())
+                format!("{} of {count} levels {}{list}", names.len(), verdict.to_uppercase())
             };
             _ = write!(text, ": {}", doubtful.iter().map(of).collect::<Vec<_>>().join(", "));
         }
@@ -87,10 +87,10 @@ fn verdict(report: &Value) -> String {
 }
 
 /// The name of a load level.
-fn level(side: &Value, stage: &Value, has_others: bool) -> String {
-    let mut name = stage["level"].as_str().unwrap().to_owned();
-    if !stage["varied"].is_null() {
-        name = format!("{name}, {}", stage["curve"].as_str().unwrap_or_default());
+fn name_of(side: &Value, level: &Value, has_others: bool) -> String {
+    let mut name = level["load_name"].as_str().unwrap().to_owned();
+    if !level["varied"].is_null() {
+        name = format!("{name}, {}", level["curve"].as_str().unwrap_or_default());
     }
     if has_others {
         name = format!("{}: {name}", side["letter"].as_str().unwrap());
@@ -223,11 +223,11 @@ fn new_rows_replace_old_ones() {
 
 #[test]
 fn verdicts_name_the_levels_that_are_not_valid() {
-    let stage = |level: &str, verdict: &str| serde_json::json!({ "level": level, "varied": null, "validity": { "verdict": verdict } });
-    let side = |verdict: &str, stages: &[Value]| serde_json::json!({ "letter": "A", "run": {}, "validity": { "verdict": verdict }, "stages": stages });
+    let level = |load: &str, verdict: &str| serde_json::json!({ "load_name": load, "varied": null, "validity": { "verdict": verdict } });
+    let side = |verdict: &str, levels: &[Value]| serde_json::json!({ "letter": "A", "run": {}, "validity": { "verdict": verdict }, "levels": levels });
     let of = |sides: &[Value]| verdict(&serde_json::json!({ "sides": sides }));
-    let good = side("valid", &[stage("1 client", "valid"), stage("2 clients", "valid")]);
-    let bad = side("invalid", &[stage("1 client", "partial"), stage("2 clients", "invalid")]);
+    let good = side("valid", &[level("1 client", "valid"), level("2 clients", "valid")]);
+    let bad = side("invalid", &[level("1 client", "partial"), level("2 clients", "invalid")]);
     assert_eq!(of(&[side("valid", &[])]), "VALID");
     assert_eq!(of(std::slice::from_ref(&good)), "VALID (all 2 levels)");
     assert_eq!(

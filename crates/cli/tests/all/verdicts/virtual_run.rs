@@ -121,7 +121,7 @@ impl Case {
     fn plan(&self, seed: u64) -> Plan {
         let measured_ns = Some(self.seconds * 1_000_000_000);
         let phases = Phases { warmup_ns: WARM_UP_NS, measured_ns, ..Phases::default() };
-        Plan { depth: self.lanes, phases, stage: 0, threads: 1, seed, ..Plan::new(self.load) }
+        Plan { depth: self.lanes, phases, level: 0, threads: 1, seed, ..Plan::new(self.load) }
     }
 }
 
@@ -249,5 +249,5 @@ impl Sink for Measured<Statistics> {
 
 /// Opening is a LOOKUP that only the first turn of a lane has.
 fn is_measured(transaction: &Transaction) -> bool {
-    transaction.stage.is_some() && transaction.procedure.row().operation != Operation::Lookup
+    transaction.level.is_some() && transaction.procedure.row().operation != Operation::Lookup
 }

@@ -153,7 +153,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
     ) -> Self {
         let server = job.setup.server();
         let named = (job.setup.names(), server.targets());
-        let mut accounting = Accounting::new((partition, worker), sink, named, job.plan.stage);
+        let mut accounting = Accounting::new((partition, worker), sink, named, job.plan.level);
         // Slots of blocking clients wait for each other. That is as planned, unless there is a schedule.
         let alone = partition.clients().count() as u64 * u64::from(job.plan.depth) == 1;
         accounting.scheduled = !matches!(job.plan.load, Load::Closed { .. });

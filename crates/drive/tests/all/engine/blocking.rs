@@ -69,7 +69,7 @@ impl Client for Sleeper {
                 timeline,
                 frames: Frames::default(),
                 vantage: Vantage::Client,
-                stage: None,
+                level: None,
                 long_lived: false,
                 counted: true,
                 resent_wait_ns: None,
@@ -140,7 +140,7 @@ fn blocking_clients_have_a_thread_each_and_their_data_arrives() {
         let setup = Sleepers(Toys::new(&[Do::ReadData(1_001), Do::Null, Do::IterationOver]));
         let phases = Phases { warmup_ns: 20_000_000, measured_ns: Some(100_000_000), ..Phases::default() };
         let threads_asked = if threads == 3 { 0 } else { threads };
-        let plan = Plan { phases, threads: threads_asked, stage: 1, ..Plan::new(load) };
+        let plan = Plan { phases, threads: threads_asked, level: 1, ..Plan::new(load) };
         let ran = run(&plan, &setup, |_| Vec::<Transaction>::new(), &Watch::new(), None).unwrap();
         assert_eq!(ran.sinks.len(), threads as usize);
         assert!(ran.clients.iter().all(|tally| tally.connected && tally.error_count() == 0), "{:?}", ran.clients);
@@ -153,7 +153,7 @@ fn blocking_clients_have_a_thread_each_and_their_data_arrives() {
         assert_eq!(seen.data.load(SeqCst), reads as u64 * 1_001);
         assert_eq!(seen.names.load(SeqCst), reads as u64);
         let actions: u64 = ran.clients.iter().map(|tally| tally.actions).sum();
-        assert_eq!(actions, rows.iter().filter(|row| row.stage.is_some()).count() as u64);
+        assert_eq!(actions, rows.iter().filter(|row| row.level.is_some()).count() as u64);
         assert!(rows.iter().all(|row| row.timeline.intended <= row.timeline.request_first));
     }
 }

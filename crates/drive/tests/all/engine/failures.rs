@@ -19,7 +19,7 @@ pub(super) const TURN: [Do; 2] = [Do::Null, Do::IterationOver];
 pub(super) fn plan(clients: u32) -> Plan {
     let load = Load::Closed { clients, think: Pause::Constant(10 * MS as u64) };
     let reconnect = Reconnect { attempts: 3, first_ns: 10 * MS as u64, most_ns: 25 * MS as u64, after_timeout: true };
-    Plan { threads: 1, phases: phases(0, 200, 50), timeout_ns: 80 * MS as u64, stage: 0, reconnect, ..Plan::new(load) }
+    Plan { threads: 1, phases: phases(0, 200, 50), timeout_ns: 80 * MS as u64, level: 0, reconnect, ..Plan::new(load) }
 }
 
 /// Served as usual, but the `n`th request of the `attempt`th connection gets what `instead` gives.

@@ -47,7 +47,7 @@ prop_compose! {
         let clients_per_connection = if shape > 1 { shape } else { 1 };
         Plan {
             depth: slots, connections, clients_per_connection, phases, threads, seed, reconnect, connecting,
-            timeout_ns: timeout * MS as u64, stage: 1, ..Plan::new(load)
+            timeout_ns: timeout * MS as u64, level: 1, ..Plan::new(load)
         }
     }
 }
@@ -177,10 +177,10 @@ fn check(
         |t: &Transaction| t.timeline.intended.or(t.timeline.request_first).is_some_and(|at| begin <= at && at < end);
     let rows: Vec<&Transaction> = ran.sinks.iter().flatten().collect();
     for row in &rows {
-        prop_assert_eq!(row.stage.is_some(), inside(row), "{:?} in {:?}", row.timeline, ran.measured);
+        prop_assert_eq!(row.level.is_some(), inside(row), "{:?} in {:?}", row.timeline, ran.measured);
     }
     let actions: u64 = ran.clients.iter().map(|tally| tally.actions).sum();
-    let answered = rows.iter().filter(|t| t.stage.is_some() && t.status == Some(0) && t.timeline.intended.is_some());
+    let answered = rows.iter().filter(|t| t.level.is_some() && t.status == Some(0) && t.timeline.intended.is_some());
     let answered = answered.count() as u64;
     prop_assert!(if wrong { actions <= answered } else { actions == answered }, "{} {}", actions, answered);
     let generator = &ran.generator;

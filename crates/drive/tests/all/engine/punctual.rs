@@ -86,7 +86,7 @@ fn sleepy(plan: &Plan, latency: i64) -> (Over, Vec<(i64, i64)>) {
 }
 
 fn plan(load: Load) -> Plan {
-    Plan { threads: 1, phases: phases(20, 200, 50), stage: 3, ..Plan::new(load) }
+    Plan { threads: 1, phases: phases(20, 200, 50), level: 3, ..Plan::new(load) }
 }
 
 fn open(clients: u32) -> Plan {

@@ -15,7 +15,7 @@ use super::toy::{Do, HEAD, LATER, Toys, answer, head};
 const TURN: [Do; 2] = [Do::Null, Do::IterationOver];
 
 fn plan(load: Load) -> Plan {
-    Plan { threads: 1, phases: phases(10, 100, 50), stage: 3, ..Plan::new(load) }
+    Plan { threads: 1, phases: phases(10, 100, 50), level: 3, ..Plan::new(load) }
 }
 
 fn closed(clients: u32, think: Pause) -> Plan {
@@ -38,7 +38,7 @@ fn in_a_closed_loop_the_next_iteration_starts_when_the_last_is_over() {
     let tally = &ran.clients[0];
     assert_eq!((tally.actions, tally.iterations, tally.error_count()), (33, 33, 0));
     assert_eq!(tally.responses.sum_ns(), 33 * 3 * MS as u128);
-    assert_eq!(all(&ran).iter().filter(|t| t.stage == Some(3)).count(), 33);
+    assert_eq!(all(&ran).iter().filter(|t| t.level == Some(3)).count(), 33);
     assert!(all(&ran).iter().all(|t| t.timeline.response_time() == Some(3 * MS)));
 }
 
@@ -111,7 +111,7 @@ fn an_open_schedule_is_kept_whatever_the_server_does() {
     let generator = &slow.generator;
     assert_eq!(generator.planned, 300);
     assert!(generator.never_sent > 200 && generator.late_starts > 0, "{generator:?}");
-    let started = all(&slow).iter().filter(|t| t.stage.is_some()).count() as u64;
+    let started = all(&slow).iter().filter(|t| t.level.is_some()).count() as u64;
     assert_eq!(started + generator.never_sent, 300);
     assert_eq!(intended(&slow), exact[..intended(&slow).len()]);
 }
@@ -125,7 +125,7 @@ fn independent_arrivals_are_the_same_for_any_number_of_threads() {
         let begin = ran.measured.0;
         let rows = all(&ran);
         assert_eq!(ran.generator.late_starts, 0);
-        assert_eq!(rows.iter().filter(|t| t.stage.is_some()).count() as u64, ran.generator.planned);
+        assert_eq!(rows.iter().filter(|t| t.level.is_some()).count() as u64, ran.generator.planned);
         rows.iter().map(|t| (t.timeline.intended.map(|at| at - begin), t.connection)).collect::<Vec<_>>()
     };
     let one = run(1);
@@ -147,14 +147,14 @@ fn a_stall_shows_in_the_response_time_from_intended() {
     let (stall, until) = (START + 8 * S, START + 8 * S + 1_400 * MS);
     let toys = Toys::new(&TURN);
     let load = Load::Open { clients: 4, rate: 2_000.0, arrivals: Arrivals::Constant };
-    let plan = Plan { threads: 1, phases: phases(1_000, 20_000, 5_000), stage: 0, ..Plan::new(load) };
+    let plan = Plan { threads: 1, phases: phases(1_000, 20_000, 5_000), level: 0, ..Plan::new(load) };
     let ran = over(&plan, &toys, |_| {
         door(move |_, _, _| {
             let latency = move |at| if (stall..until).contains(&at) { until - at + 100_000 } else { 100_000 };
             Accept::Serve(Box::new(ToyServer::new(latency)), 0)
         })
     });
-    let rows: Vec<Transaction> = all(&ran).into_iter().filter(|t| t.stage.is_some()).collect();
+    let rows: Vec<Transaction> = all(&ran).into_iter().filter(|t| t.level.is_some()).collect();
     assert_eq!(rows.len(), 40_000);
     let p99 = |time: fn(&Transaction) -> Option<i64>| percentile(rows.iter().filter_map(time).collect(), 99.0);
     // An iteration due u after the stall began waited for its end and for the 2,000 u iterations before it, four at a time every 100 µs:
@@ -211,7 +211,7 @@ fn a_user_whose_iteration_is_not_over_starts_the_next_one_late() {
     assert_eq!((ran.generator.late_starts, ran.clients[0].late_iterations, ran.generator.never_sent), (10, 10, 0));
     assert_eq!(ran.clients[0].due_iterations, 10);
     // Answers come at 15, 30 … 165 ms, the phase is from 10 to 110 ms: answers in the drain are not part of its throughput.
-    assert_eq!(rows.iter().filter(|row| row.stage.is_some()).count(), 10);
+    assert_eq!(rows.iter().filter(|row| row.level.is_some()).count(), 10);
     assert_eq!(ran.generator.answered.requests, 7);
 }
 
@@ -222,7 +222,7 @@ fn iterations_go_on_to_their_end_in_the_drain_of_a_schedule_but_not_of_a_closed_
     let toys = Toys::new(&script);
     // Due at 0 and 100 ms; the second iteration's actions at 100, 108 and 116 ms. The end is at 110 ms.
     let ran = over(&plan(load), &toys, |_| steady(8 * MS));
-    assert_eq!(all(&ran).iter().map(|t| t.stage).collect::<Vec<_>>()[3..], [Some(3), Some(3), None]);
+    assert_eq!(all(&ran).iter().map(|t| t.level).collect::<Vec<_>>()[3..], [Some(3), Some(3), None]);
     let toys = Toys::new(&script);
     let ran = over(&closed(1, Pause::None), &toys, |_| steady(8 * MS));
     assert_eq!(intended(&ran).last(), Some(&(104 * MS)));

@@ -57,13 +57,13 @@ fn clients_on_several_threads_log_on_work_and_log_off() {
     toys.address = Some(serve());
     toys.log_on = true;
     let mut plan = Plan::new(Load::Closed { clients: 6, think: Pause::None });
-    (plan.depth, plan.threads, plan.stage) = (3, 2, 1);
+    (plan.depth, plan.threads, plan.level) = (3, 2, 1);
     plan.phases = milliseconds(20, 200);
     let ran = run(&plan, &toys, |_| Vec::<Transaction>::new(), &Watch::new(), None).unwrap();
     assert_eq!((ran.sinks.len(), ran.clients.len()), (2, 6));
-    let staged = ran.sinks.iter().flatten().filter(|transaction| transaction.stage.is_some()).count() as u64;
+    let measured = ran.sinks.iter().flatten().filter(|transaction| transaction.level.is_some()).count() as u64;
     let counted: u64 = ran.clients.iter().map(|tally| tally.actions).sum();
-    assert_eq!(counted, staged);
+    assert_eq!(counted, measured);
     assert!(ran.clients.iter().all(|tally| tally.connected && tally.error_count() == 0), "{:?}", ran.clients);
     assert!(ran.clients.iter().all(|tally| tally.errors_outside.is_empty()), "{:?}", ran.clients);
     assert_eq!(ran.generator.left_rudely, 0);

@@ -62,7 +62,7 @@ fn closed(clients: u32) -> Load {
 fn spec(most: Load, (start, runs): (f64, u32)) -> SearchSpec {
     let phases = Phases { measured_ns: Some(1_000_000_000), ..Phases::default() };
     let plan = Plan { phases, ..Plan::new(most) };
-    let most = LevelSpec { plan, words: most.to_string(), curve: None, parameter: None, share: None };
+    let most = LevelSpec { plan, load_name: most.to_string(), curve: None, parameter: None, share: None };
     let least = most.least_load();
     SearchSpec { most, least, start, resolution: 0.02, runs, objectives: vec!["p50 < 5ms".to_owned()] }
 }

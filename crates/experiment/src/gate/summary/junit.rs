@@ -30,7 +30,7 @@ pub(super) fn suite(summary: &GateSummary<'_>) -> String {
     text.push_str("    </properties>\n");
     for question in questions {
         let line = escaped(&words::line(question));
-        let (name, class) = (escaped(&question.condition.text), escaped(&question.level));
+        let (name, class) = (escaped(&question.condition.text), escaped(&question.level_name));
         let inside = match question.outcome {
             Outcome::Passed => format!("<system-out>{line}</system-out>"),
             Outcome::Failed => format!("<failure message=\"{line}\" type=\"fail-if\"/>"),

@@ -26,7 +26,7 @@ fn result() -> GateResult {
         round: Some(1),
         turn,
         side,
-        level: "4 clients".to_owned(),
+        level_name: "4 clients".to_owned(),
         first_ns: 1_700_000_000_000_000_000,
         seconds: 2.5,
         counted: true,
@@ -97,7 +97,7 @@ fn names_are_values_in_xml() {
 fn a_cell_holds_what_a_name_holds() {
     let text = of(csv::runs);
     assert!(
-        text.starts_with("round,turn,side,target,level,started_ns,seconds,counted,read.p95_s,all.throughput_per_s,")
+        text.starts_with("round,turn,side,target,level_name,started_ns,seconds,counted,read.p95_s,all.throughput_per_s,")
     );
     assert!(
         text.contains("\r\n1,1,A,nfs://old/export,4 clients,1700000000000000000,2.5,true,0.001,250.5,\r\n"),

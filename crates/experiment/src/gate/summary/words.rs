@@ -76,7 +76,7 @@ pub fn line(question: &Question) -> String {
 
 /// The subject of a condition.
 pub(super) fn subject(question: &Question) -> String {
-    format!("{}.{} at {}", question.condition.name, question.condition.metric.label(), question.level)
+    format!("{}.{} at {}", question.condition.name, question.condition.metric.label(), question.level_name)
 }
 
 /// `+1.20 % against the baseline (95 % interval -0.50 to +2.90 %)`

@@ -1,4 +1,4 @@
-//! OpenMetrics text: the sums of each stage and procedure, with the end of the stage as their time.
+//! OpenMetrics text: the sums of each level and procedure, with the end of the level as their time.
 
 mod format;
 mod live;
@@ -9,11 +9,11 @@ use plimsoll_model::{About, Names, Procedure, SystemUnderTest};
 use plimsoll_stats::{Accumulator, FineHistogram, Headline, Times};
 
 use crate::error::Cause;
-use crate::folder::{Recording, Stage};
+use crate::folder::{RecordedLevel, Recording};
 use format::{Buckets, Distribution, Labelled, counter, family, histogram, label};
 pub use live::LiveMetrics;
 
-/// A procedure of a stage.
+/// A procedure of a level.
 struct Sums {
     requests: u64,
     expected: u64,
@@ -31,10 +31,10 @@ struct Sums {
 
 pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), Cause> {
     let mut rows = Vec::new();
-    for stage in &recording.manifest.stages {
-        let (statistics, _) = recording.statistics(stage, &mut Names::default())?;
+    for level in &recording.manifest.levels {
+        let (statistics, _) = recording.statistics(level, &mut Names::default())?;
         let headline = statistics.headline();
-        rows.extend(statistics.operations().map(|(procedure, row)| Sums::of(stage, procedure, row, headline)));
+        rows.extend(statistics.operations().map(|(procedure, row)| Sums::of(level, procedure, row, headline)));
     }
     about(recording, out)?;
     counter(out, "requests", "Requests, including requests without a response.", &rows, |row| Some(row.requests))?;
@@ -61,13 +61,13 @@ pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), C
 }
 
 impl Sums {
-    fn of(stage: &Stage, procedure: Procedure, sums: &Accumulator, headline: Headline) -> Labelled<Self> {
+    fn of(level: &RecordedLevel, procedure: Procedure, sums: &Accumulator, headline: Headline) -> Labelled<Self> {
         let of = |times: &Times| {
             let cells = FineHistogram::from(times);
             Distribution::new(Buckets::ONE, cells.iter().map(|cell| (cell.to_ns, cell.count)), times.moments())
         };
         let row = procedure.row();
-        let mut labels = in_stage(stage);
+        let mut labels = labels_of(level);
         for (name, value) in [
             ("protocol", row.protocol.label()),
             ("procedure", &procedure.name()),
@@ -88,11 +88,11 @@ impl Sums {
             from_intended: (headline == Headline::FromIntended).then(|| of(&sums.leading(headline))),
             service: of(&sums.service()),
         };
-        Labelled { labels, time: time(stage), of: sums }
+        Labelled { labels, time: time(level), of: sums }
     }
 }
 
-/// Facts about the recording, and the length of its stages.
+/// Facts about the recording, and the length of its levels.
 fn about(recording: &Recording, out: &mut impl Write) -> Result<(), Cause> {
     let manifest = &recording.manifest;
     family(out, "recording", "info", "Title, labels, system under test, and the program that made the recording.")?;
@@ -104,11 +104,11 @@ fn about(recording: &Recording, out: &mut impl Write) -> Result<(), Cause> {
         family(out, "valid", "gauge", "1 if the measurement is valid, 0 if not.")?;
         writeln!(out, "plimsoll_valid {}", u8::from(verdict.valid))?;
     }
-    family(out, "stage_duration_seconds", "gauge", "Length of the measured phase.")?;
-    for stage in &manifest.stages {
-        if let (Some(first), Some(last)) = (stage.first_ns, stage.last_ns) {
+    family(out, "level_duration_seconds", "gauge", "Length of the measured phase.")?;
+    for level in &manifest.levels {
+        if let (Some(first), Some(last)) = (level.first_ns, level.last_ns) {
             let seconds = last.saturating_sub(first) as f64 / 1e9;
-            writeln!(out, "plimsoll_stage_duration_seconds{{{}}} {seconds}{}", in_stage(stage), time(stage))?;
+            writeln!(out, "plimsoll_level_duration_seconds{{{}}} {seconds}{}", labels_of(level), time(level))?;
         }
     }
     Ok(())
@@ -127,16 +127,16 @@ fn described(about: &About, labels: &mut String) {
     }
 }
 
-fn in_stage(stage: &Stage) -> String {
+fn labels_of(level: &RecordedLevel) -> String {
     let mut labels = String::new();
-    label(&mut labels, "stage", &stage.number.to_string());
-    label(&mut labels, "level", stage.level.as_deref().unwrap_or_default());
+    label(&mut labels, "level", &level.number.to_string());
+    label(&mut labels, "load_name", level.load_name.as_deref().unwrap_or_default());
     labels
 }
 
-/// The end of the stage, behind a space, where it is known.
-fn time(stage: &Stage) -> String {
-    stage.last_ns.map_or_else(String::new, |ns| {
+/// The end of the level, behind a space, where it is known.
+fn time(level: &RecordedLevel) -> String {
+    level.last_ns.map_or_else(String::new, |ns| {
         let sign = if ns < 0 { "-" } else { "" };
         format!(" {sign}{}.{:09}", ns.unsigned_abs() / 1_000_000_000, ns.unsigned_abs() % 1_000_000_000)
     })

@@ -52,7 +52,7 @@ fn anything(random: &mut Random, names: &mut Names) -> Transaction {
     (t.status, t.compound_position) = (any(random).map(|value| value as u32), any(random).map(|value| value as u16));
     (t.path, t.share) =
         (names.intern(&format!("{}", random.bits() % 9)), names.intern(["", "a", "b"][t.connection as usize % 3]));
-    (t.long_lived, t.stage) = (random.bits().is_multiple_of(2), any(random).map(|value| (value % 2) as u32));
+    (t.long_lived, t.level) = (random.bits().is_multiple_of(2), any(random).map(|value| (value % 2) as u32));
     t.outcome = [Outcome::Succeeded, Outcome::Refused, Outcome::NeverSent][(random.bits() % 3) as usize];
     t.vantage = if random.bits().is_multiple_of(16) { Vantage::Wire } else { Vantage::Client };
     (t.request_packets, t.response_packets) = ((random.bits() % 2) as u32, any(random).map(|value| (value % 2) as u32));

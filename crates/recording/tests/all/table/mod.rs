@@ -22,7 +22,7 @@ use plimsoll_recording::{
 const CONTRACT: &str = "protocol procedure operation group client server connection session share path user id \
     compound_position status outcome payload_bytes request_bytes response_bytes request_packets response_packets \
     intended_ns request_first_ns request_last_ns interim_ns response_first_ns response_last_ns request_first_frame \
-    request_last_frame response_first_frame response_last_frame vantage stage long_lived counted resent_wait_ns \
+    request_last_frame response_first_frame response_last_frame vantage level long_lived counted resent_wait_ns \
     file offset asked_bytes disposition access second_path client_index";
 
 fn write(path: &Path, transactions: &[Transaction], names: &Names) -> Written {
@@ -101,7 +101,7 @@ fn parquet_holds_every_value_of_a_full_transaction() {
     assert_eq!(*field(row, "payload_bytes"), Field::ULong(65536));
     assert_eq!(*field(row, "request_packets"), Field::UInt(46));
     assert_eq!(*field(row, "response_last_frame"), Field::ULong(1 << 40));
-    assert_eq!(*field(row, "stage"), Field::UInt(4));
+    assert_eq!(*field(row, "level"), Field::UInt(4));
     assert_eq!(*field(row, "long_lived"), Field::Bool(true));
     let instants = "intended_ns request_first_ns request_last_ns interim_ns response_first_ns response_last_ns";
     for (i, name) in instants.split(' ').enumerate() {

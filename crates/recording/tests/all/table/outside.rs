@@ -42,7 +42,7 @@ import duckdb, sys
 table = sys.argv[1]
 one = lambda sql: duckdb.sql(sql.format(table)).fetchall()
 print(one(\"select typeof(id), typeof(status), typeof(request_first_ns), typeof(path), typeof(long_lived) from '{}' limit 1\"))
-print(one(\"select count(*), count(status), count(response_last_ns), count(path), count(stage) from '{}'\"))
+print(one(\"select count(*), count(status), count(response_last_ns), count(path), count(level) from '{}'\"))
 print(one(\"select epoch_ns(response_last_ns) - epoch_ns(request_first_ns), id, status, server from '{}' limit 1\"))
 print(repr([row[0] for row in one(\"select path from '{}' where path is not null\")]))
 ";

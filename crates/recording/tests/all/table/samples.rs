@@ -44,7 +44,7 @@ pub(crate) fn full(names: &mut Names, path: &str) -> Transaction {
             response_last: NonZeroU64::new(1 << 40),
         },
         vantage: Vantage::Wire,
-        stage: Some(4),
+        level: Some(4),
         long_lived: true,
         counted: true,
         resent_wait_ns: Some(200_000_000),

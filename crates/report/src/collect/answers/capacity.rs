@@ -3,8 +3,8 @@
 use super::{measured, percentiles, rate};
 use crate::collect::percent;
 use crate::findings::capacity::{Capacity, CapacityOutcome, Trial, deciding};
-use crate::findings::{Diagnosis, Findings, Rule, Stage, Statement};
-use crate::text::{duration, exact_load, load_words, lowered};
+use crate::findings::{Diagnosis, Findings, Rule, LoadLevel, Statement};
+use crate::text::{duration, exact_load, load_name, lowered};
 
 /// An operation that is named beside a missed objective has this part of all time waited there.
 const NAMED_FROM: f64 = 0.3;
@@ -17,13 +17,13 @@ pub(super) fn diagnose(findings: &Findings, capacity: &Capacity) -> Diagnosis {
     let answer = match (capacity.outcome, capacity.low, capacity.high) {
         (CapacityOutcome::Found, Some(low), Some(high)) => format!(
             "The highest load that meets the objective ({objective}) is {load}; 95 % interval {low} to {high}.{lowered}",
-            load = load_words(low, unit),
+            load = load_name(low, unit),
             low = exact_load(low),
             high = exact_load(high)
         ),
         (CapacityOutcome::AtLeast | CapacityOutcome::Unfinished, Some(low), _) => format!(
             "At least {load} {meets} the objective ({objective}).{lowered} The highest load that meets it is not known: {why}.",
-            load = load_words(low, unit),
+            load = load_name(low, unit),
             meets = meets(low, unit),
             why = capacity.why.as_deref().unwrap_or("the search did not finish")
         ),
@@ -38,20 +38,20 @@ pub(super) fn diagnose(findings: &Findings, capacity: &Capacity) -> Diagnosis {
     let misses = lowest_misses(capacity);
     let missed = deciding(&misses);
     statements.extend(missed.and_then(|trial| first_miss(findings, trial, &misses, capacity)));
-    statements.extend(missed.and_then(|trial| operation(stage(findings, trial)?)));
+    statements.extend(missed.and_then(|trial| operation(level(findings, trial)?)));
     let within = capacity.trials.iter().filter(|one| one.met == Some(true) && Some(one.load) <= capacity.high);
-    let best = within.max_by(|a, b| a.load.total_cmp(&b.load)).and_then(|trial| carried(stage(findings, trial)?));
+    let best = within.max_by(|a, b| a.load.total_cmp(&b.load)).and_then(|trial| carried(level(findings, trial)?));
     statements.extend(best);
     Diagnosis { waited_s: None, statements, next: super::run::next(findings) }
 }
 
 /// The verb of a load: 1 client meets, 8 clients meet.
 fn meets(load: f64, unit: &str) -> &'static str {
-    if load_words(load, unit).ends_with('s') && !unit.contains('/') { "meet" } else { "meets" }
+    if load_name(load, unit).ends_with('s') && !unit.contains('/') { "meet" } else { "meets" }
 }
 
-fn stage<'f>(findings: &'f Findings, trial: &Trial) -> Option<&'f Stage> {
-    findings.stages.iter().find(|stage| u64::from(stage.number) == trial.stage)
+fn level<'f>(findings: &'f Findings, trial: &Trial) -> Option<&'f LoadLevel> {
+    findings.levels.iter().find(|level| u64::from(level.number) == trial.level)
 }
 
 /// The highest load that met the objective in the confirming runs.
@@ -73,8 +73,8 @@ fn first_miss(findings: &Findings, trial: &Trial, misses: &[&Trial], capacity: &
         true => String::new(),
         false => format!("; last run of {}", duration(trial.seconds)),
     };
-    let load = load_words(trial.load, &capacity.unit);
-    let times = stage(findings, trial).and_then(Stage::headline_time);
+    let load = load_name(trial.load, &capacity.unit);
+    let times = level(findings, trial).and_then(LoadLevel::headline_time);
     let times = times
         .map_or_else(String::new, |times| format!(" Response times of all operations: {}.", percentiles(&times, ", ")));
     // Single runs of a lower load may have missed it.
@@ -86,8 +86,8 @@ fn first_miss(findings: &Findings, trial: &Trial, misses: &[&Trial], capacity: &
 }
 
 /// Which operation clients waited for at the load that missed the objective.
-fn operation(stage: &Stage) -> Option<Statement> {
-    let rows = || stage.operations.iter().filter(|row| row.parent.is_none());
+fn operation(level: &LoadLevel) -> Option<Statement> {
+    let rows = || level.operations.iter().filter(|row| row.parent.is_none());
     let all: f64 = rows().map(|row| row.waited_s).sum();
     let mut waited: Vec<(&str, f64)> = Vec::new();
     for row in rows() {
@@ -98,19 +98,19 @@ fn operation(stage: &Stage) -> Option<Statement> {
     }
     let (label, most) = waited.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     (all > 0.0 && most >= NAMED_FROM * all).then(|| {
-        let (at, share) = (stage.words(), percent(most / all));
+        let (at, share) = (level.words(), percent(most / all));
         let text = format!("At {at}, the operation {label} accounts for {share} of all time waited.");
         measured(Rule::Operation, text)
     })
 }
 
 /// Throughput at the highest load that met the objective.
-fn carried(stage: &Stage) -> Option<Statement> {
-    let times = stage.headline_time()?;
+fn carried(level: &LoadLevel) -> Option<Statement> {
+    let times = level.headline_time()?;
     let text = format!(
         "At {load}, the server answered {rate} operations/s; response times: {times}.",
-        load = stage.words(),
-        rate = rate(stage.operations_per_s),
+        load = level.words(),
+        rate = rate(level.operations_per_s),
         times = percentiles(&times, ", "),
     );
     Some(measured(Rule::Throughput, text))

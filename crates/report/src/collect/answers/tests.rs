@@ -6,7 +6,7 @@ use crate::findings::comparison::{
 };
 use crate::findings::{
     CurveMaximum, CurvePoint, FailureCount, Generator, Interval, IterationKind, Knee, LevelFacts, LoadCurve,
-    OperationRow, RoundTrip, Rule, Run, Span, Stage, StatusCount, Times, Users, Validity, letter,
+    OperationRow, RoundTrip, Rule, Run, Span, LoadLevel, StatusCount, Times, Users, Validity, letter,
 };
 
 fn times(mean_s: f64) -> Times {
@@ -26,10 +26,10 @@ fn times(mean_s: f64) -> Times {
 }
 
 /// A level of a run with this number of clients and operations per second, of 1 ms each.
-fn stage(number: u32, clients: u64, per_s: f64) -> Stage {
-    Stage {
+fn level(number: u32, clients: u64, per_s: f64) -> LoadLevel {
+    LoadLevel {
         facts: LevelFacts {
-            level: format!("{clients} clients"),
+            load_name: format!("{clients} clients"),
             clients,
             depth: 1,
             generator: Generator { cpu_share: 0.2, ..Generator::default() },
@@ -41,13 +41,13 @@ fn stage(number: u32, clients: u64, per_s: f64) -> Stage {
         operations_per_s: per_s,
         iterations_per_s: per_s,
         response_time: Some(times(0.001)),
-        ..Stage::default()
+        ..LoadLevel::default()
     }
 }
 
-fn run(stages: Vec<Stage>) -> Findings {
+fn run(levels: Vec<LoadLevel>) -> Findings {
     let run = Run { target: "smb://u@host/share".into(), ..Run::default() };
-    Findings { run: Some(run), stages, ..Findings::default() }
+    Findings { run: Some(run), levels, ..Findings::default() }
 }
 
 fn said(findings: &Findings, rule: Rule) -> Option<String> {
@@ -55,11 +55,11 @@ fn said(findings: &Findings, rule: Rule) -> Option<String> {
     found.into_iter().find(|one| one.rule == rule).map(|one| one.text)
 }
 
-fn curve(stages: &[Stage], knee: Knee, not_shown_lower: Vec<u32>) -> LoadCurve {
-    let best = stages.iter().max_by(|a, b| a.operations_per_s.total_cmp(&b.operations_per_s)).unwrap();
-    let point = |stage: &Stage| CurvePoint {
-        stage: stage.number,
-        load: stage.load(),
+fn curve(levels: &[LoadLevel], knee: Knee, not_shown_lower: Vec<u32>) -> LoadCurve {
+    let best = levels.iter().max_by(|a, b| a.operations_per_s.total_cmp(&b.operations_per_s)).unwrap();
+    let point = |level: &LoadLevel| CurvePoint {
+        level: level.number,
+        load: level.load(),
         used: true,
         law_per_s: None,
         residual: None,
@@ -68,9 +68,9 @@ fn curve(stages: &[Stage], knee: Knee, not_shown_lower: Vec<u32>) -> LoadCurve {
     LoadCurve {
         curve: None,
         load: "clients".into(),
-        points: stages.iter().map(point).collect(),
+        points: levels.iter().map(point).collect(),
         maximum: Some(CurveMaximum {
-            stage: best.number,
+            level: best.number,
             load: best.load(),
             operations_per_s: best.operations_per_s,
             interval: Some(interval),
@@ -84,10 +84,10 @@ fn curve(stages: &[Stage], knee: Knee, not_shown_lower: Vec<u32>) -> LoadCurve {
 
 #[test]
 fn a_curve_has_its_highest_throughput_and_its_knee() {
-    let mut findings = run(vec![stage(0, 1, 500.0), stage(1, 8, 2000.0), stage(2, 16, 1900.0)]);
+    let mut findings = run(vec![level(0, 1, 500.0), level(1, 8, 2000.0), level(2, 16, 1900.0)]);
     let interval = Some(Interval { low: 7.123, high: 9.876 });
     let knee = Knee { load: Some(8.44), interval, missing: None };
-    findings.curves = vec![curve(&findings.stages, knee, vec![2])];
+    findings.curves = vec![curve(&findings.levels, knee, vec![2])];
     let highest = said(&findings, Rule::Throughput).unwrap();
     let expected = "Highest throughput: 2,000 operations/s at 8 clients, with p50 1.00 ms and p99 4.00 ms; throughput at 16 clients is not significantly lower.";
     assert_eq!(highest, expected);
@@ -97,18 +97,18 @@ fn a_curve_has_its_highest_throughput_and_its_knee() {
         "The knee is at 8.44 clients (95 % interval 7.12 to 9.88): a higher load does not raise throughput."
     );
     // No knee was found, and the highest load is not the best: nothing is said of a limit.
-    findings.curves = vec![curve(&findings.stages, Knee::default(), Vec::new())];
+    findings.curves = vec![curve(&findings.levels, Knee::default(), Vec::new())];
     assert_eq!(said(&findings, Rule::Knee), None);
     // The highest load is better than every other.
-    findings.stages[2].operations_per_s = 4000.0;
-    findings.curves = vec![curve(&findings.stages, Knee::default(), Vec::new())];
+    findings.levels[2].operations_per_s = 4000.0;
+    findings.curves = vec![curve(&findings.levels, Knee::default(), Vec::new())];
     assert!(said(&findings, Rule::Knee).unwrap().contains("still rose at the highest load, 16 clients"));
-    findings.curves = vec![curve(&findings.stages, Knee::default(), vec![1])];
+    findings.curves = vec![curve(&findings.levels, Knee::default(), vec![1])];
     assert_eq!(said(&findings, Rule::Knee), None, "another level may be as good");
-    findings.curves = vec![curve(&findings.stages, Knee::default(), Vec::new())];
-    findings.stages[1].facts.operations_per_s_interval = None;
+    findings.curves = vec![curve(&findings.levels, Knee::default(), Vec::new())];
+    findings.levels[1].facts.operations_per_s_interval = None;
     assert_eq!(said(&findings, Rule::Knee), None, "a level without an interval was not compared");
-    findings.stages[1] = stage(1, 8, 2000.0);
+    findings.levels[1] = level(1, 8, 2000.0);
     findings.curves[0].points[1].used = false;
     assert_eq!(said(&findings, Rule::Knee), None, "nor one that must not be used");
 }
@@ -116,7 +116,7 @@ fn a_curve_has_its_highest_throughput_and_its_knee() {
 #[test]
 fn a_p99_of_few_requests_is_in_no_sentence() {
     let sentence = |count: u64| {
-        let mut one = stage(0, 1, 70.0);
+        let mut one = level(0, 1, 70.0);
         one.response_time = Some(Times { count, ..times(0.001) });
         said(&run(vec![one]), Rule::Throughput).unwrap()
     };
@@ -127,13 +127,13 @@ fn a_p99_of_few_requests_is_in_no_sentence() {
 #[test]
 fn the_bottleneck_is_named_where_it_is_proven() {
     let with = |cpu_share: f64, trip: Option<(f64, f64)>| {
-        let mut one = stage(0, 4, 1000.0);
+        let mut one = level(0, 4, 1000.0);
         let round_trip = trip.map(|(least_s, smoothed_s)| RoundTrip { least_s, smoothed_s });
         one.facts.generator = Generator { cpu_share, round_trip, ..Generator::default() };
         said(&run(vec![one]), Rule::Bottleneck)
     };
     assert!(with(0.95, None).unwrap().starts_with("The load generator is the bottleneck: at 4 clients"));
-    let mut nothing = stage(0, 4, 0.0);
+    let mut nothing = level(0, 4, 0.0);
     nothing.facts.generator = Generator { cpu_share: 0.96, ..Generator::default() };
     assert_eq!(said(&run(vec![nothing]), Rule::Bottleneck), None, "it was busy with failing");
     let server = with(0.2, Some((0.00002, 0.00005))).unwrap();
@@ -153,7 +153,7 @@ fn the_bottleneck_is_named_where_it_is_proven() {
 #[test]
 fn the_transfer_of_responses_is_no_time_in_the_server() {
     let with = |service_s: f64| {
-        let mut one = stage(0, 1, 100.0);
+        let mut one = level(0, 1, 100.0);
         one.response_time = Some(times(0.009));
         let (response_time, service_time) = (Some(times(0.009)), Some(times(service_s)));
         one.operations = vec![OperationRow { response_time, service_time, ..row() }];
@@ -168,19 +168,19 @@ fn the_transfer_of_responses_is_no_time_in_the_server() {
 #[test]
 fn schedules_and_users() {
     let asked = |ended: f64| {
-        let mut one = Stage { iterations_per_s: ended, ..stage(0, 1, 900.0) };
+        let mut one = LoadLevel { iterations_per_s: ended, ..level(0, 1, 900.0) };
         one.facts.asked_per_s = Some(1000.0);
         said(&run(vec![one]), Rule::Schedule)
     };
     assert!(asked(800.0).unwrap().contains("asked for 1,000 iterations/s, but only 800 iterations/s ended (80 %)"));
     assert_eq!(asked(995.0), None);
     // Of a workload without kinds of iterations, only those that were never sent are counted.
-    let mut unnamed = Stage { iterations_per_s: 400.0, ..stage(0, 1, 900.0) };
+    let mut unnamed = LoadLevel { iterations_per_s: 400.0, ..level(0, 1, 900.0) };
     (unnamed.facts.asked_per_s, unnamed.facts.generator.never_sent) = (Some(1000.0), 300);
     assert!(said(&run(vec![unnamed]), Rule::Schedule).unwrap().contains("but only 400 iterations/s ended (40 %)"));
     // Arrivals at random: 960 were due, and all of them ended.
     let drawn = |ended: f64| {
-        let mut one = Stage { iterations_per_s: ended, ..stage(0, 1, 900.0) };
+        let mut one = LoadLevel { iterations_per_s: ended, ..level(0, 1, 900.0) };
         one.facts.asked_per_s = Some(1000.0);
         one.facts.iterations = vec![IterationKind { ended: 950, ..IterationKind::default() }];
         one.facts.generator.never_sent = 10;
@@ -190,7 +190,7 @@ fn schedules_and_users() {
     assert!(drawn(800.0).unwrap().contains("asked for 960 iterations/s, but only 800 iterations/s ended (83 %)"));
     let users = |late: u64| {
         let users = Users { users: 5, due: 40, late, overload: late as f64 / 40.0, ..Users::default() };
-        said(&run(vec![Stage { users: Some(users), ..stage(0, 5, 40.0) }]), Rule::Schedule).unwrap()
+        said(&run(vec![LoadLevel { users: Some(users), ..level(0, 5, 40.0) }]), Rule::Schedule).unwrap()
     };
     assert_eq!(users(0), "At 5 clients, all 40 iterations ended before the user's next one was due.");
     assert!(users(10).contains("10 of 40 iterations ended late or not at all (25 %)"), "{}", users(10));
@@ -204,7 +204,7 @@ fn responses_that_ask_to_try_again_later_are_counted() {
     };
     let of = |protocol: &str, statuses: Vec<StatusCount>| {
         let operations = vec![OperationRow { protocol: protocol.into(), statuses, ..row() }];
-        said(&run(vec![Stage { count: 948, operations, ..stage(0, 1, 47.4) }]), Rule::ErrorStatuses)
+        said(&run(vec![LoadLevel { count: 948, operations, ..level(0, 1, 47.4) }]), Rule::ErrorStatuses)
     };
     let grace = || vec![status(10_013, "NFS4ERR_GRACE", 99), status(2, "NFS4ERR_NOENT", 500)];
     assert_eq!(
@@ -218,7 +218,7 @@ fn responses_that_ask_to_try_again_later_are_counted() {
 
 #[test]
 fn failures_of_actions_alone() {
-    let mut one = stage(0, 1, 100.0);
+    let mut one = level(0, 1, 100.0);
     assert_eq!(said(&run(vec![one.clone()]), Rule::Failures), None);
     let failure = |cause: &str, count| FailureCount { cause: cause.into(), count };
     one.failures = vec![failure("connection attempt: refused", 9)];
@@ -229,22 +229,22 @@ fn failures_of_actions_alone() {
 
 #[test]
 fn nothing_follows_from_invalid_numbers() {
-    let mut findings = run(vec![stage(0, 1, 100.0)]);
+    let mut findings = run(vec![level(0, 1, 100.0)]);
     assert!(said(&findings, Rule::Throughput).is_some());
     assert_eq!(of_run(&findings, Diagnosis::default()).next.as_deref(), Some("plimsoll breakdown smb://u@host/share"));
     findings.validity = Validity::invalid("late");
     assert_eq!(of_run(&findings, Diagnosis::default()), Diagnosis::default());
 }
 
-fn trial(stage: u64, load: f64, met: bool) -> Trial {
+fn trial(level: u64, load: f64, met: bool) -> Trial {
     let because = if met { Vec::new() } else { vec!["p99 < 50 ms: it was 61.0 ms".to_owned()] };
-    Trial { stage, load, brief: false, seconds: 10.0, met: Some(met), because }
+    Trial { level, load, brief: false, seconds: 10.0, met: Some(met), because }
 }
 
 fn searched(capacity: Capacity) -> Findings {
-    let mut findings = run(vec![stage(0, 40, 500.0), stage(1, 44, 520.0)]);
+    let mut findings = run(vec![level(0, 40, 500.0), level(1, 44, 520.0)]);
     let row = |operation: &str, waited_s: f64| OperationRow { operation: operation.into(), waited_s, ..row() };
-    findings.stages[1].operations = vec![row("open", 3.0), row("read", 1.0)];
+    findings.levels[1].operations = vec![row("open", 3.0), row("read", 1.0)];
     findings.run.as_mut().unwrap().capacity = Some(Box::new(capacity));
     findings
 }
@@ -329,7 +329,7 @@ fn broken_down(parts: &[(&str, f64, bool)], local_s: f64) -> Findings {
         ..CallPhase::default()
     };
     let beside_local = vec![LocalCall { call: "getattr".into(), remote_s: 1e-4, local_s }];
-    let mut findings = run(vec![stage(0, 1, 100.0)]);
+    let mut findings = run(vec![level(0, 1, 100.0)]);
     findings.run.as_mut().unwrap().calls =
         Some(Box::new(Calls { phases: vec![phase], beside_local, ..Calls::default() }));
     findings
@@ -385,7 +385,7 @@ fn difference(relative: f64, verdict: ComparedVerdict) -> Difference {
     }
 }
 
-fn level(verdict: ComparedVerdict) -> ComparedLevel {
+fn compared(verdict: ComparedVerdict) -> ComparedLevel {
     let metric = |name: &str, relative: f64, verdict: ComparedVerdict| ComparedMetric {
         metric: name.into(),
         unit: if name == "throughput" { ComparedUnit::PerSecond } else { ComparedUnit::Seconds },
@@ -401,7 +401,7 @@ fn level(verdict: ComparedVerdict) -> ComparedLevel {
     };
     let all = vec![metric("throughput", 0.0, ComparedVerdict::NotShown), metric("mean", 0.2, verdict)];
     ComparedLevel {
-        level: "whole capture".into(),
+        words: "whole capture".into(),
         runs: vec![1, 1],
         seconds: vec![10.0, 10.0],
         from: "batches".into(),
@@ -423,10 +423,10 @@ fn a_mix_is_told_only_if_a_time_has_no_verdict_because_of_it() {
     };
     let mix = "The mix of operations differs between B and A (READ 50 % → 10 %), so there is no verdict on";
     assert_eq!(
-        text(level(ComparedVerdict::CannotTell)),
+        text(compared(ComparedVerdict::CannotTell)),
         [format!("{mix} the times of all operations together. No single operation was shown to differ.")]
     );
-    let mut worse = level(ComparedVerdict::Worse);
+    let mut worse = compared(ComparedVerdict::Worse);
     let kept = text(worse.clone());
     assert!(kept.len() == 2 && kept.iter().all(|text| !text.contains("mix of operations")), "{kept:?}");
     worse.rows[0].metrics.push(ComparedMetric {
@@ -447,29 +447,29 @@ fn a_comparison_says_what_differs_or_that_nothing_was_shown() {
         let found = comparison::diagnose(&sides, &[level], None);
         found.statements.into_iter().map(|one| one.text).collect::<Vec<_>>()
     };
-    let worse = text(level(ComparedVerdict::Worse));
+    let worse = text(compared(ComparedVerdict::Worse));
     assert_eq!(worse[0], "B is worse than A: mean response time +20 % (+18 … +22).");
     assert!(worse[1].contains("NFS3 GETATTR: mean response time +45 %") && worse.len() == 2, "{worse:?}");
-    let same = text(level(ComparedVerdict::NotShown));
+    let same = text(compared(ComparedVerdict::NotShown));
     assert_eq!(
         same,
         ["No difference was shown between B and A. Runs of this length detect a change for the worse in 9 of 10 \
              cases if it is at least 3.0 % of throughput or 3.0 % of mean response time. They can miss smaller changes."]
     );
-    let invalid = ComparedLevel { invalid: vec!["B".into()], ..level(ComparedVerdict::Worse) };
+    let invalid = ComparedLevel { invalid: vec!["B".into()], ..compared(ComparedVerdict::Worse) };
     assert!(text(invalid).is_empty());
     let loads = Some("A had 4 clients, B had 8 clients: the loads differ".to_owned());
-    let unlike = ComparedLevel { other_loads: vec![loads], ..level(ComparedVerdict::CannotTell) };
+    let unlike = ComparedLevel { other_loads: vec![loads], ..compared(ComparedVerdict::CannotTell) };
     assert_eq!(
         text(unlike),
         ["A had 4 clients, B had 8 clients: the loads differ, so no difference is called better or worse."]
     );
-    let late = ComparedLevel { moved: vec![vec!["mean".into()], Vec::new()], ..level(ComparedVerdict::CannotTell) };
+    let late = ComparedLevel { moved: vec![vec!["mean".into()], Vec::new()], ..compared(ComparedVerdict::CannotTell) };
     let late = text(late);
     assert!(late[0].starts_with("No difference was shown"), "of the throughput: {late:?}");
     assert_eq!(late[1..], ["Not compared, because the load generator was late: mean of A."]);
     let with_bytes = |verdict: ComparedVerdict, bytes: ComparedVerdict, holm_significant: bool| {
-        let mut level = level(verdict);
+        let mut level = compared(verdict);
         level.rows[0].metrics.push(ComparedMetric {
             metric: "bytes".into(),
             unit: ComparedUnit::BytesPerSecond,

@@ -5,7 +5,7 @@ use crate::collect::answers::measured;
 use crate::findings::capacity::Capacity;
 use crate::findings::comparison::{ComparedCapacity, ComparedVerdict};
 use crate::findings::{Findings, Rule, Statement, letter};
-use crate::text::{exact_load, load_words, time};
+use crate::text::{exact_load, load_name, time};
 use plimsoll_stats::comparison::Verdict;
 
 /// Each side after the baseline against the baseline; empty without a search among the sides. `refused`: the servers guarantee different
@@ -56,9 +56,9 @@ fn carries(capacity: Option<&Capacity>) -> String {
     let Some(capacity) = capacity else { return "is not a search for a capacity".to_owned() };
     let unit = &capacity.unit;
     match (capacity.low, capacity.high) {
-        (Some(low), Some(high)) => format!("carries {} to {}", exact_load(low), load_words(high, unit)),
-        (Some(low), None) => format!("carries at least {}", load_words(low, unit)),
-        (None, Some(high)) => format!("carries less than {}", load_words(high, unit)),
+        (Some(low), Some(high)) => format!("carries {} to {}", exact_load(low), load_name(high, unit)),
+        (Some(low), None) => format!("carries at least {}", load_name(low, unit)),
+        (None, Some(high)) => format!("carries less than {}", load_name(high, unit)),
         (None, None) => "has no known capacity".to_owned(),
     }
 }
@@ -112,19 +112,19 @@ fn why_not(sides: [&Findings; 2], place: usize, (refused, ignore): (bool, Ignore
 /// The load of a search in words, without the number of clients or users. A rate is also limited by the actions that may be outstanding, and
 /// a longer run shows a slower overload.
 fn load(side: &Findings) -> String {
-    let (Some(stage), Some(capacity)) = (side.stages.first(), of(side)) else { return String::new() };
-    let depth = format!("queue depth {}", stage.facts.depth);
+    let (Some(level), Some(capacity)) = (side.levels.first(), of(side)) else { return String::new() };
+    let depth = format!("queue depth {}", level.facts.depth);
     let is_rate = capacity.unit.contains('/');
-    let outstanding = is_rate.then(|| format!("at most {} actions outstanding", stage.outstanding));
+    let outstanding = is_rate.then(|| format!("at most {} actions outstanding", level.outstanding));
     let longest = capacity.trials.iter().map(|one| one.seconds).reduce(f64::max);
     let length = longest.map(|seconds| format!("runs of {}", time(seconds)));
-    stage.facts.pace.iter().cloned().chain([depth]).chain(outstanding).chain(length).collect::<Vec<_>>().join(", ")
+    level.facts.pace.iter().cloned().chain([depth]).chain(outstanding).chain(length).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
 mod tests {
     use crate::findings::capacity::Trial;
-    use crate::findings::{LevelFacts, Run, Stage};
+    use crate::findings::{LevelFacts, Run, LoadLevel};
 
     use super::*;
 
@@ -133,11 +133,11 @@ mod tests {
         let mut capacity = Capacity { unit, objectives, low, high, ..Capacity::default() };
         change(&mut capacity);
         let run = Run { capacity: Some(Box::new(capacity)), ..Run::default() };
-        let stage = Stage {
+        let level = LoadLevel {
             facts: LevelFacts { pace: vec!["one iteration per user every 11.0 s".to_owned()], ..LevelFacts::default() },
-            ..Stage::default()
+            ..LoadLevel::default()
         };
-        Findings { run: Some(run), stages: vec![stage], ..Findings::default() }
+        Findings { run: Some(run), levels: vec![level], ..Findings::default() }
     }
 
     fn said(a: &Findings, b: &Findings, refused: bool) -> (ComparedVerdict, String) {
@@ -182,7 +182,7 @@ mod tests {
         other.run.as_mut().unwrap().workload_sha256 = "x".to_owned();
         assert!(why(&other).contains("the workloads differ"));
         let mut other = side(ends, |_| ());
-        other.stages[0].facts.pace = vec!["one iteration per user every 5.00 s".to_owned()];
+        other.levels[0].facts.pace = vec!["one iteration per user every 5.00 s".to_owned()];
         assert!(why(&other).contains("the loads differ (A: one iteration per user every 11.0 s"), "{}", why(&other));
         assert!(why(&Findings { run: Some(Run::default()), ..Findings::default() }).contains("only one of the sides"));
         assert!(said(&a, &a, true).1.contains("different guarantees"));
@@ -195,12 +195,12 @@ mod tests {
     fn rates_with_other_clients_and_runs_of_another_length_have_no_verdict() {
         let search = |unit: &str, low: f64, outstanding: u64, seconds: f64| {
             let trial =
-                |(stage, seconds)| Trial { stage, load: low, brief: false, seconds, met: Some(true), because: vec![] };
+                |(level, seconds)| Trial { level, load: low, brief: false, seconds, met: Some(true), because: vec![] };
             let mut side = side((Some(low), Some(low * 1.02)), |capacity| {
                 capacity.unit = unit.to_owned();
                 capacity.trials = [(0, seconds / 4.0), (1, seconds)].map(trial).to_vec();
             });
-            (side.stages[0].outstanding, side.stages[0].facts.depth) = (outstanding, 1);
+            (side.levels[0].outstanding, side.levels[0].facts.depth) = (outstanding, 1);
             side
         };
         let a = search("iterations/s", 400.0, 4, 10.0);

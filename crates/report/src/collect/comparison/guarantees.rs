@@ -56,7 +56,7 @@ pub(super) fn refusal(rows: &[ComparedGuarantee]) -> Option<String> {
 /// The guarantees of all levels of a side.
 fn of(side: &Findings) -> Guarantees {
     let mut all = Guarantees::default();
-    side.stages.iter().filter_map(|stage| stage.facts.guarantees.as_ref()).for_each(|one| all.merge(one));
+    side.levels.iter().filter_map(|level| level.facts.guarantees.as_ref()).for_each(|one| all.merge(one));
     all
 }
 

@@ -21,8 +21,8 @@ pub fn time_out(point: &LoadPoint) -> Option<&str> {
 fn other_load(ours: &LoadPoint, theirs: &LoadPoint) -> Option<[String; 2]> {
     let words = |one: &LoadPoint| {
         // A level that was stopped early had the same load.
-        let level = one.level.trim_end_matches(Interruption::WORDS);
-        one.curve.as_ref().map_or_else(|| level.to_owned(), |curve| format!("{level}, {curve}"))
+        let load = one.load_name.trim_end_matches(Interruption::WORDS);
+        one.curve.as_ref().map_or_else(|| load.to_owned(), |curve| format!("{load}, {curve}"))
     };
     if words(ours) != words(theirs) {
         return Some([words(ours), words(theirs)]);
@@ -54,7 +54,7 @@ pub(super) fn others(level: &[&LevelRuns], ignore: Ignore) -> Vec<Option<String>
 /// How the load of the side at `place` (from 1) differs from the baseline's, as a sentence; `None` if they are the same or unknown.
 pub fn differing_loads(baseline: &LevelRuns, other: &LevelRuns, place: usize) -> Option<String> {
     let [ours, theirs] = other_load(baseline.point.as_ref()?, other.point.as_ref()?)?;
-    let at = if ours.contains(&baseline.level) { String::new() } else { format!(" at {}", baseline.level) };
+    let at = if ours.contains(&baseline.words) { String::new() } else { format!(" at {}", baseline.words) };
     Some(format!("A had {ours}{at}, {} had {theirs}: the loads differ", letter(place)))
 }
 
@@ -82,9 +82,9 @@ pub(super) fn neutral(mut rows: Vec<ComparedRow>, level: &[&LevelRuns], ignore: 
 mod tests {
     use super::*;
 
-    fn point(level: &str, load: f64, pace: &[&str]) -> LoadPoint {
-        let (level, pace) = (level.to_owned(), pace.iter().map(|words| (*words).to_owned()).collect());
-        LoadPoint { curve: None, level, load, pace, outstanding: load as u64, valid: true, iteration: None }
+    fn point(load_name: &str, load: f64, pace: &[&str]) -> LoadPoint {
+        let (load_name, pace) = (load_name.to_owned(), pace.iter().map(|words| (*words).to_owned()).collect());
+        LoadPoint { curve: None, load_name, load, pace, outstanding: load as u64, valid: true, iteration: None }
     }
 
     fn differ(ours: &LoadPoint, theirs: &LoadPoint) -> Option<String> {

@@ -13,7 +13,7 @@ use super::{Numbers, Order, common, difference, from, numbers};
 use super::{shown, shown_difference};
 use crate::findings::comparison::{ComparedUnit, ComparedVerdict, Estimate};
 use crate::findings::ranking::{Ranked, RankedBy, RankedCurve, RankedPair, RankedPoint, Ranking};
-use crate::findings::{Stage, besides_repeat, letter};
+use crate::findings::{LoadLevel, besides_repeat, letter};
 use by::{factor, uneven};
 use stability::{StabilityPoint, stability};
 
@@ -109,7 +109,7 @@ fn of_one_protocol(contestants: &[Contestant]) -> bool {
 /// A load of every contestant.
 struct Point {
     curve: Option<String>,
-    level: String,
+    load_name: String,
     load: f64,
     used: bool,
     from: super::From,
@@ -138,7 +138,7 @@ impl Point {
             by,
             costs: costs.clone(),
             curve: first.curve.clone(),
-            level: first.level.clone(),
+            load_name: first.load_name.clone(),
             load: first.load,
             used: places.iter().all(|place| place.valid) && level.iter().all(|one| !one.runs.is_empty()),
             from: from(level, order),
@@ -213,8 +213,8 @@ fn stable(contestants: &[Contestant], levels: &[Vec<&LevelRuns>]) -> Vec<Ranked>
         Side::of_estimate(&numbers(Metric::Errors, &courses)?.estimate)
     };
     let point = |level: &Vec<&LevelRuns>| {
-        let stages = contestants.iter().zip(level).map(|(one, its)| Some(stages(one, its.point.as_ref()?)));
-        Some(StabilityPoint { errors: level.iter().map(errors).collect(), stages: stages.collect::<Option<_>>()? })
+        let runs = contestants.iter().zip(level).map(|(one, its)| Some(levels_at(one, its.point.as_ref()?)));
+        Some(StabilityPoint { errors: level.iter().map(errors).collect(), levels: runs.collect::<Option<_>>()? })
     };
     let found = stability(levels.iter().filter_map(point).collect(), contestants.len());
     found.into_iter().map(|one| with_pairs((one.metric, one.unit), one.estimates, one.differences)).collect()
@@ -224,20 +224,20 @@ fn stable(contestants: &[Contestant], levels: &[Vec<&LevelRuns>]) -> Vec<Ranked>
 /// machines that made the load.
 pub(in super::super) fn moved_metrics(of: &Contestant, level: &LevelRuns) -> Vec<String> {
     let Some(point) = &level.point else { return Vec::new() };
-    let stages = stages(of, point);
-    let mut all: Vec<String> =
-        stages.iter().flat_map(|stage| stage.facts.generator.moved_metrics(stage.headline)).collect();
+    let runs = levels_at(of, point);
+    let mut all: Vec<String> = runs.iter().flat_map(|run| run.facts.generator.moved_metrics(run.headline)).collect();
     all.sort_unstable();
     all.dedup();
     all
 }
 
 /// The runs of a contestant at a load.
-fn stages<'a>(of: &'a Contestant, at: &LoadPoint) -> Vec<&'a Stage> {
-    let is_there = |stage: &&Stage| {
-        stage.facts.level == at.level && stage.facts.curve.as_deref().and_then(besides_repeat) == at.curve.as_deref()
+fn levels_at<'a>(of: &'a Contestant, at: &LoadPoint) -> Vec<&'a LoadLevel> {
+    let is_there = |level: &&LoadLevel| {
+        level.facts.load_name == at.load_name
+            && level.facts.curve.as_deref().and_then(besides_repeat) == at.curve.as_deref()
     };
-    of.findings.stages.iter().filter(is_there).collect()
+    of.findings.levels.iter().filter(is_there).collect()
 }
 
 fn curve(name: Option<String>, points: &[&Point], by: RankedBy, count: usize) -> RankedCurve {
@@ -249,7 +249,7 @@ fn curve(name: Option<String>, points: &[&Point], by: RankedBy, count: usize) ->
     let estimates = (0..count).map(|one| number(one).map(|found| shown(&found.estimate))).collect();
     let bytes = |one: usize| at(one)?.bytes.get(one)?.as_ref().map(|found| shown(&found.estimate));
     let shown_point = |point: &&Point| RankedPoint {
-        level: point.level.clone(),
+        load_name: point.load_name.clone(),
         load: point.load,
         used: point.used,
         throughput: point.ranked(Metric::Throughput),
@@ -261,7 +261,7 @@ fn curve(name: Option<String>, points: &[&Point], by: RankedBy, count: usize) ->
         points: points.iter().map(shown_point).collect(),
         highest: unplaced(Metric::Throughput, by, estimates, pair),
         highest_bytes: (0..count).map(bytes).collect(),
-        highest_at: highest.iter().map(|point| point.map(|point| point.level.clone())).collect(),
+        highest_at: highest.iter().map(|point| point.map(|point| point.load_name.clone())).collect(),
     }
 }
 

@@ -12,7 +12,7 @@ pub(super) struct Plan {
     pub(super) workload: String,
     pub(super) sha256: Option<String>,
     pub(super) target_kind: String,
-    pub(super) level: String,
+    pub(super) level_name: String,
     pub(super) pace: Vec<String>,
     pub(super) outstanding: Option<u64>,
     headline: Headline,
@@ -33,7 +33,7 @@ impl Plan {
             workload: run.map_or_else(capture, |run| run.workload.clone()),
             sha256: run.map(|run| run.workload_sha256.clone()),
             target_kind: run.map_or_else(capture, |run| kind(&run.target)),
-            level: level.level.clone(),
+            level_name: level.words.clone(),
             pace: point.map(|point| point.pace.clone()).unwrap_or_default(),
             outstanding: point.map(|point| point.outstanding),
             headline: contestant.findings.headline,
@@ -41,8 +41,8 @@ impl Plan {
     }
 
     fn words(&self) -> String {
-        let Plan { workload, target_kind, level, .. } = self;
-        if self.sha256.is_none() { workload.clone() } else { format!("{workload} on {target_kind}, {level}") }
+        let Plan { workload, target_kind, level_name, .. } = self;
+        if self.sha256.is_none() { workload.clone() } else { format!("{workload} on {target_kind}, {level_name}") }
     }
 
     /// Its name, with the difference to other plans of the same name.

@@ -85,7 +85,7 @@ fn table(sides: &[Findings], comparison: &Comparison) -> Markup {
                 @for level in &comparison.levels {
                     tbody { @for (place, side) in sides.iter().enumerate() {
                         tr {
-                            @if place == 0 { th scope="rowgroup" rowspan=(several) { (Untrusted(&level.level)) } }
+                            @if place == 0 { th scope="rowgroup" rowspan=(several) { (Untrusted(&level.words)) } }
                             th.text scope="row" { i class={ "swatch s" (place % COLORS) } {} (Untrusted(&side.letter)) }
                             (cells(level, place, &groups))
                         }

@@ -205,7 +205,7 @@ fn points(sides: &[Findings], ranking: &Ranking) -> Markup {
         tr.heading { th scope="rowgroup" colspan=(columns) { (Untrusted(&name(curve))) } }
         @for point in &curve.points { @for ranked in [Some(&point.throughput), point.bytes.as_ref(), Some(&point.mean)].into_iter().flatten() {
             tr {
-                th scope="row" { (Untrusted(&point.level)) @if !point.used { " (not used)" } }
+                th scope="row" { (Untrusted(&point.load_name)) @if !point.used { " (not used)" } }
                 td.text { (ranked.words()) }
                 (line(sides, ranked))
             }

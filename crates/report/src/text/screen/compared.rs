@@ -28,7 +28,7 @@ const REASON: usize = 160;
 
 /// A number of a level, against the baseline.
 struct Line<'c> {
-    level: &'c str,
+    words: &'c str,
     place: usize,
     row: &'c ComparedRow,
     metric: &'c ComparedMetric,
@@ -75,8 +75,8 @@ pub(super) fn blocks(sides: &[Findings], comparison: &Comparison, look: Look<'_>
 fn invalid_levels(page: &mut Page<'_>, sides: &[Findings], comparison: &Comparison) -> fmt::Result {
     let of = |level: &ComparedLevel, side: &Findings| {
         let is_it = side.validity.valid && level.invalid.contains(&side.letter);
-        let reason = is_it.then(|| reason_at(side, &level.level))?;
-        Some(format!("At {}: the numbers of {} are INVALID{reason}", level.level, side.letter))
+        let reason = is_it.then(|| reason_at(side, &level.words))?;
+        Some(format!("At {}: the numbers of {} are INVALID{reason}", level.words, side.letter))
     };
     let all: Vec<String> =
         comparison.levels.iter().flat_map(|level| sides.iter().filter_map(move |side| of(level, side))).collect();
@@ -91,9 +91,9 @@ fn invalid_levels(page: &mut Page<'_>, sides: &[Findings], comparison: &Comparis
 }
 
 /// The first reason why a side's numbers at a level must not be used.
-fn reason_at(side: &Findings, level: &str) -> String {
-    let stages = side.stages.iter().filter(|stage| stage.words() == level);
-    let reason = stages.filter_map(|stage| stage.facts.validity.invalidating().first()).next();
+fn reason_at(side: &Findings, words: &str) -> String {
+    let levels = side.levels.iter().filter(|level| level.words() == words);
+    let reason = levels.filter_map(|level| level.facts.validity.invalidating().first()).next();
     reason.map_or_else(String::new, |reason| format!(": {}", safe::fit_middle(reason, REASON)))
 }
 
@@ -111,9 +111,9 @@ fn table(page: &mut Page<'_>, sides: &[Findings], comparison: &Comparison, room:
     table.head(&["", letter(sides, 0), other, &change, "Verdict"]);
     let (mut of, several) = (None, comparison.levels.len() > 1 || !two);
     for line in &lines {
-        let this = (line.level, line.place);
+        let this = (line.words, line.place);
         if several && of != Some(this) {
-            table.row(vec![format!("{}, {}", letter(sides, line.place + 1), line.level)]);
+            table.row(vec![format!("{}, {}", letter(sides, line.place + 1), line.words)]);
         }
         of = Some(this);
         let estimate = |at: usize| shown(line.metric, line.metric.estimates.get(at).and_then(Option::as_ref), scale);
@@ -170,7 +170,7 @@ fn choose(comparison: &Comparison, room: usize) -> Vec<Line<'_>> {
             for row in level.rows.iter().filter(|row| row.scope != "operation") {
                 for metric in row.metrics.iter().filter(|metric| is_shown(row, metric, place)) {
                     let first = row.scope == "all" && ALL.contains(&metric.metric.as_str());
-                    all.push((first, Line { level: &level.level, place, row, metric }));
+                    all.push((first, Line { words: &level.words, place, row, metric }));
                 }
             }
         }

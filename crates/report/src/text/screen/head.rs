@@ -5,7 +5,7 @@ use super::super::packets::labelled;
 use super::super::page::{Page, Role, wrap};
 use super::super::units::time;
 use crate::collect::{missing, plural};
-use crate::findings::{CONNECTION_ATTEMPT, Findings, Kind, Stage, Verdict};
+use crate::findings::{CONNECTION_ATTEMPT, Findings, Kind, LoadLevel, Verdict};
 use crate::instant::Zone;
 use crate::safe;
 use std::fmt;
@@ -76,13 +76,13 @@ fn coverage(findings: &Findings) -> String {
     // With a filter these requests may use fewer connections.
     if findings.connections > 0 && findings.source.filters.is_empty() {
         // For a run this is the planned number: after failed attempts, not all of them may have existed.
-        let failed = |stage: &Stage| stage.failures.iter().any(|one| one.cause.starts_with(CONNECTION_ATTEMPT));
-        let bound = if findings.stages.iter().any(failed) { "at most " } else { "" };
+        let failed = |level: &LoadLevel| level.failures.iter().any(|one| one.cause.starts_with(CONNECTION_ATTEMPT));
+        let bound = if findings.levels.iter().any(failed) { "at most " } else { "" };
         words.push_str(&format!(" on {bound}{}", plural(findings.connections, "connection")));
     }
     // The requests are those to the server, so phases in a local directory are not counted.
-    let stages = findings.remote_stages().count();
-    if stages > 1 {
+    let levels = findings.remote_levels().count();
+    if levels > 1 {
         let run = findings.run.as_ref();
         // A search tries a load more than once; a breakdown makes one kind of call per phase.
         let (at, what) =
@@ -93,7 +93,7 @@ fn coverage(findings: &Findings) -> String {
             };
         match findings.interference.first() {
             Some(_) => words.push_str(" while all workloads ran at the same time"),
-            None => words.push_str(&format!(" {at} {}", plural(stages as u64, what))),
+            None => words.push_str(&format!(" {at} {}", plural(levels as u64, what))),
         }
     }
     // Where something is missing, the reasons above say so.
@@ -127,20 +127,20 @@ mod tests {
 
     #[test]
     fn connections_that_could_not_be_made_are_not_counted_as_there() {
-        let mut findings = Findings { connections: 12, stages: vec![Stage::default()], ..Findings::default() };
+        let mut findings = Findings { connections: 12, levels: vec![LoadLevel::default()], ..Findings::default() };
         findings.run = Some(Run::default());
         assert_eq!(coverage(&findings), "0 requests on 12 connections.");
         let cause = format!("{CONNECTION_ATTEMPT}connection reset");
-        findings.stages[0].failures = vec![FailureCount { cause, count: 9 }];
+        findings.levels[0].failures = vec![FailureCount { cause, count: 9 }];
         assert_eq!(coverage(&findings), "0 requests on at most 12 connections.");
     }
 
     #[test]
     fn only_phases_on_the_target_are_counted() {
-        let stages = (0..3).map(|number| Stage { number, ..Stage::default() }).collect();
-        let mut findings = Findings { stages, run: Some(Run::default()), ..Findings::default() };
+        let levels = (0..3).map(|number| LoadLevel { number, ..LoadLevel::default() }).collect();
+        let mut findings = Findings { levels, run: Some(Run::default()), ..Findings::default() };
         assert_eq!(coverage(&findings), "0 requests at 3 load levels.");
-        let phases = vec![CallPhase { stage: 2, local: true, ..CallPhase::default() }];
+        let phases = vec![CallPhase { level: 2, local: true, ..CallPhase::default() }];
         let calls = Some(Box::new(Calls { phases, ..Calls::default() }));
         findings.run = Some(Run { calls, ..Run::default() });
         assert_eq!(coverage(&findings), "0 requests in 2 phases.");

@@ -6,7 +6,7 @@ use super::super::units::{NONE, significant};
 use super::super::{calls, capacity};
 use super::{Block, Look, drawn};
 use crate::findings::capacity::{Capacity, Trial, first_missed};
-use crate::findings::{Findings, Stage};
+use crate::findings::{Findings, LoadLevel};
 use crate::tables;
 use std::fmt;
 
@@ -34,36 +34,36 @@ pub(super) fn block(findings: &Findings, look: Look<'_>, room: usize) -> Option<
         lines.truncate(room);
         return Some(lines);
     }
-    (findings.stages.len() > 1).then(|| drawn(look, |page| levels(page, findings)))
+    (findings.levels.len() > 1).then(|| drawn(look, |page| levels(page, findings)))
 }
 
 fn levels(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     let scale = page.scale();
-    let words = findings.stages.first().map_or("", |stage| stage.headline.words());
+    let words = findings.levels.first().map_or("", |level| level.headline.words());
     page.heading(&format!("Load levels (response time{words} {}):", scale.words()))?;
     let mut table = Table::new();
     table.head(&["Level", "op/s", "MB/s", "p50", "p95", "p99", "max", "Errors"]);
     let shown = choose(findings);
-    for stage in &shown {
-        let times = stage.headline_time();
-        let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
-        let (role, mark) = if stage.facts.validity.valid { (Role::Plain, "") } else { (Role::Bad, " !") };
-        let measured = stage.was_measured();
+    for level in &shown {
+        let times = level.headline_time();
+        let data = level.read_bytes_per_s + level.write_bytes_per_s;
+        let (role, mark) = if level.facts.validity.valid { (Role::Plain, "") } else { (Role::Bad, " !") };
+        let measured = level.was_measured();
         table.row_as(
             role,
             vec![
-                format!("{}{mark}", stage.words()),
-                if measured { significant(stage.operations_per_s) } else { NONE.to_owned() },
+                format!("{}{mark}", level.words()),
+                if measured { significant(level.operations_per_s) } else { NONE.to_owned() },
                 if data > 0.0 { significant(data / 1e6) } else { NONE.to_owned() },
                 scale.show_maybe(times.map(|t| t.p50_s)),
                 scale.show_maybe(times.map(|t| t.p95_s)),
                 scale.show_maybe(times.map(|t| t.p99_s)),
                 scale.show_maybe(times.map(|t| t.max_s)),
-                if measured { stage.errors.to_string() } else { NONE.to_owned() },
+                if measured { level.errors.to_string() } else { NONE.to_owned() },
             ],
         );
     }
-    let left_out = findings.stages.len() - shown.len();
+    let left_out = findings.levels.len() - shown.len();
     if left_out > 0 {
         table.row(vec![format!("  {left_out} more: --section run")]);
     }
@@ -75,9 +75,9 @@ fn levels(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 }
 
 /// The meaning of the mark of INVALID levels; `None` without such a level.
-fn marks(shown: &[&Stage]) -> Option<String> {
-    let invalid = || shown.iter().filter(|stage| !stage.facts.validity.valid);
-    let unusable: Vec<String> = invalid().filter(|stage| !stage.names_reliable()).map(|stage| stage.words()).collect();
+fn marks(shown: &[&LoadLevel]) -> Option<String> {
+    let invalid = || shown.iter().filter(|level| !level.facts.validity.valid);
+    let unusable: Vec<String> = invalid().filter(|level| !level.names_reliable()).map(|level| level.words()).collect();
     let all = invalid().count();
     if all == 0 {
         return None;
@@ -91,23 +91,23 @@ fn marks(shown: &[&Stage]) -> Option<String> {
 }
 
 /// All levels, or the first, the last, and those about the highest throughput of each curve.
-fn choose(findings: &Findings) -> Vec<&Stage> {
-    let stages = &findings.stages;
-    if stages.len() <= LEVELS {
-        return stages.iter().collect();
+fn choose(findings: &Findings) -> Vec<&LoadLevel> {
+    let levels = &findings.levels;
+    if levels.len() <= LEVELS {
+        return levels.iter().collect();
     }
-    let last = stages.len() - 1;
+    let last = levels.len() - 1;
     let peaks = findings.curves.iter().filter_map(|curve| curve.maximum.as_ref());
-    let peaks = peaks.filter_map(|peak| stages.iter().position(|stage| stage.number == peak.stage));
+    let peaks = peaks.filter_map(|peak| levels.iter().position(|level| level.number == peak.level));
     let mut places: Vec<usize> = Vec::new();
     let wanted = [0, last].into_iter().chain(peaks.flat_map(|at| [at, at.saturating_sub(1), at + 1]));
-    for place in wanted.chain(0..stages.len()) {
+    for place in wanted.chain(0..levels.len()) {
         if place <= last && !places.contains(&place) && places.len() < LEVELS - 1 {
             places.push(place);
         }
     }
     places.sort_unstable();
-    places.into_iter().filter_map(|place| stages.get(place)).collect()
+    places.into_iter().filter_map(|place| levels.get(place)).collect()
 }
 
 fn trials(page: &mut Page<'_>, found: &Capacity) -> fmt::Result {
@@ -145,18 +145,18 @@ mod tests {
 
     #[test]
     fn a_mark_allows_no_number_of_a_level_that_names_none() {
-        let level = |level: &str, reasons: &[&str]| {
+        let level = |load_name: &str, reasons: &[&str]| {
             let validity = Validity::of(reasons.iter().map(|&reason| Reason::invalid(reason)));
-            Stage {
-                facts: LevelFacts { level: level.to_owned(), validity, ..LevelFacts::default() },
-                ..Stage::default()
+            LoadLevel {
+                facts: LevelFacts { load_name: load_name.to_owned(), validity, ..LevelFacts::default() },
+                ..LoadLevel::default()
             }
         };
         let late = level("1 client", &["the load generator was late; p50 is reliable"]);
         let dead = level("4 clients", &["the server sent no response to any action"]);
         let valid = level("8 clients", &[]);
         assert_eq!(marks(&[&valid]), None);
-        let said = |shown: &[&Stage]| marks(shown).unwrap();
+        let said = |shown: &[&LoadLevel]| marks(shown).unwrap();
         assert_eq!(said(&[&late, &valid]), "!: INVALID; use only the numbers that are named as reliable above.");
         assert_eq!(
             said(&[&late, &dead, &valid]),

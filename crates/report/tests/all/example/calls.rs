@@ -20,7 +20,7 @@ fn phase(call: &str, local: bool, outstanding: u32) -> CallPhase {
         parts.push(part("remainder", Some(if local { 80e-6 } else { 70e-6 }), PartSource::Inferred, true));
     }
     CallPhase {
-        stage: u64::from(outstanding),
+        level: u64::from(outstanding),
         call: call.into(),
         local,
         calls: 20_000,

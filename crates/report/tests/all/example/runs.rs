@@ -4,11 +4,11 @@ use super::*;
 use plimsoll_report::findings::comparison::ComparedVerdict;
 
 /// A level of [`run`].
-fn stage(rich: &Findings, number: u32, clients: u64, reasons: &[&str]) -> Stage {
-    Stage {
+fn level(rich: &Findings, number: u32, clients: u64, reasons: &[&str]) -> LoadLevel {
+    LoadLevel {
         facts: LevelFacts {
             pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
-            level: format!("{clients} clients"),
+            load_name: format!("{clients} clients"),
             varied: (number == 1).then(parameter),
             clients,
             depth: 4,
@@ -63,7 +63,7 @@ fn stage(rich: &Findings, number: u32, clients: u64, reasons: &[&str]) -> Stage 
             duration_s: Some(4.5),
             bytes_per_s: Some(81_250.0),
         }),
-        ..Stage::default()
+        ..LoadLevel::default()
     }
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn run() -> Findings {
             calls: Some(Box::new(calls())),
             ..Run::default()
         }),
-        stages: vec![stage(&rich, 0, 1, &[]), stage(&rich, 1, 64, &["the generator was busy 97 % of the time"])],
+        levels: vec![level(&rich, 0, 1, &[]), level(&rich, 1, 64, &["the generator was busy 97 % of the time"])],
         curves: vec![load_curve()],
         sizes: vec![size_curve()],
         repeats: vec![repeated_level()],
@@ -136,8 +136,8 @@ fn parameter() -> Parameter {
 
 /// A curve through both levels of [`run`], as if there were more of them.
 fn load_curve() -> LoadCurve {
-    let point = |stage: u32, load: f64, used: bool| CurvePoint {
-        stage,
+    let point = |level: u32, load: f64, used: bool| CurvePoint {
+        level,
         load,
         used,
         law_per_s: Some(1200.0),
@@ -148,7 +148,7 @@ fn load_curve() -> LoadCurve {
         load: LOADS[1].into(),
         points: vec![point(0, 4.0, true), point(1, 256.0, false)],
         maximum: Some(CurveMaximum {
-            stage: 0,
+            level: 0,
             load: 4.0,
             operations_per_s: 1234.0,
             interval: Some(Interval { low: 1200.0, high: 1268.0 }),
@@ -169,10 +169,10 @@ fn repeated_level() -> RepeatedLevel {
         max: mean + half / 3.0,
     };
     RepeatedLevel {
-        level: "1 client".into(),
+        load_name: "1 client".into(),
         curve: None,
         valid: true,
-        stages: vec![0, 1, 2],
+        levels: vec![0, 1, 2],
         operations_per_s: Some(spread(1234.0, 37.0)),
         response_mean_s: Some(spread(0.0081, 0.0003)),
         response_p50_s: Some(spread(0.0052, 0.0002)),
@@ -223,8 +223,8 @@ fn spread() -> ClientSpread {
 
 /// Five sizes, the middle one slow.
 fn size_curve() -> SizeCurve {
-    let point = |stage, bytes, mean_s, expected_s: Option<f64>| SizePoint {
-        stage,
+    let point = |level, bytes, mean_s, expected_s: Option<f64>| SizePoint {
+        level,
         value: format!("{bytes}B"),
         bytes,
         mean_s,
@@ -232,10 +232,10 @@ fn size_curve() -> SizeCurve {
         expected_s,
         outlier: (bytes == 1500).then(|| "slower".into()),
     };
-    let ends = [(0, 500), (0, 1000), (1, 2000), (1, 2500)].map(|(stage, bytes)| point(stage, bytes, 0.001, None));
+    let ends = [(0, 500), (0, 1000), (1, 2000), (1, 2500)].map(|(level, bytes)| point(level, bytes, 0.001, None));
     let [a, b, c, d] = ends;
     let points = vec![a, b, point(0, 1500, 0.03, Some(0.001)), c, d];
-    SizeCurve { parameter: "block".into(), level: "1 client".into(), points }
+    SizeCurve { parameter: "block".into(), load_name: "1 client".into(), points }
 }
 
 /// A run of two workloads at the same time.
@@ -243,7 +243,7 @@ pub(crate) fn shared() -> Findings {
     let mut findings = run();
     let share =
         WorkloadShare { workload: "home-folders".into(), place: 0, beside: vec!["stream-read".into()], round: 0 };
-    findings.stages[1].facts.share = Some(share);
+    findings.levels[1].facts.share = Some(share);
     findings.interference = vec![interference()];
     findings
 }

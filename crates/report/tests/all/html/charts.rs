@@ -16,13 +16,13 @@ fn charts(page: &str, id: &str) -> Vec<Value> {
 fn users_have_charts_of_overload_and_throughput() {
     let mut findings = run();
     assert!(charts(&crate::page(&findings), "users-overload").is_empty(), "no user has a schedule");
-    findings.stages.retain(|stage| stage.facts.curve.as_deref() == Some("SMB"));
-    for (stage, (users, overload)) in
-        findings.stages.iter_mut().zip([(100, 0.0), (200, 0.0), (300, 0.08), (400, 0.5), (500, 0.8)])
+    findings.levels.retain(|level| level.facts.curve.as_deref() == Some("SMB"));
+    for (level, (users, overload)) in
+        findings.levels.iter_mut().zip([(100, 0.0), (200, 0.0), (300, 0.08), (400, 0.5), (500, 0.8)])
     {
-        stage.facts.asked_per_s = Some(users as f64 / 11.0);
-        stage.facts.curve = None;
-        stage.users = Some(Users { users, overload, failed_share: overload / 10.0, ..Users::default() });
+        level.facts.asked_per_s = Some(users as f64 / 11.0);
+        level.facts.curve = None;
+        level.users = Some(Users { users, overload, failed_share: overload / 10.0, ..Users::default() });
     }
     let page = crate::page(&findings);
     let [overload] = &charts(&page, "users-overload")[..] else { panic!("one chart") };
@@ -35,7 +35,7 @@ fn users_have_charts_of_overload_and_throughput() {
     assert_eq!(throughput["series"][1]["name"], "planned");
     assert_eq!(throughput["series"][1]["y"][0], 100.0 / 11.0);
     assert_eq!(charts(&page, "load-response")[0]["x"]["name"], "users");
-    let curves = plimsoll_report::collect::curves::curves(&findings.stages);
+    let curves = plimsoll_report::collect::curves::curves(&findings.levels);
     assert_eq!((curves[0].load.as_str(), curves[0].points[4].load), ("users", 500.0));
     assert!(curves[0].knee.missing.as_deref().is_some_and(|why| why.contains("a schedule")));
 }
@@ -45,11 +45,11 @@ fn users_have_charts_of_overload_and_throughput() {
 fn the_share_of_data_from_disks_stands_below_the_servers_numbers() {
     let mut findings = run();
     let rates = [(1e8, Some(0.0)), (1e8, Some(9.7e7)), (0.0, Some(5.0)), (1e8, None)];
-    for (stage, (read, disk_read_bytes_per_s)) in findings.stages.iter_mut().zip(rates) {
-        stage.read_bytes_per_s = read;
-        stage.facts.server = Some(ServerSide { disk_read_bytes_per_s, ..ServerSide::default() });
+    for (level, (read, disk_read_bytes_per_s)) in findings.levels.iter_mut().zip(rates) {
+        level.read_bytes_per_s = read;
+        level.facts.server = Some(ServerSide { disk_read_bytes_per_s, ..ServerSide::default() });
     }
-    let [first, second] = [0, 1].map(|at| findings.stages[at].words());
+    let [first, second] = [0, 1].map(|at| findings.levels[at].words());
     let said = format!("as a percentage of the file data that clients read: {first} 0 %; {second} 97 %.");
     assert!(markup(&crate::page(&findings)).contains(&said), "{said}");
 }
@@ -58,13 +58,13 @@ fn the_share_of_data_from_disks_stands_below_the_servers_numbers() {
 #[test]
 fn the_chart_of_errors_has_every_client() {
     let mut findings = run();
-    let at_four = findings.stages.iter_mut().find(|stage| stage.facts.clients == 4).unwrap();
+    let at_four = findings.levels.iter_mut().find(|level| level.facts.clients == 4).unwrap();
     at_four.facts.spread.clients = clients([(10, 0), (8, 0), (10, 5), (12, 0)]);
-    findings.stages.retain(|stage| stage.facts.clients <= 4);
+    findings.levels.retain(|level| level.facts.clients <= 4);
     let errors = charts(&crate::page(&findings), "client-errors");
     assert_eq!(errors[0]["x"]["names"], serde_json::json!(["client 1", "client 2", "client 3", "client 4"]));
     assert_eq!(errors[0]["series"][0]["y"], serde_json::json!([0.0, 0.0, 5.0, 0.0]));
-    findings.stages.iter_mut().for_each(|stage| stage.facts.spread.clients.iter_mut().for_each(|one| one.errors = 0));
+    findings.levels.iter_mut().for_each(|level| level.facts.spread.clients.iter_mut().for_each(|one| one.errors = 0));
     assert!(charts(&crate::page(&findings), "client-errors").is_empty(), "nobody has errors");
 }
 
@@ -88,13 +88,13 @@ fn clients<const N: usize>(of: [(u64, u64); N]) -> Vec<ClientRow> {
 #[test]
 fn every_client_stands_beside_the_others() {
     let mut report = compared();
-    let level = varied().stages.into_iter().find(|stage| stage.facts.clients == 4).unwrap();
+    let at_four = varied().levels.into_iter().find(|level| level.facts.clients == 4).unwrap();
     for (side, served) in
         report.sides.iter_mut().zip([[(10, 0), (10, 0), (10, 0), (10, 0)], [(19, 0), (1, 0), (10, 2), (10, 0)]])
     {
-        let mut stage = level.clone();
-        stage.facts.spread.clients = clients(served);
-        side.stages = vec![stage];
+        let mut level = at_four.clone();
+        level.facts.spread.clients = clients(served);
+        side.levels = vec![level];
     }
     let page = html::page(&report).unwrap();
     let charts = charts(&page, "each-client");
@@ -118,16 +118,16 @@ fn every_client_stands_beside_the_others() {
 #[test]
 fn several_servers_have_curves_of_each_size() {
     let mut report = compared();
-    let stages = varied().stages;
+    let levels = varied().levels;
     for (side, rate) in report.sides.iter_mut().zip([1.0, 2.0]) {
-        side.stages = stages.clone();
-        side.stages.iter_mut().for_each(|stage| stage.read_bytes_per_s *= rate);
-        side.stages.iter_mut().for_each(|stage| stage.write_bytes_per_s = 0.0);
+        side.levels = levels.clone();
+        side.levels.iter_mut().for_each(|level| level.read_bytes_per_s *= rate);
+        side.levels.iter_mut().for_each(|level| level.write_bytes_per_s = 0.0);
     }
     let comparison = report.comparison.as_mut().unwrap();
     let first = comparison.levels[0].clone();
-    let words = stages.iter().map(|stage| stage.words());
-    comparison.levels = words.map(|level| ComparedLevel { level, ..first.clone() }).collect();
+    let words = levels.iter().map(|level| level.words());
+    comparison.levels = words.map(|words| ComparedLevel { words, ..first.clone() }).collect();
     let page = html::page(&report).unwrap();
     let compared = charts(&page, "compared-mean");
     assert_eq!(compared.len(), 2, "a chart a size");
@@ -142,8 +142,8 @@ fn several_servers_have_curves_of_each_size() {
     assert_eq!((&series[0]["name"], &series[1]["name"]), (&"A, read".into(), &"B, read".into()));
     let best = |curve: &str| {
         let own =
-            stages.iter().filter(|stage| stage.facts.validity.valid && stage.facts.curve.as_deref() == Some(curve));
-        own.map(|stage| 8.0 * stage.read_bytes_per_s).fold(0.0, f64::max)
+            levels.iter().filter(|level| level.facts.validity.valid && level.facts.curve.as_deref() == Some(curve));
+        own.map(|level| 8.0 * level.read_bytes_per_s).fold(0.0, f64::max)
     };
     assert_eq!(series[0]["y"], serde_json::json!([best("block=1kB"), best("block=30kB")]), "only valid levels");
     let row = format!("<td>{:.1}</td>", 2.0 * best("block=1kB") / 1e6);

@@ -7,24 +7,24 @@ use super::*;
 fn every_load_level_has_its_own_tables() {
     let findings = run();
     let markup = markup(&crate::page(&findings));
-    assert_eq!(markup.matches("<details>").count(), findings.stages.len());
+    assert_eq!(markup.matches("<details>").count(), findings.levels.len());
     let mut ids: Vec<&str> = markup.split(" id=\"").skip(1).map(|rest| rest.split_once('"').unwrap().0).collect();
-    for stage in &findings.stages {
+    for level in &findings.levels {
         for table in ["groups", "operations", "decades"] {
             assert!(
-                ids.contains(&format!("level-{}-{table}-caption", stage.number).as_str()),
+                ids.contains(&format!("level-{}-{table}-caption", level.number).as_str()),
                 "{table} of {}",
-                stage.facts.level
+                level.facts.load_name
             );
         }
     }
     ids.sort_unstable();
     assert_eq!(ids.windows(2).find(|pair| pair[0] == pair[1]), None, "an id stands twice");
     let means = markup.split("id=\"load-groups-caption\"").nth(1).unwrap().split("</table>").next().unwrap();
-    assert_eq!(means.matches("<tr>").count(), findings.stages.len() + 1);
+    assert_eq!(means.matches("<tr>").count(), findings.levels.len() + 1);
     // One level has the page to itself.
     let mut one = run();
-    one.stages.truncate(1);
+    one.levels.truncate(1);
     assert!(!crate::page(&one).contains("<details>"));
 }
 
@@ -51,10 +51,10 @@ fn a_run_shows_its_load_levels_and_no_packets() {
     let mut findings = busy();
     let row = findings.operations[0].clone();
     findings.run = Some(Run { target: NASTY[1].into(), workload: "mixed".into(), ..Run::default() });
-    findings.stages = vec![Stage {
+    findings.levels = vec![LoadLevel {
         facts: LevelFacts {
             pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
-            level: "17 clients".into(),
+            load_name: "17 clients".into(),
             clients: 17,
             depth: 1,
             connections: 17,
@@ -70,7 +70,7 @@ fn a_run_shows_its_load_levels_and_no_packets() {
         operations: vec![row],
         queue_depth: findings.queue_depth.clone(),
         failures: vec![FailureCount { cause: "timed out".into(), count: 123 }],
-        ..Stage::default()
+        ..LoadLevel::default()
     }];
     let markup = markup(&crate::page(&findings));
     for shown in ["17 clients", "4,321/s", "timed out", "id=\"levels\""] {
@@ -84,22 +84,22 @@ fn a_run_shows_its_load_levels_and_no_packets() {
 fn a_run_claims_only_what_its_levels_show() {
     let mut findings = run();
     let failure = |cause: &str, count| FailureCount { cause: cause.into(), count };
-    for stage in &mut findings.stages {
-        stage.span.elapsed_s = Some(2.0);
-        stage.facts.validity = Validity::default();
-        stage.failures = vec![
+    for level in &mut findings.levels {
+        level.span.elapsed_s = Some(2.0);
+        level.facts.validity = Validity::default();
+        level.failures = vec![
             failure("connection attempt: connection refused", 24),
             failure("lost connection: connection reset", 6),
             failure("connection reset", 1),
         ];
-        stage.facts.silence.unanswered_wait_s = Some(1_000.0);
-        stage.facts.generator.unmatched_responses = 6;
+        level.facts.silence.unanswered_wait_s = Some(1_000.0);
+        level.facts.generator.unmatched_responses = 6;
     }
-    let levels = findings.stages.len() as u64;
+    let levels = findings.levels.len() as u64;
     let style = text::Style { colour: false, width: 200, sections: text::Sections::ALL };
     let both = |findings: &Findings| (crate::shown(findings, &style), markup(&crate::page(findings)));
     let (shown, page) = both(&findings);
-    assert!(findings.stages.iter().all(|stage| stage.failed() == 1), "connections are no actions");
+    assert!(findings.levels.iter().all(|level| level.failed() == 1), "connections are no actions");
     let connections = format!("{} failed attempts to connect, {} lost connections", 24 * levels, 6 * levels);
     assert!(
         shown.contains(&connections) && page.contains(&format!("{} attempts to connect failed", 24 * levels)),
@@ -114,14 +114,14 @@ fn a_run_claims_only_what_its_levels_show() {
         "pauses are no part of it"
     );
     // Without valid levels there is no maximum; and a level that was not run is not 0.
-    for stage in &mut findings.stages {
-        stage.facts.validity = Validity::invalid("it was late");
-        (stage.span.elapsed_s, stage.operations_per_s) = (None, 0.0);
+    for level in &mut findings.levels {
+        level.facts.validity = Validity::invalid("it was late");
+        (level.span.elapsed_s, level.operations_per_s) = (None, 0.0);
     }
     let (shown, page) = both(&findings);
     assert!(page.contains("No load level is valid, so the highest throughput is unknown"), "{page}");
-    let level = &findings.stages[0].facts.level;
-    let row = shown.lines().find(|line| line.trim_start().starts_with(level.as_str()) && line.contains(" ! ")).unwrap();
+    let load_name = &findings.levels[0].facts.load_name;
+    let row = shown.lines().find(|line| line.trim_start().starts_with(load_name.as_str()) && line.contains(" ! ")).unwrap();
     assert!(row.split(" ! ").nth(1).unwrap().trim_start().starts_with('-'), "{row}");
 }
 
@@ -129,10 +129,10 @@ fn a_run_claims_only_what_its_levels_show() {
 #[test]
 fn rates_of_a_run_leave_out_what_lies_between_levels() {
     let mut findings = run();
-    let levels = findings.stages.len();
+    let levels = findings.levels.len();
     assert!(levels > 1);
     findings.span.elapsed_s = Some(1_000.0);
-    findings.stages.iter_mut().for_each(|stage| stage.span.elapsed_s = Some(2.0));
+    findings.levels.iter_mut().for_each(|level| level.span.elapsed_s = Some(2.0));
     assert_eq!(findings.measured_s(), Some(2.0 * levels as f64));
     let style = text::Style { colour: false, width: 100, sections: text::Sections::ALL };
     let shown = crate::shown(&findings, &style);
@@ -171,10 +171,10 @@ fn a_curve_that_turns_back_has_strokes_and_no_band() {
         figure.split("</figure>").next().unwrap().to_owned()
     };
     let mut findings = run();
-    findings.stages.retain(|stage| stage.facts.curve.as_deref() == Some("SMB"));
+    findings.levels.retain(|level| level.facts.curve.as_deref() == Some("SMB"));
     assert!(figure(&findings).contains("class=\"band"), "throughput rises: a band");
-    let last = findings.stages.len() - 1;
-    findings.stages[last].operations_per_s = findings.stages[0].operations_per_s;
+    let last = findings.levels.len() - 1;
+    findings.levels[last].operations_per_s = findings.levels[0].operations_per_s;
     assert!(!figure(&findings).contains("class=\"band"), "throughput falls: strokes");
 }
 
@@ -183,9 +183,9 @@ fn long_names_of_levels_do_not_lie_over_each_other() {
     let mut findings = varied();
     let start = findings.heat_maps[0].start_ns;
     let end = f64::from(findings.heat_maps[0].columns) * findings.heat_maps[0].column_s;
-    let step = end / findings.stages.len() as f64;
-    for (place, stage) in (0_u32..).zip(&mut findings.stages) {
-        stage.span.first_ns = Some(start + (f64::from(place) * step * 1e9) as i64);
+    let step = end / findings.levels.len() as f64;
+    for (place, level) in (0_u32..).zip(&mut findings.levels) {
+        level.span.first_ns = Some(start + (f64::from(place) * step * 1e9) as i64);
     }
     let page = crate::page(&findings);
     let heat = page.split_once("id=\"figure-heat\"").unwrap().1.split("</figure>").next().unwrap();

@@ -9,9 +9,9 @@ const CLIENTS: [u32; 5] = [1, 2, 4, 8, 16];
 pub(crate) fn run() -> Findings {
     let capture = busy();
     let curves = [("SMB", 0.000_9, 4.0), ("NFS", 0.000_7, 6.0)];
-    let levels = curves.iter().flat_map(|curve| CLIENTS.map(|clients| (*curve, clients)));
-    let mut stages: Vec<Stage> = (0..).zip(levels).map(|(number, level)| stage(number, level, &capture)).collect();
-    if let Some(last) = stages.last_mut() {
+    let loads = curves.iter().flat_map(|curve| CLIENTS.map(|clients| (*curve, clients)));
+    let mut levels: Vec<LoadLevel> = (0..).zip(loads).map(|(number, load)| level(number, load, &capture)).collect();
+    if let Some(last) = levels.last_mut() {
         last.facts.validity = Validity::invalid("the generator used 96 % of its processors");
         last.failures = vec![FailureCount { cause: NASTY[0].into(), count: 12 }];
     }
@@ -37,8 +37,8 @@ pub(crate) fn run() -> Findings {
             facts: vec!["SMB 3.1.1".into(), NASTY[5].into()],
             ..Run::default()
         }),
-        curves: plimsoll_report::collect::curves::curves(&stages),
-        stages,
+        curves: plimsoll_report::collect::curves::curves(&levels),
+        levels,
         ..capture
     }
 }
@@ -49,7 +49,7 @@ fn slower(row: &OperationRow, times: f64) -> OperationRow {
     OperationRow { response_time, ..row.clone() }
 }
 
-fn stage(number: u32, ((curve, service_s, servers), clients): ((&str, f64, f64), u32), capture: &Findings) -> Stage {
+fn level(number: u32, ((curve, service_s, servers), clients): ((&str, f64, f64), u32), capture: &Findings) -> LoadLevel {
     // Asymptotic bounds of a closed network, smoothed: throughput rises with the clients up to a limit.
     let (n, think_s) = (f64::from(clients), 0.002);
     let full = servers / service_s;
@@ -57,10 +57,10 @@ fn stage(number: u32, ((curve, service_s, servers), clients): ((&str, f64, f64),
     let mean_s = n / rate - think_s;
     let sample: Vec<f64> = (1..2000).map(|i| -mean_s * (1.0 - f64::from(i) / 2000.0).ln()).collect();
     let spread = 0.02 * n.sqrt();
-    Stage {
+    LoadLevel {
         facts: LevelFacts {
             pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
-            level: format!("{curve}, {clients} clients"),
+            load_name: format!("{curve}, {clients} clients"),
             curve: Some(curve.into()),
             clients: u64::from(clients),
             depth: 1,
@@ -91,6 +91,6 @@ fn stage(number: u32, ((curve, service_s, servers), clients): ((&str, f64, f64),
         operations: capture.operations.clone(),
         groups: capture.groups.iter().map(|row| slower(row, n.sqrt())).collect(),
         queue_depth: capture.queue_depth.clone(),
-        ..Stage::default()
+        ..LoadLevel::default()
     }
 }

@@ -50,7 +50,7 @@ fn sample(names: &mut Names, by: &[Dimension]) -> (Statistics, Coverage) {
             },
             frames: Frames { request_first: NonZero::new(i as u64), ..Frames::default() },
             vantage: Vantage::Wire,
-            stage: Some(3),
+            level: Some(3),
             long_lived: i % 101 == 0,
             counted: true,
             asked: Asked {

@@ -3,7 +3,7 @@
 
 use plimsoll_stats::comparison::{Difference, Metric, Missing, Side, arithmetic_mean, rate, repeats};
 
-use crate::findings::Stage;
+use crate::findings::LoadLevel;
 use crate::findings::comparison::{ComparedUnit, Estimate};
 use crate::findings::ranking::{CLIENT_SPREAD, ERRORS, OUTAGES};
 
@@ -15,7 +15,7 @@ pub(super) struct StabilityPoint<'a> {
     /// The share of requests that failed; `None` where one has no interval.
     pub(super) errors: Option<Vec<Side>>,
     /// The runs of each contestant.
-    pub(super) stages: Vec<Vec<&'a Stage>>,
+    pub(super) levels: Vec<Vec<&'a LoadLevel>>,
 }
 
 /// A number of every contestant (less is better), and the difference between the second and the first of two.
@@ -30,18 +30,18 @@ pub(super) struct Instability {
 /// their numbers are valid, because errors make them invalid. A late load generator does not cause errors; it may cause silences and
 /// differences between clients.
 pub(super) fn stability(mut points: Vec<StabilityPoint<'_>>, count: usize) -> Vec<Instability> {
-    points.retain(|point| holds(point, Stage::was_measured));
+    points.retain(|point| holds(point, LoadLevel::was_measured));
     if points.is_empty() {
         return Vec::new();
     }
     let errors = errors(&points, count);
-    points.retain(|point| holds(point, |stage| stage.facts.validity.valid || stage.facts.generator.moved.is_empty()));
+    points.retain(|point| holds(point, |level| level.facts.validity.valid || level.facts.generator.moved.is_empty()));
     vec![errors, outages(&points, count), client_spread(&points, count)]
 }
 
 /// Whether something holds of every run of every contestant, and each has one.
-fn holds(point: &StabilityPoint<'_>, of: impl Fn(&Stage) -> bool) -> bool {
-    point.stages.iter().all(|own| !own.is_empty() && own.iter().all(|stage| of(stage)))
+fn holds(point: &StabilityPoint<'_>, of: impl Fn(&LoadLevel) -> bool) -> bool {
+    point.levels.iter().all(|own| !own.is_empty() && own.iter().all(|level| of(level)))
 }
 
 /// The mean over the loads of the share of requests that failed.
@@ -55,9 +55,9 @@ fn errors(points: &[StabilityPoint<'_>], count: usize) -> Instability {
 /// Outages per hour of all loads together.
 fn outages(points: &[StabilityPoint<'_>], count: usize) -> Instability {
     let of = |one: usize| {
-        let own = || points.iter().filter_map(|point| point.stages.get(one)).flatten();
-        let seconds: f64 = own().filter_map(|stage| stage.span.elapsed_s).sum();
-        rate(own().map(|stage| stage.facts.silence.outages).sum(), seconds / HOUR)
+        let own = || points.iter().filter_map(|point| point.levels.get(one)).flatten();
+        let seconds: f64 = own().filter_map(|level| level.span.elapsed_s).sum();
+        rate(own().map(|level| level.facts.silence.outages).sum(), seconds / HOUR)
     };
     let rates: Vec<Option<Side>> = (0..count).map(of).collect();
     of_sides((OUTAGES, ComparedUnit::PerHour), &rates, points.len())
@@ -87,7 +87,7 @@ fn pairs(count: usize, of: impl Fn(usize, usize) -> Option<Difference>) -> Vec<(
 /// compared. Loads differ from each other, so two servers are compared load by load.
 fn client_spread(points: &[StabilityPoint<'_>], count: usize) -> Instability {
     let of =
-        |point: &StabilityPoint<'_>| -> Option<Vec<f64>> { point.stages.iter().map(|own| mean_spread(own)).collect() };
+        |point: &StabilityPoint<'_>| -> Option<Vec<f64>> { point.levels.iter().map(|own| mean_spread(own)).collect() };
     let all: Vec<Vec<f64>> = points.iter().filter_map(of).collect();
     let values = |one: usize| -> Vec<f64> { all.iter().filter_map(|point| point.get(one).copied()).collect() };
     let shown = |one: usize| {
@@ -109,8 +109,8 @@ fn client_spread(points: &[StabilityPoint<'_>], count: usize) -> Instability {
 
 /// The mean spread of a load's runs; `None` if a run had one client, or if the load generator may have caused the difference between
 /// clients.
-fn mean_spread(runs: &[&Stage]) -> Option<f64> {
-    let of = |stage: &&Stage| stage.facts.fairness.stddev.filter(|_| stage.facts.fairness.attributable);
+fn mean_spread(runs: &[&LoadLevel]) -> Option<f64> {
+    let of = |level: &&LoadLevel| level.facts.fairness.stddev.filter(|_| level.facts.fairness.attributable);
     let each: Vec<f64> = runs.iter().map(of).collect::<Option<_>>()?;
     Some(each.iter().sum::<f64>() / each.len() as f64)
 }

@@ -15,8 +15,8 @@ use super::times::Times;
 
 /// One load level: a data point of a load curve. Numbers are of its measured phase alone.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Stage {
-    /// Its number, from 0: the column `stage` of the transactions table.
+pub struct LoadLevel {
+    /// Its number, from 0: the column `level` of the transactions table.
     pub number: u32,
     /// What its load generator states.
     #[serde(flatten)]
@@ -72,13 +72,13 @@ pub struct Stage {
     pub channels: Option<Channels>,
 }
 
-impl Stage {
+impl LoadLevel {
     /// Whether the tables of the whole have its operations: of several workloads these are of all at the same time.
     pub(crate) fn is_of_the_whole(&self) -> bool {
         self.facts.share.as_ref().is_none_or(|share| !share.beside.is_empty())
     }
 
-    /// Whether its phase is one of the whole's; stages at the same time have one.
+    /// Whether its phase is one of the whole's; levels at the same time have one.
     pub(crate) fn has_a_span_of_the_whole(&self) -> bool {
         self.is_of_the_whole() && self.facts.share.as_ref().is_none_or(|share| share.place == 0)
     }
@@ -110,7 +110,7 @@ impl Stage {
 
     /// Its load in words, and the curve that it is of where the words do not say it.
     pub fn words(&self) -> String {
-        self.words_with(&self.facts.level)
+        self.words_with(&self.facts.load_name)
     }
 
     /// Words about its load, and the curve that it is of where they do not say it. Levels of several curves have the same load.
@@ -144,20 +144,20 @@ impl Stage {
 }
 
 /// Parameters of the load besides levels and depth, in words; if levels differ, each with its level.
-pub fn pace(stages: &[Stage]) -> Vec<String> {
-    let Some(first) = stages.first() else { return Vec::new() };
-    if stages.iter().all(|stage| stage.facts.pace == first.facts.pace) {
+pub fn pace(levels: &[LoadLevel]) -> Vec<String> {
+    let Some(first) = levels.first() else { return Vec::new() };
+    if levels.iter().all(|level| level.facts.pace == first.facts.pace) {
         return first.facts.pace.clone();
     }
     let mut all: Vec<String> = Vec::new();
-    for stage in stages {
+    for level in levels {
         // A workload has the same load in all of its levels.
-        let of = stage
+        let of = level
             .facts
             .share
             .as_ref()
-            .map_or_else(|| stage.words(), |share| format!("{} ({})", share.workload, stage.facts.level));
-        let words = format!("{of}: {}", stage.facts.pace.join(", "));
+            .map_or_else(|| level.words(), |share| format!("{} ({})", share.workload, level.facts.load_name));
+        let words = format!("{of}: {}", level.facts.pace.join(", "));
         if !all.contains(&words) {
             all.push(words);
         }
@@ -166,14 +166,14 @@ pub fn pace(stages: &[Stage]) -> Vec<String> {
 }
 
 /// How many actions may be outstanding, in words; `None` where there is no level.
-pub fn outstanding(stages: &[Stage]) -> Option<String> {
-    let range = |of: fn(&Stage) -> u64| {
-        let (least, most) = (stages.iter().map(of).min()?, stages.iter().map(of).max()?);
+pub fn outstanding(levels: &[LoadLevel]) -> Option<String> {
+    let range = |of: fn(&LoadLevel) -> u64| {
+        let (least, most) = (levels.iter().map(of).min()?, levels.iter().map(of).max()?);
         Some(if least == most { most.to_string() } else { format!("{least} to {most}") })
     };
     let plural = |count: &str, what: &str| format!("{count} {what}{}", if count == "1" { "" } else { "s" });
-    let (all, depth) = (range(|stage| stage.outstanding)?, range(|stage| stage.facts.depth.into())?);
-    let (clients, connections) = (range(|stage| stage.facts.clients)?, range(|stage| stage.facts.connections)?);
+    let (all, depth) = (range(|level| level.outstanding)?, range(|level| level.facts.depth.into())?);
+    let (clients, connections) = (range(|level| level.facts.clients)?, range(|level| level.facts.connections)?);
     let (clients, connections) = (plural(&clients, "client"), plural(&connections, "connection"));
     let actions = plural(&all, "action");
     Some(format!(
@@ -181,11 +181,11 @@ pub fn outstanding(stages: &[Stage]) -> Option<String> {
     ))
 }
 
-/// A load level, and the curve that it is of where its words do not say it.
-pub(super) fn words(level: &str, curve: Option<&str>) -> String {
+/// A load in words, and the curve that it is of where they do not say it.
+pub(super) fn words(load_name: &str, curve: Option<&str>) -> String {
     match curve {
-        Some(curve) if !level.contains(curve) => format!("{level}, {curve}"),
-        _ => level.to_owned(),
+        Some(curve) if !load_name.contains(curve) => format!("{load_name}, {curve}"),
+        _ => load_name.to_owned(),
     }
 }
 

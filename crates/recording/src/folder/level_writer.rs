@@ -1,4 +1,4 @@
-//! One stage being written.
+//! One level being written.
 
 use std::path::{Path, PathBuf};
 
@@ -10,15 +10,15 @@ use super::packed::Packer;
 use super::parts::Parts;
 use super::rows::{Rows, Unpacker};
 use super::tables::{OPEN, Tables};
-use super::{Finished, FolderError, Recording, Stage, packed, progress};
+use super::{Finished, FolderError, RecordedLevel, Recording, packed, progress};
 use crate::error::Cause;
 
 /// How long intervals wait for the parts of other workers before they are written; a later part becomes a separate row.
 const PATIENCE_NS: i64 = 5_000_000_000;
 
-/// One stage being written, in a folder of its own. Errors are kept, and told when the stage is ended: what takes
+/// One level being written, in a folder of its own. Errors are kept, and told when the level is ended: what takes
 /// transactions cannot stop.
-pub struct StageWriter {
+pub struct LevelWriter {
     pub(super) number: u32,
     pub(super) folder: PathBuf,
     tables: Tables,
@@ -31,7 +31,7 @@ pub struct StageWriter {
     error: Option<Cause>,
 }
 
-/// What a finished stage holds.
+/// What a finished level holds.
 pub(super) struct Held {
     pub(super) interval_ns: i64,
     pub(super) unplaced: u64,
@@ -39,7 +39,7 @@ pub(super) struct Held {
     pub(super) parts: u32,
 }
 
-impl StageWriter {
+impl LevelWriter {
     /// In `folder`, which is empty; `transactions` says whether some will have rows.
     pub(super) fn new(
         folder: &Path,
@@ -109,10 +109,10 @@ impl StageWriter {
 
     fn write_progress(&self, so_far: Finished) -> Result<(), Cause> {
         let folder = self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let stage = Stage {
+        let level = RecordedLevel {
             number: self.number,
             folder,
-            level: so_far.level,
+            load_name: so_far.load_name,
             first_ns: so_far.span_ns.0,
             last_ns: so_far.span_ns.1,
             interval_ns: self.intervals.width().ns(),
@@ -121,7 +121,7 @@ impl StageWriter {
             parts: 0,
             about: so_far.about,
         };
-        progress::write(&self.folder, &stage, &so_far.state)
+        progress::write(&self.folder, &level, &so_far.state)
     }
 
     /// Takes from when to when requests were outstanding, ns.
@@ -142,14 +142,14 @@ impl StageWriter {
         Ok(file.put(&writer.bytes(spans))?)
     }
 
-    /// Takes the rows of a stage of another recording, as they are.
-    pub fn adopt(&mut self, recording: &Recording, stage: &Stage) {
+    /// Takes the rows of a level of another recording, as they are.
+    pub fn adopt(&mut self, recording: &Recording, level: &RecordedLevel) {
         let (Some(parts), None) = (&mut self.parts, &self.error) else { return };
-        let files = recording.transactions(stage).map_err(Cause::from);
-        self.error = files.and_then(|files| parts.adopt(&files, stage.transactions)).err();
+        let files = recording.transactions(level).map_err(Cause::from);
+        self.error = files.and_then(|files| parts.adopt(&files, level.transactions)).err();
     }
 
-    /// Writes the rest, with the state of the stage's statistics and the data for merging parts; everything is on disk afterwards.
+    /// Writes the rest, with the state of the level's statistics and the data for merging parts; everything is on disk afterwards.
     pub(super) fn finish(mut self, (state, part): (&[u8], Option<&[u8]>), names: &Names) -> Result<Held, FolderError> {
         let left = std::mem::replace(&mut self.intervals, Intervals::growing());
         self.write(left.iter());
