@@ -3,10 +3,13 @@
 //! Spec: RFC 4121 2 (keys), 4.2 (tokens), 4.2.5 (rotation)
 
 use aws_lc_rs::{constant_time, hmac};
+use rand::rngs::StdRng;
+use rand::{RngCore as _, SeedableRng as _};
 use zeroize::Zeroizing;
 
 use super::TokenError;
 use super::encryption::{Cipher, Usage};
+use super::sealing::{BLOCK, SUM, SealingKey};
 
 /// TOK_ID of a MIC token.
 const MIC: [u8; 2] = [4, 4];
@@ -14,8 +17,6 @@ const MIC: [u8; 2] = [4, 4];
 const WRAP: [u8; 2] = [5, 4];
 /// Bytes of a token's head.
 const HEAD: usize = 16;
-/// Bytes of HMAC-SHA1-96.
-const SUM: usize = 12;
 const SENT_BY_ACCEPTOR: u8 = 1;
 const SEALED: u8 = 2;
 const ACCEPTOR_SUBKEY: u8 = 4;
@@ -27,6 +28,10 @@ pub(crate) struct ContextKeys {
     subkey: u8,
     own: hmac::Key,
     servers: hmac::Key,
+    own_seal: SealingKey,
+    servers_seal: SealingKey,
+    /// Of confounders: the operating system's would cost a system call per token.
+    random: StdRng,
     /// SND_SEQ of the next token.
     next: u64,
 }
@@ -40,8 +45,13 @@ impl ContextKeys {
         let cipher = Cipher::new(key)?;
         let own = cipher.signing_key(Usage::InitiatorSignature)?;
         let servers = cipher.signing_key(Usage::AcceptorSignature)?;
+        let own_seal = cipher.sealing_key(Usage::InitiatorSeal)?;
+        let servers_seal = cipher.sealing_key(Usage::AcceptorSeal)?;
+        let mut seed = Zeroizing::new([0; 32]);
+        aws_lc_rs::rand::fill(&mut *seed).ok()?;
+        let random = StdRng::from_seed(*seed);
         let subkey = if of_acceptor { ACCEPTOR_SUBKEY } else { 0 };
-        Some(Self { cipher, subkey, own, servers, next: u64::from(first) })
+        Some(Self { cipher, subkey, own, servers, own_seal, servers_seal, random, next: u64::from(first) })
     }
 
     /// The name of the encryption, as in RFC 3962 6.
@@ -75,12 +85,12 @@ impl ContextKeys {
     }
 
     /// A Wrap token with a text, encrypted.
-    pub(crate) fn seal(&mut self, text: &[u8]) -> Result<Vec<u8>, TokenError> {
+    pub(crate) fn seal(&mut self, text: &[u8]) -> Vec<u8> {
         // EC and RRC are 0: AES with ciphertext stealing needs no filler.
         let head = self.head(WRAP, 0);
-        let plain = Zeroizing::new([text, &head].concat());
-        let sealed = self.cipher.encrypt(Usage::InitiatorSeal, &plain).ok_or(TokenError::Encryption)?;
-        Ok([&head[..], &sealed].concat())
+        let mut confounder = [0; BLOCK];
+        self.random.fill_bytes(&mut confounder);
+        self.own_seal.encrypt(&head, &confounder, &[text, &head])
     }
 
     /// The text of the server's Wrap token, which must be encrypted.
@@ -94,7 +104,7 @@ impl ContextKeys {
         let mut body = body.to_vec();
         let right = usize::from(u16::from_be_bytes([right0, right1])) % body.len();
         body.rotate_left(right);
-        let mut plain = self.cipher.decrypt(Usage::AcceptorSeal, &body).ok_or(TokenError::BadProof)?;
+        let mut plain = self.servers_seal.decrypt(body).ok_or(TokenError::BadProof)?;
         // Behind the text stand the filler and the head again, with RRC 0.
         let mut inside = *head;
         inside[6..8].fill(0);
@@ -214,7 +224,7 @@ pub(crate) mod tests {
             let (mut keys, mut acceptor) = both(key);
             for length in [0, 1, 15, 16, 17, 1000] {
                 let text = vec![7; length];
-                let sealed = keys.seal(&text).unwrap();
+                let sealed = keys.seal(&text);
                 assert_eq!(acceptor.open(&sealed), text);
                 for (extra, right) in [(0, 0), (0, 28), (0, 255), (3, 12)] {
                     let token = acceptor.seal(&text, extra, right);

@@ -7,6 +7,15 @@ use picky_krb::crypto::CipherSuite;
 use picky_krb::crypto::aes::{AesSize, checksum_sha_aes, derive_key};
 use zeroize::Zeroizing;
 
+use super::sealing::SealingKey;
+
+/// RFC 3961 5.3: the last byte of the constant from which a key of signatures is derived.
+const KC: u8 = 0x99;
+/// Of encryption.
+const KE: u8 = 0xAA;
+/// Of the signature inside encryption.
+const KI: u8 = 0x55;
+
 /// The usage of a key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Usage {
@@ -81,10 +90,16 @@ impl Cipher {
 
     /// The key of signatures for one usage: [`Cipher::sign`] derives it anew each time.
     pub(crate) fn signing_key(&self, usage: Usage) -> Option<hmac::Key> {
-        // RFC 3961 5.3: Kc is derived from the usage and 0x99.
-        let constant = [0, 0, 0, usage as u8, 0x99];
-        let key = Zeroizing::new(derive_key(&self.key, &constant, &self.size).ok()?);
-        Some(hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, &key))
+        Some(hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, &self.derived(usage, KC)?))
+    }
+
+    /// The keys of encryption for one usage: [`Cipher::encrypt`] and [`Cipher::decrypt`] derive them anew each time.
+    pub(crate) fn sealing_key(&self, usage: Usage) -> Option<SealingKey> {
+        SealingKey::new(&self.derived(usage, KE)?, &self.derived(usage, KI)?)
+    }
+
+    fn derived(&self, usage: Usage, kind: u8) -> Option<Zeroizing<Vec<u8>>> {
+        derive_key(&self.key, &[0, 0, 0, usage as u8, kind], &self.size).ok().map(Zeroizing::new)
     }
 
     /// HMAC-SHA1-96.

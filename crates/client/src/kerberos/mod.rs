@@ -23,6 +23,8 @@ pub(crate) mod message;
 mod realm;
 #[cfg(feature = "kerberos")]
 mod request;
+#[cfg(feature = "kerberos")]
+mod sealing;
 #[cfg(all(test, feature = "kerberos"))]
 pub(crate) mod testing;
 #[cfg(feature = "kerberos")]

@@ -300,7 +300,7 @@ impl GssContext {
     /// The token of encrypted arguments; empty, which the server refuses, where there is no context.
     fn seal(&mut self, plain: &[u8]) -> Vec<u8> {
         match &mut self.stage {
-            Stage::Ready(ready) => ready.keys.seal(plain).unwrap_or_default(),
+            Stage::Ready(ready) => ready.keys.seal(plain),
             Stage::New | Stage::Asked(_) => Vec::new(),
         }
     }
