@@ -66,7 +66,7 @@ pub struct Ending {
     pub outcome: Outcome,
     /// Size of the answer, bytes.
     pub response_bytes: Option<u64>,
-    /// File data in the answer, bytes; `None` keeps the request's value.
+    /// File data in the answer, or how much of the request's data the server wrote, bytes; `None` keeps the request's value.
     pub payload_bytes: Option<u64>,
 }
 
@@ -201,6 +201,11 @@ impl<W> Calls<W> {
 }
 
 impl<W> Call<W> {
+    /// How much of its data the server wrote, by its answer. A server that says more than it got is not believed.
+    pub(crate) fn wrote(&self, count: u32) -> Option<u64> {
+        Some(u64::from(count)).filter(|count| self.payload_bytes.is_some_and(|sent| *count <= sent))
+    }
+
     /// The finished transaction.
     pub fn transaction(&self, identity: &Identity, ending: &Ending) -> Transaction {
         let (request_first, request_last) = match self.sent {

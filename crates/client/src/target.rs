@@ -176,15 +176,19 @@ pub struct Server {
     pub port: u16,
 }
 
+/// The forms of a target.
+const FORMS: &str = "smb://[user@]host[:port]/share[/path] (also \\\\host\\share), nfs://host[:port]/export[?version=3|4.0|4.1|4.2] \
+    (also host:/export), file:///path for a mounted directory, embedded:smb or embedded:nfs[?version=3|4.1|4.2]";
+
 /// Why a target makes no sense. No message repeats what could be a password.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// None of the forms.
-    #[error(
-        "unknown target format: expected smb://[user@]host[:port]/share[/path] (also \\\\host\\share), \
-         nfs://host[:port]/export[?version=3|4.0|4.1|4.2] (also host:/export), file:///path for a mounted directory, embedded:smb or embedded:nfs[?version=3|4.1|4.2]"
-    )]
+    #[error("unknown target format: expected {FORMS}")]
     Form,
+    /// None of the forms, but a URL.
+    #[error("the target begins with {0:?}: expected {FORMS}")]
+    Scheme(String),
     /// A part is missing or invalid.
     #[error("the target's {part} {problem}")]
     Part {
@@ -197,7 +201,7 @@ pub enum TargetError {
     #[error("the target's sec={0}: {NOT_BUILT}")]
     Kerberos(&'static str),
     /// The file of accounts cannot be used. The problem does not repeat the file's content.
-    #[error("accounts file {}: {problem}", file.display())]
+    #[error("--accounts {}: {problem}", file.display())]
     AccountsFile {
         /// Which one.
         file: PathBuf,
@@ -205,7 +209,7 @@ pub enum TargetError {
         problem: String,
     },
     /// The password's file cannot be used.
-    #[error("password file {}: {problem}", file.display())]
+    #[error("--password-file {}: {problem}", file.display())]
     PasswordFile {
         /// Which one.
         file: PathBuf,

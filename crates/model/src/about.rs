@@ -82,13 +82,14 @@ impl About {
         title.chain(labels).chain(parts.map(|(name, lines)| (name.to_owned(), lines.join("; ")))).collect()
     }
 
-    /// A title that is not too long.
+    /// A title of one line that is not too long.
     ///
     /// # Errors
-    /// It is empty or too long.
+    /// It is empty or too long, or has several lines.
     pub fn check_title(text: &str) -> Result<String, String> {
         match text.chars().count() {
             0 => Err("expected a title, got an empty text".to_owned()),
+            _ if text.contains(['\n', '\r']) => Err("expected one line, got several".to_owned()),
             1..=LONGEST_TITLE => Ok(text.to_owned()),
             many => Err(format!("expected at most {LONGEST_TITLE} characters, got {many}")),
         }
@@ -162,6 +163,7 @@ mod tests {
     #[test]
     fn titles_and_numbers_of_labels_are_bounded() {
         assert!(About::check_title("").is_err() && About::check_title(&"x".repeat(LONGEST_TITLE)).is_ok());
+        assert_eq!(About::check_title("a\nb").unwrap_err(), "expected one line, got several");
         assert!(About::check_title(&"x".repeat(LONGEST_TITLE + 1)).unwrap_err().contains("201"));
         let labels: Vec<_> = (0..=MOST_LABELS).map(|at| (format!("k{at}"), String::new())).collect();
         assert!(About::collect_labels(&labels).is_err() && About::collect_labels(&labels[1..]).is_ok());

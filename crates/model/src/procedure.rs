@@ -149,4 +149,9 @@ impl Procedure {
             Some(_) => format!("{} {}", self.command().row().name, row.name),
         }
     }
+
+    /// The name in tables with several protocols: `NFS3 WRITE`.
+    pub fn name_with_protocol(self) -> String {
+        format!("{} {}", self.row().protocol.label(), self.name())
+    }
 }

@@ -34,7 +34,8 @@ pub struct Transaction {
     pub status: Option<u32>,
     /// How it ended.
     pub outcome: Outcome,
-    /// File data carried by a read's answer or a write's request, bytes.
+    /// File data carried by a read's answer or a write's request, bytes; of a write's data what the server wrote, where its answer says so
+    /// (SMB2, NFS 3 and 4).
     pub payload_bytes: Option<u64>,
     /// Size of the request, bytes; `None` for an operation inside an NFSv4 compound that is not `counted`.
     pub request_bytes: Option<u64>,

@@ -15,7 +15,19 @@ impl FileSet {
         Self::called(None, workload, base, clients, names)
     }
 
-    /// The same, one of several sets with different names: each can be used by a different run.
+    /// The files of one client if each client has its own (then the flag is true), otherwise those of the workload's own load.
+    ///
+    /// # Errors
+    /// As [`FileSet::new`].
+    pub fn per_client_or_whole(workload: &Workload) -> Result<(Self, bool), FileSetError> {
+        let set = |clients| Self::new(workload, "", clients, &mut Names::with_limit(0));
+        let (one, two) = (set(1)?, set(2)?);
+        let is_per_client = one.files() > 0 && two.files() == 2 * one.files();
+        let set = if is_per_client { one } else { set(workload.defaults().load.clients())? };
+        Ok((set, is_per_client))
+    }
+
+    /// [`FileSet::new`] of one of several sets with different names: each can be used by a different run.
     ///
     /// # Errors
     /// As [`FileSet::new`].

@@ -166,7 +166,7 @@ impl FromStr for Pause {
         let time = |text: &str| {
             humantime::parse_duration(text)
                 .map(nanoseconds)
-                .map_err(|error| format!("{text}: {error}; expected a time such as 10ms (write 1.5s as 1500ms)"))
+                .map_err(|error| format!("{text}: {error}; expected a time such as 10ms or 1.5s"))
         };
         if let Some(mean) = text.strip_prefix("exponential:") {
             return time(mean).map(Pause::Exponential);
@@ -188,5 +188,8 @@ mod tests {
         assert_eq!("5ms..20ms".parse(), Ok(Pause::Uniform(5_000_000, 20_000_000)));
         assert_eq!("0s".parse(), Ok(Pause::None));
         assert_eq!("exponential:1s".parse(), Ok(Pause::Exponential(1_000_000_000)));
+        // The example in the message.
+        assert_eq!("1.5s".parse(), Ok(Pause::Constant(1_500_000_000)));
+        assert!("5".parse::<Pause>().unwrap_err().ends_with("expected a time such as 10ms or 1.5s"));
     }
 }

@@ -147,7 +147,8 @@ pub(super) struct Load {
     /// Mean time between the starts of one user's iterations.
     #[schemars(example = &"11s")]
     pub(super) every: Option<Time>,
-    /// Distribution of the gaps between intended starts; only with `rate` or `users`.
+    /// Distribution of the gaps between intended starts; only with `rate` or `users`. If only options give the schedule
+    /// (`--rate`, `--users`), the default is constant.
     pub(super) arrivals: Arrivals,
     /// Number of iterations that each client runs at the same time.
     #[schemars(example = 1)]

@@ -139,6 +139,7 @@ impl NfsClient {
             }
             7 => {
                 let written = write::parse(results)?;
+                settle(written, |written| ending.payload_bytes = call.wrote(written.count));
                 self.written(call, job, written)?
             }
             8..=10 => self.made(job, create::parse(results)?),

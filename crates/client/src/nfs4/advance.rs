@@ -64,6 +64,10 @@ impl Nfs4Client {
         }
         if job.reply.is_none() {
             job.fail(match job.goal {
+                // It was sent over a connection that was lost, and its file was closed in the meantime.
+                Goal::Lock { .. } | Goal::Unlock { .. } if job.unanswered.is_some() => {
+                    Failure::without_answer(Cause::LocksUnknown)
+                }
                 // The state that it needs was lost while it waited for a session.
                 Goal::Lock { file, .. } | Goal::Unlock { file, .. } => {
                     Failure::never_sent(self.opens.files.get(file).map_or(Cause::Unsupported, |_| Cause::SessionLost))

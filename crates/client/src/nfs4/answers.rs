@@ -109,6 +109,7 @@ impl Nfs4Client {
         self.count_sequence(call, &results, matches!(read, Ok(Some(_))));
         if let Some(mut job) = job {
             job.pending = job.pending.saturating_sub(1);
+            job.unanswered.take_if(|_| call.what.owned.is_some());
             // The call for a Kerberos context is no request of the job.
             if cause.is_none() && !self.connection.context_began_by(call.id) {
                 if self.outage.lasts() && !matches!(job.goal, Goal::Recover(_) | Goal::Renew | Goal::Test(_)) {
@@ -159,7 +160,10 @@ impl Nfs4Client {
             return;
         }
         self.free_slot(call, &Results::default());
-        call.what.sequenced.into_iter().for_each(|sequenced| self.opens.owners.answered(sequenced, None));
+        // Whether the server executed an earlier sending is still unknown.
+        let sent_before = self.jobs.find(call.what.job).is_some_and(|job| job.unanswered.is_some());
+        let owned = call.what.owned.filter(|_| !sent_before);
+        owned.into_iter().for_each(|request| self.opens.owners.answered(request, None));
         if let Some(job) = self.jobs.get(call.what.job) {
             job.pending = job.pending.saturating_sub(1);
             job.ask_again(call.what.shape, call.what.data());
@@ -213,7 +217,10 @@ impl Nfs4Client {
                 }
                 Done::Page(page) => found.page = Some(page),
                 Done::Link(text) => found.link = Some(text),
-                Done::Written(written) => found.written = Some(written),
+                Done::Written(written) => {
+                    results.payload = call.wrote(written.count);
+                    found.written = Some(written);
+                }
                 Done::Tested(statuses) => found.tested = Some(statuses),
                 Done::Copied(copied) => found.copied = Some(copied),
                 Done::Found(one) => found.found = Some(one),

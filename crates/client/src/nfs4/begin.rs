@@ -38,7 +38,7 @@ impl Nfs4Client {
             _ => self.goal(operation),
         };
         let Some(goal) = goal else {
-            let result = Err(Failure::never_sent(Cause::Unsupported));
+            let result = Err(Failure::never_sent(self.lacking(operation)));
             return events.done(Done { tag: ticket.tag, at: now, result });
         };
         let mut job = Job::new(ticket, goal);
@@ -136,6 +136,16 @@ impl Nfs4Client {
             }
             _ => return on_a_path(operation).or_else(|| self.goal_of_minor_2(operation)),
         })
+    }
+
+    /// Why there is no goal: NFSv4 lacks the operation, or the file lacks the state.
+    fn lacking(&self, operation: &Operation<'_>) -> Cause {
+        let state = match *operation {
+            Operation::Lock { file, .. } => self.opens.without_lock(file, false),
+            Operation::Unlock { file, .. } => self.opens.without_lock(file, true),
+            _ => None,
+        };
+        state.unwrap_or(Cause::Unsupported)
     }
 
     /// The paths to look up first.

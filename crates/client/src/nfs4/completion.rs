@@ -18,6 +18,8 @@ impl Nfs4Client {
         if job.failure.is_some() && job.tag.is_some_and(|tag| tag != Tag::CONNECT) {
             self.outage.failed();
         }
+        // The server may still execute the request.
+        job.unanswered.into_iter().for_each(|request| self.opens.owners.lose(request));
         match &job.goal {
             // The file was not opened, so the owner is free for another file.
             Goal::Open(Opening { owner: Some(owner), .. }) if job.failure.is_some() => {
@@ -48,7 +50,7 @@ impl Nfs4Client {
         let ending = Ending { answered: None, status: None, outcome, response_bytes: None, payload_bytes: None };
         let operation = self.jobs.get(call.what.job).and_then(|job| job.tag);
         self.report(call, operation, None, &ending, events);
-        call.what.sequenced.into_iter().for_each(|sequenced| self.opens.owners.lose(sequenced.owner()));
+        call.what.owned.into_iter().for_each(|request| self.opens.owners.lose(request));
         if let Some(job) = self.jobs.get(call.what.job) {
             job.pending = job.pending.saturating_sub(1);
             job.fail(Failure { procedure: Some(shapes::about(call.what.shape)), status: None, outcome, cause });

@@ -16,6 +16,8 @@ pub(super) struct File {
     pub(super) handle: FileHandle,
     /// Who has it open, and the open; `None` of a directory, and of a file that is used without one.
     pub(super) open: Option<Open>,
+    /// The server has lost the open, and the client did not get another one.
+    pub(super) lost: bool,
     /// The file whose open on the server it shares, because it was opened under a delegation.
     pub(super) base: Option<FileKey>,
     /// Its locks.
@@ -41,7 +43,7 @@ pub(super) struct Open {
 impl File {
     pub(super) fn new(handle: FileHandle, open: Option<Open>) -> Self {
         let (ranges, unstable, uncommitted) = Default::default();
-        Self { handle, open, base: None, lock: None, ranges, unstable, uncommitted, place: None }
+        Self { handle, open, lost: false, base: None, lock: None, ranges, unstable, uncommitted, place: None }
     }
 
     /// A file that shares the open of another one.

@@ -8,6 +8,7 @@ use plimsoll_wire::nfs::v3::write::Stable;
 use plimsoll_wire::nfs::v4::{FileHandle, Mask, SetAttributes, StateId};
 
 use super::delegations::Returning;
+use super::owners::OwnerRequest;
 use super::recovery::{Recovery, Stage};
 use super::shapes::{self, Shape};
 use super::uncommitted::Piece;
@@ -50,6 +51,8 @@ pub(super) struct Job {
     pub(super) rest: Option<Rest>,
     /// The server may have executed one of its requests before, and the response is lost.
     pub(super) again: bool,
+    /// Its request of an owner that was sent over a lost connection, in 4.0: only this job may send it again.
+    pub(super) unanswered: Option<OwnerRequest>,
     /// The first failure.
     pub(super) failure: Option<Failure>,
     /// The result so far.
@@ -163,6 +166,22 @@ pub(super) enum Goal {
     },
 }
 
+impl Goal {
+    /// The files whose opens it uses.
+    pub(super) fn files(&self) -> [Option<FileKey>; 2] {
+        match *self {
+            Self::Read { file, .. }
+            | Self::Write { file, .. }
+            | Self::Flush(file, ..)
+            | Self::Rewrite { file, .. }
+            | Self::Set(_, file, _)
+            | Self::OnRange { file, .. } => [Some(file), None],
+            Self::Copy(ref copying) => [copying.from.0, copying.to.0].map(Some),
+            _ => [None; 2],
+        }
+    }
+}
+
 /// A copy on the server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Copying {
@@ -245,10 +264,10 @@ impl Job {
 
     /// A job of the client itself.
     pub(super) fn unasked(tag: Option<Tag>, goal: Goal) -> Self {
-        let (walks, failure, reply) = ([None, None], None, None);
+        let (walks, failure, reply, unanswered) = ([None, None], None, None, None);
         let path = Symbol::NONE;
-        let (waits, again) = (false, false);
-        Self { tag, intended: None, path, goal, walks, pending: 0, waits, rest: None, again, failure, reply }
+        let (waits, again, rest) = (false, false, None);
+        Self { tag, intended: None, path, goal, walks, pending: 0, waits, rest, again, unanswered, failure, reply }
     }
 
     /// Notes that a response arrived, which makes the next call due.

@@ -13,6 +13,7 @@ use super::job::{Goal, Job};
 use super::ranges::Range;
 use super::requests::Calling;
 use super::shapes;
+use crate::operation::{Cause, Failure};
 
 impl Calling<'_> {
     pub(super) fn lock(&mut self, job: &mut Job) -> bool {
@@ -24,6 +25,10 @@ impl Calling<'_> {
         let (handle, lock, open) = (file.handle, file.lock, file.open);
         if open.is_none() && file.base.is_some() {
             return self.open_to_lock(job);
+        }
+        if open.is_some_and(|open| self.client.opens.owners.is_in_doubt(open.owner)) {
+            job.fail(Failure::never_sent(Cause::LocksUnknown));
+            return false;
         }
         let (offset, length) = range;
         match (&job.goal, open, lock) {

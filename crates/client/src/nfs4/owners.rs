@@ -4,6 +4,10 @@
 //! request that is sent again on another connection has the same ID, so the server repeats its response. From 4.1 on, slots do this, and
 //! all sequence IDs are 0.
 //!
+//! A server repeats its response whatever the operation is. Therefore an ID whose request was given up is *in doubt*, and no other request
+//! gets it: the owner sends no further LOCK or LOCKU, and a CLOSE has the ID after it. The server executes that CLOSE only if it has
+//! executed the request before.
+//!
 //! Spec: RFC 7530 9.1.4, RFC 7530 9.1.7, RFC 8881 9.1.1
 
 use plimsoll_wire::nfs::status::{
@@ -34,6 +38,8 @@ struct Sequences {
     busy: bool,
     /// Client and server may disagree about the IDs, so the next file gets an owner with another name.
     lost: bool,
+    /// The next ID of the open-owner, and that of the lock-owner: a request with it was given up.
+    in_doubt: (bool, bool),
     /// That name; 0 if the number is the name.
     name: u32,
 }
@@ -54,6 +60,19 @@ impl Sequenced {
         let (Self::Open(owner) | Self::Lock(owner) | Self::FirstLock(owner)) = self;
         owner
     }
+
+    /// Whether it has the ID of the open-owner, and that of the lock-owner.
+    fn uses(self) -> (bool, bool) {
+        (!matches!(self, Self::Lock(_)), !matches!(self, Self::Open(_)))
+    }
+}
+
+/// A request of an owner that was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct OwnerRequest {
+    sequenced: Sequenced,
+    /// The owner's name: with another name it is another owner for the server.
+    name: u32,
 }
 
 /// Statuses after which a sequence ID is used again (RFC 7530 9.1.7).
@@ -83,7 +102,7 @@ impl Owners {
     }
 
     pub(super) fn give_back(&mut self, owner: u32) {
-        if self.of(owner).lost {
+        if self.of(owner).lost || self.of(owner).busy {
             self.renamed = self.renamed.wrapping_add(1);
             // Numbers count from 1 up, so these names belong to no other owner.
             *self.of_mut(owner) = Sequences { name: u32::MAX.wrapping_sub(self.renamed), ..Sequences::default() };
@@ -100,10 +119,23 @@ impl Owners {
         .to_be_bytes()
     }
 
-    /// The next sequence IDs of the open-owner and of the lock-owner.
-    pub(super) fn sequences(&self, owner: u32) -> (u32, u32) {
-        let Sequences { open, lock, .. } = self.of(owner);
-        (open, lock)
+    /// The sequence IDs of the next request, of the open-owner and of the lock-owner. An ID in doubt is left out.
+    pub(super) fn next(&mut self, sequenced: Sequenced) -> (u32, u32) {
+        let (of_open, of_lock) = sequenced.uses();
+        let Sequences { open, lock, in_doubt, .. } = self.of_mut(sequenced.owner());
+        if of_open && std::mem::take(&mut in_doubt.0) {
+            *open = open.wrapping_add(1);
+        }
+        if of_lock && std::mem::take(&mut in_doubt.1) {
+            *lock = lock.wrapping_add(1);
+        }
+        (*open, *lock)
+    }
+
+    /// Whether the server may have executed a request that changes locks of this owner, or opens them.
+    pub(super) fn is_in_doubt(&self, owner: u32) -> bool {
+        let (open, lock) = self.of(owner).in_doubt;
+        open || lock
     }
 
     /// Whether the owner has an outstanding request.
@@ -112,35 +144,47 @@ impl Owners {
     }
 
     /// A request of the owner is sent.
-    pub(super) fn sent(&mut self, owner: u32) {
-        self.of_mut(owner).busy = true;
+    pub(super) fn sent(&mut self, sequenced: Sequenced) -> OwnerRequest {
+        let sequences = self.of_mut(sequenced.owner());
+        sequences.busy = true;
+        OwnerRequest { sequenced, name: sequences.name }
     }
 
     /// A request was answered, with this status of the owner's operation; `None` if the server did not get to it.
-    pub(super) fn answered(&mut self, sequenced: Sequenced, status: Option<u32>) {
-        let sequences = self.of_mut(sequenced.owner());
+    pub(super) fn answered(&mut self, request: OwnerRequest, status: Option<u32>) {
+        let Some(sequences) = self.owner_of(request) else { return };
         sequences.busy = false;
         sequences.lost |= status == Some(NFS4ERR_BAD_SEQID);
         if status.is_none_or(|status| NOT_COUNTED.contains(&status)) {
             return;
         }
-        if !matches!(sequenced, Sequenced::Lock(_)) {
-            sequences.open = sequences.open.wrapping_add(1);
-        }
-        if !matches!(sequenced, Sequenced::Open(_)) {
-            sequences.lock = sequences.lock.wrapping_add(1);
-        }
+        let (of_open, of_lock) = request.sequenced.uses();
+        sequences.open = sequences.open.wrapping_add(u32::from(of_open));
+        sequences.lock = sequences.lock.wrapping_add(u32::from(of_lock));
     }
 
-    /// The connection with the owner's request was lost: the request is sent again with the same ID.
-    pub(super) fn parted(&mut self, owner: u32) {
-        self.of_mut(owner).busy = false;
+    /// The connection with the owner's request was lost. The server has not executed the request, or has forgotten it.
+    pub(super) fn parted(&mut self, request: OwnerRequest) {
+        self.owner_of(request).into_iter().for_each(|sequences| sequences.busy = false);
     }
 
-    /// A request of the owner was given up, or its response makes no sense.
-    pub(super) fn lose(&mut self, owner: u32) {
-        let sequences = self.of_mut(owner);
+    /// A request of the owner was given up, or its response makes no sense: the server may have executed it.
+    pub(super) fn lose(&mut self, request: OwnerRequest) {
+        let Some(sequences) = self.owner_of(request) else { return };
+        let (of_open, of_lock) = request.sequenced.uses();
         (sequences.busy, sequences.lost) = (false, true);
+        sequences.in_doubt.0 |= of_open;
+        sequences.in_doubt.1 |= of_lock;
+    }
+
+    /// The server has forgotten all owners: it takes any ID of the next request.
+    pub(super) fn end_doubts(&mut self) {
+        self.sequences.iter_mut().for_each(|sequences| sequences.in_doubt = (false, false));
+    }
+
+    /// The owner of a request, unless it was given back in the meantime, and has another name.
+    fn owner_of(&mut self, request: OwnerRequest) -> Option<&mut Sequences> {
+        Some(self.of_mut(request.sequenced.owner())).filter(|sequences| sequences.name == request.name)
     }
 
     fn of(&self, owner: u32) -> Sequences {
@@ -163,37 +207,81 @@ mod tests {
 
     use super::*;
 
+    fn next(owners: &mut Owners, owner: u32) -> (u32, u32) {
+        owners.next(Sequenced::FirstLock(owner))
+    }
+
+    fn answer(owners: &mut Owners, sequenced: Sequenced, status: Option<u32>) {
+        let request = owners.sent(sequenced);
+        owners.answered(request, status);
+    }
+
+    fn lose(owners: &mut Owners, sequenced: Sequenced) {
+        let request = owners.sent(sequenced);
+        owners.lose(request);
+    }
+
     #[test]
     fn an_owner_counts_what_the_server_counts() {
         let mut owners = Owners::new(0, 1);
         let owner = owners.take();
-        owners.sent(owner);
+        let request = owners.sent(Sequenced::Open(owner));
         assert!(owners.is_busy(owner) && !owners.is_busy(owner + 1));
-        owners.answered(Sequenced::Open(owner), Some(0));
-        assert_eq!((owners.sequences(owner), owners.is_busy(owner)), ((1, 0), false));
-        owners.answered(Sequenced::FirstLock(owner), Some(NFS4ERR_DENIED));
-        assert_eq!(owners.sequences(owner), (2, 1), "a refusal counts");
-        owners.answered(Sequenced::Lock(owner), Some(0));
+        owners.answered(request, Some(0));
+        assert_eq!((next(&mut owners, owner), owners.is_busy(owner)), ((1, 0), false));
+        answer(&mut owners, Sequenced::FirstLock(owner), Some(NFS4ERR_DENIED));
+        assert_eq!(next(&mut owners, owner), (2, 1), "a refusal counts");
+        answer(&mut owners, Sequenced::Lock(owner), Some(0));
         for status in NOT_COUNTED.map(Some).into_iter().chain([None]) {
-            owners.answered(Sequenced::Open(owner), status);
+            answer(&mut owners, Sequenced::Open(owner), status);
         }
-        assert_eq!((owners.sequences(owner), owners.sequences(owner + 1)), ((2, 2), (0, 0)));
+        assert_eq!((next(&mut owners, owner), next(&mut owners, owner + 1)), ((2, 2), (0, 0)));
+    }
+
+    #[test]
+    fn an_id_in_doubt_is_used_by_no_other_request() {
+        let mut owners = Owners::new(0, 1);
+        let owner = owners.take();
+        answer(&mut owners, Sequenced::Open(owner), Some(0));
+        lose(&mut owners, Sequenced::Lock(owner));
+        assert!(owners.is_in_doubt(owner) && !owners.is_in_doubt(owner + 1));
+        assert_eq!(owners.next(Sequenced::Open(owner)), (1, 0), "the open-owner has another ID");
+        assert_eq!([(); 2].map(|()| owners.next(Sequenced::Lock(owner))), [(1, 1); 2], "it is left out once");
+        lose(&mut owners, Sequenced::FirstLock(owner));
+        assert_eq!((owners.next(Sequenced::Open(owner)), owners.is_in_doubt(owner)), ((2, 1), true));
+        owners.end_doubts();
+        assert_eq!((next(&mut owners, owner), owners.is_in_doubt(owner)), ((2, 1), false));
+    }
+
+    #[test]
+    fn a_request_of_an_owner_that_was_given_back_does_not_change_its_next_life() {
+        let mut owners = Owners::new(0, 1);
+        let owner = owners.take();
+        let before = owners.sent(Sequenced::FirstLock(owner));
+        owners.give_back(owner);
+        assert_eq!((owners.take(), owners.name(owner)), (owner, (u32::MAX - 1).to_be_bytes()));
+        let request = owners.sent(Sequenced::Open(owner));
+        owners.lose(before);
+        owners.parted(before);
+        owners.answered(before, Some(0));
+        assert!(owners.is_busy(owner) && !owners.is_in_doubt(owner));
+        owners.answered(request, Some(0));
+        assert_eq!((next(&mut owners, owner), owners.is_busy(owner)), ((1, 0), false));
     }
 
     #[test]
     fn an_owner_that_is_out_of_step_gets_another_name() {
         let mut owners = Owners::new(0, 1);
         let (one, two, three) = (owners.take(), owners.take(), owners.take());
-        owners.sent(one);
-        owners.lose(one);
-        owners.answered(Sequenced::Open(two), Some(NFS4ERR_BAD_SEQID));
-        owners.sent(three);
-        owners.parted(three);
+        lose(&mut owners, Sequenced::Open(one));
+        answer(&mut owners, Sequenced::Open(two), Some(NFS4ERR_BAD_SEQID));
+        let request = owners.sent(Sequenced::Open(three));
+        owners.parted(request);
         assert!([one, two, three].iter().all(|owner| !owners.is_busy(*owner)));
         [one, two, three].into_iter().for_each(|owner| owners.give_back(owner));
         let names = [owners.take(), owners.take(), owners.take()].map(|owner| owners.name(owner));
         assert_eq!(names, [three, u32::MAX - 2, u32::MAX - 1].map(u32::to_be_bytes), "from the last to the first");
-        assert_eq!(owners.sequences(two), (0, 0));
+        assert_eq!(next(&mut owners, two), (0, 0));
         assert_eq!(owners.take(), three + 1);
     }
 }

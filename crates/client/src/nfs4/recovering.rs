@@ -31,6 +31,11 @@ impl Recovering {
         (self.losses > MOST_LOSSES).then_some(Cause::SessionLost)
     }
 
+    /// Whether the server has lost an open that the client could not get again.
+    pub(super) fn has_lost_opens(&self) -> bool {
+        self.counts.opens.lost > 0
+    }
+
     /// A request succeeded that belongs to no recovery.
     pub(super) fn end_losses(&mut self) {
         self.losses = 0;

@@ -2,7 +2,7 @@
 
 use plimsoll_model::FileIdentity;
 
-use super::owners::Sequenced;
+use super::owners::OwnerRequest;
 use super::shapes::{self, Shape};
 use crate::nfs::JobId;
 use crate::rpc::Context;
@@ -30,8 +30,8 @@ pub(super) struct RequestContext {
     pub(super) resent: bool,
     /// The xid that it had on a lost connection, in 4.0.
     pub(super) earlier_xid: Option<u32>,
-    /// The sequence IDs that it uses, in 4.0.
-    pub(super) sequenced: Option<Sequenced>,
+    /// The request of an owner that it carries, in 4.0.
+    pub(super) owned: Option<OwnerRequest>,
     /// Identities of the files of its handles, in order.
     pub(super) files: [Option<FileIdentity>; 2],
 }

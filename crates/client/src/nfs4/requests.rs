@@ -17,6 +17,7 @@ use super::owners::Sequenced;
 use super::sending::Moved;
 use super::shapes;
 use crate::nfs::JobId;
+use crate::operation::{Cause, Failure};
 use crate::outbox::Outbox;
 
 /// Permission bits of new directories.
@@ -53,6 +54,11 @@ impl Calling<'_> {
 
     /// The call of the operation itself.
     fn act(&mut self, job: &mut Job) -> bool {
+        // A request that is sent again in its slot must be the same one.
+        if !self.resent && self.client.lacks_open(&job.goal) {
+            job.fail(Failure::never_sent(Cause::SessionLost));
+            return false;
+        }
         match &job.goal {
             Goal::Connect(stage) => self.connect(*stage, job),
             Goal::Leave(leaving) => self.leave(leaving, job),

@@ -9,7 +9,7 @@ use super::shapes::LONGEST;
 pub(super) struct Results {
     statuses: [u32; LONGEST],
     count: usize,
-    /// File data in the response, bytes, from the last operation.
+    /// File data in the response, or that the server wrote, bytes, from the last operation.
     pub(super) payload: Option<u64>,
     /// The file whose handle the server returned.
     pub(super) file: Option<FileIdentity>,

@@ -103,9 +103,9 @@ fn files(
     (files, current)
 }
 
-/// File data of an operation: in the request of a WRITE, or in the response of an executed READ. Both are the last operation of their
-/// compounds.
+/// File data of an operation: in the response of an executed READ, or in the request of a WRITE, as much of it as the server wrote. Both
+/// are the last operation of their compounds.
 fn payload(shape: Shape, place: usize, call: &Call<RequestContext>, results: Option<&Results>) -> Option<u64> {
     let last = place + 1 == shape.len();
-    call.payload_bytes.or(results.and_then(|results| results.payload)).filter(|_| last)
+    results.and_then(|results| results.payload).or(call.payload_bytes).filter(|_| last)
 }

@@ -65,7 +65,7 @@ impl Calling<'_> {
         let Moved { files, offset, count, keep, data } = moved;
         let slot = slot.map(|slot| Sequence { cache: shapes::is_kept(shape), ..slot });
         let taken = slot.map(|slot| slot.slot);
-        let (job, queued, session, resent, sequenced) = (*id, *now, client.session.number, *resent, *sequenced);
+        let (job, queued, session, resent) = (*id, *now, client.session.number, *resent);
         let earlier_xid = client.take_earlier_xid(job, shape, (offset, count), &files);
         let sent = if taken.is_some() { shape } else { shapes::without_session(shape) };
         let principal = shapes::principal(sent);
@@ -82,10 +82,9 @@ impl Calling<'_> {
             session,
             resent,
             earlier_xid,
-            sequenced,
+            owned: sequenced.map(|sequenced| client.opens.owners.sent(sequenced)),
             files,
         };
-        sequenced.into_iter().for_each(|sequenced| client.opens.owners.sent(sequenced.owner()));
         if slot.is_some() || sent == shapes::CONFIRM_CLIENT_ID || sent == shapes::RENEW_LEASE {
             client.client_id.renew(*now);
         }
@@ -141,7 +140,7 @@ impl Calling<'_> {
             session,
             resent: false,
             earlier_xid: None,
-            sequenced: None,
+            owned: None,
             files: [None; 2],
         };
         (about, context)

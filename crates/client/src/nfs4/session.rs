@@ -24,6 +24,10 @@ pub(super) struct Session {
     total: u32,
     /// The server's target number of slots.
     aim: usize,
+    /// Number of slots that the server accepts.
+    accepted: usize,
+    /// How often that number has grown: now, and for each slot when its last request was sent.
+    grown: (u32, Vec<u32>),
     /// All slots in use are below this one.
     highest: usize,
     /// Timed-out requests by xid, and their slots.
@@ -61,7 +65,7 @@ impl Part {
     }
 }
 
-/// Maximum number of slots, even if the server grants more: each takes 4 bytes and a bit.
+/// Maximum number of slots, even if the server grants more: each takes 8 bytes and a bit.
 pub(super) const MOST: u32 = 4_096;
 
 impl Session {
@@ -78,6 +82,8 @@ impl Session {
             part,
             total,
             aim: count,
+            accepted: count,
+            grown: (0, vec![0; count]),
             highest: 0,
             lost: Vec::new(),
         }
@@ -98,6 +104,7 @@ impl Session {
         let slot = self.lowest_free()?;
         let sequence = *self.sequences.get(slot)?;
         *self.taken.get_mut(slot / 64)? |= 1 << (slot % 64);
+        *self.grown.1.get_mut(slot)? = self.grown.0;
         self.highest = self.highest.max(slot + 1);
         Some(Sequence {
             session: self.id,
@@ -146,10 +153,28 @@ impl Session {
     /// Applies the server's result of SEQUENCE. False if it does not belong to the request.
     pub(super) fn confirms(&mut self, asked: u32, said: &SequenceReply) -> bool {
         let sequence = self.sequences.get(self.part.place(asked)).copied();
+        if self.part.step == 1 {
+            self.accept(asked, said.highest);
+        }
         // The target may rise again, but not above the granted number. One of several connections keeps at least one slot.
         let least = usize::from(self.part.step > 1);
         self.aim = self.part.below(said.target.saturating_add(1)).clamp(least, self.sequences.len());
         said.session == self.id && said.slot == asked && Some(said.sequence) == sequence
+    }
+
+    /// Notes the highest slot that the server accepts. It has retired the slots above, which begin anew if it accepts them again (RFC 8881
+    /// 2.10.6.1). A request that was sent before their number grew may have a late response, with an older number.
+    fn accept(&mut self, asked: u32, highest: u32) {
+        let accepted = self.part.below(highest.saturating_add(1)).min(self.sequences.len());
+        if accepted > self.accepted {
+            self.grown.0 = self.grown.0.wrapping_add(1);
+            self.accepted = accepted;
+        }
+        let is_current = self.grown.1.get(self.part.place(asked)) == Some(&self.grown.0);
+        if accepted < self.accepted && self.highest <= accepted && is_current {
+            self.sequences.iter_mut().skip(accepted).for_each(|sequence| *sequence = 1);
+            self.accepted = accepted;
+        }
     }
 
     /// Notes that a request timed out.
@@ -258,6 +283,34 @@ mod tests {
         let said = SequenceReply { target: 128, ..said };
         assert!(session.confirms(1, &said));
         assert_eq!([(); 3].map(|()| numbers(session.take(false))), [Some((64, 2, 127)), Some((128, 2, 128)), None]);
+    }
+
+    #[test]
+    fn a_slot_that_the_server_has_retired_begins_anew() {
+        let mut session = session(8, 8);
+        let said = |sequence, highest| {
+            let (session, slot, target, flags) = ([7; 16], 0, highest, 0);
+            SequenceReply { session, sequence, slot, highest, target, flags }
+        };
+        let all_but_the_first = |session: &mut Session| -> Vec<u32> {
+            let taken: Vec<_> = (1..6).filter_map(|_| session.take(false)).collect();
+            taken.iter().for_each(|taken| session.free(taken.slot, true));
+            taken.iter().map(|taken| taken.sequence).collect()
+        };
+        let _ = session.take(false);
+        assert_eq!(all_but_the_first(&mut session), [1; 5]);
+        assert!(session.confirms(0, &said(1, 2)), "three are left");
+        session.free(0, true);
+        let _ = session.take(false);
+        assert!(session.confirms(0, &said(2, 7)));
+        assert_eq!(all_but_the_first(&mut session), [2, 2, 1, 1, 1]);
+        // Two answers to requests that were sent before the table grew, and after it.
+        assert!(session.confirms(0, &said(2, 2)) && session.confirms(0, &said(2, 7)));
+        assert_eq!(all_but_the_first(&mut session), [3, 3, 2, 2, 2]);
+        session.free(0, true);
+        let _ = session.take(false);
+        assert!(session.confirms(0, &said(3, 2)) && session.confirms(0, &said(3, 7)));
+        assert_eq!(all_but_the_first(&mut session), [4, 4, 1, 1, 1]);
     }
 
     #[test]

@@ -76,14 +76,18 @@ impl Calling<'_> {
 
     /// The open-owner's sequence ID of this request; 0 with sessions.
     pub(super) fn open_sequence(&mut self, owner: u32) -> u32 {
-        self.sequenced = self.is_sessionless().then_some(Sequenced::Open(owner));
-        self.client.opens.owners.sequences(owner).0
+        self.sequences(Sequenced::Open(owner)).0
     }
 
     /// The lock-owner's sequence ID of this request; 0 with sessions.
     pub(super) fn lock_sequence(&mut self, owner: u32) -> u32 {
-        self.sequenced = self.is_sessionless().then_some(Sequenced::Lock(owner));
-        self.client.opens.owners.sequences(owner).1
+        self.sequences(Sequenced::Lock(owner)).1
+    }
+
+    /// The sequence IDs of this request, of the open-owner and of the lock-owner; 0 with sessions.
+    fn sequences(&mut self, sequenced: Sequenced) -> (u32, u32) {
+        self.sequenced = self.is_sessionless().then_some(sequenced);
+        self.sequenced.map_or((0, 0), |sequenced| self.client.opens.owners.next(sequenced))
     }
 
     /// The lock-owner of an open file.
@@ -91,8 +95,7 @@ impl Calling<'_> {
         if let Some(state) = lock {
             return Owner::Known(state, self.lock_sequence(open.owner));
         }
-        self.sequenced = self.is_sessionless().then_some(Sequenced::FirstLock(open.owner));
-        let sequences = self.client.opens.owners.sequences(open.owner);
+        let sequences = self.sequences(Sequenced::FirstLock(open.owner));
         Owner::New { open: open.state, sequences, client: self.client.client_id.number(), owner: name }
     }
 
@@ -156,16 +159,17 @@ impl Nfs4Client {
             Goal::Lock { file, .. } | Goal::Unlock { file, .. } => of_file(file),
             _ => None,
         };
-        owner.is_some_and(|owner| self.opens.owners.is_busy(owner))
+        // A job that sends its request of before again is not in its own way.
+        job.unanswered.is_none() && owner.is_some_and(|owner| self.opens.owners.is_busy(owner))
     }
 
     /// Counts the sequence IDs of an answered request. `understood`: the response made sense.
     pub(super) fn count_sequence(&mut self, call: &Call<RequestContext>, results: &Results, understood: bool) {
-        let Some(sequenced) = call.what.sequenced else { return };
+        let Some(request) = call.what.owned else { return };
         if !understood {
-            return self.opens.owners.lose(sequenced.owner());
+            return self.opens.owners.lose(request);
         }
         let place = shapes::principal(call.what.operations());
-        self.opens.owners.answered(sequenced, results.of(place));
+        self.opens.owners.answered(request, results.of(place));
     }
 }

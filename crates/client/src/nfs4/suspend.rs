@@ -31,10 +31,11 @@ impl Nfs4Client {
         let mut sent = VecDeque::new();
         for call in self.connection.take_all() {
             self.report_parted(&call, events);
-            call.what.sequenced.into_iter().for_each(|sequenced| self.opens.owners.parted(sequenced.owner()));
             if Some(call.what.job) == recovery {
+                call.what.owned.into_iter().for_each(|request| self.opens.owners.parted(request));
                 continue;
             }
+            self.part_owner(&call);
             sent.push_back(Parted::of(&call));
         }
         self.resends.part(sent);
@@ -42,6 +43,16 @@ impl Nfs4Client {
             self.interrupt(id);
         }
         true
+    }
+
+    /// The connection with a request of an owner was lost. The server may have executed the request, and repeats its response to whatever
+    /// has the same sequence ID. So the owner remains busy for all jobs but the one that sends it again.
+    fn part_owner(&mut self, call: &Call<RequestContext>) {
+        let Some(request) = call.what.owned else { return };
+        match self.jobs.get(call.what.job) {
+            Some(job) if job.unanswered.is_some() || call.sent.is_some() => job.unanswered = Some(request),
+            _ => self.opens.owners.parted(request),
+        }
     }
 
     /// Reports a row for a request that was sent and has no response. The repeated request has a separate row.
@@ -129,9 +140,20 @@ impl Nfs4Client {
             self.resends.keep_xids();
         }
         let other = self.resends.keep_slots(self.session.number, asked);
+        if recovery.forgotten {
+            self.opens.owners.end_doubts();
+            let forgotten = other.iter().filter_map(|one| self.jobs.get(one.job)?.unanswered.take());
+            forgotten.for_each(|request| self.opens.owners.parted(request));
+        }
         self.send_parted(now, out);
         // They come before the jobs that already wait, in their old order.
         other.iter().rev().for_each(|one| self.ask_anew(one));
+    }
+
+    /// Whether the server has lost the open of a file that is to be read or written. A request with the anonymous state ID might succeed,
+    /// but it would not belong to the open file.
+    pub(super) fn lacks_open(&self, goal: &Goal) -> bool {
+        self.recovering.has_lost_opens() && goal.files().into_iter().flatten().any(|file| self.opens.is_lost(file))
     }
 
     /// Whether a job must wait for a connection or session.

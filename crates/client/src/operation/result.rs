@@ -119,14 +119,22 @@ pub enum Cause {
     CallRejected,
     /// The server lost data that was not durable: it restarted between a write and its flush (RFC 1813 4.8).
     LostWrites,
-    /// The server does not know the session any more (NFSv4.1 BADSESSION and its like): it restarted, or the lease ended.
+    /// The server does not know the session any more (NFSv4.1 BADSESSION and its like): it restarted, or the lease ended. Or the session has
+    /// expired or was ended (SMB).
     SessionLost,
+    /// The server says that the session has ended, in an answer without the signature or encryption that the session demands: it has no
+    /// key for it any more. Nothing proves that the answer is the server's.
+    SessionEndedUnsigned,
     /// No way to the server (no route, host or network down).
     Unreachable,
     /// This machine had no more ports, open files or memory; the server is not the cause.
     OutOfResources,
     /// This machine's operating system refused a call, for no lack of anything: not the server's fault.
     RefusedBySystem,
+    /// A request of the file's owner has no response (NFS 4.0), so the client does not know the locks that the server has.
+    LocksUnknown,
+    /// The client has no lock of this file: it got none, or has lost it.
+    NoLock,
 }
 
 impl Cause {
@@ -160,9 +168,12 @@ impl Cause {
             Cause::CallRejected => "call rejected by RPC",
             Cause::LostWrites => "writes lost by the server",
             Cause::SessionLost => "session lost",
+            Cause::SessionEndedUnsigned => "session ended by the server (answer not signed)",
             Cause::Unreachable => "server unreachable",
             Cause::OutOfResources => "this machine ran out of ports, open files or memory",
             Cause::RefusedBySystem => "system call refused by this machine's operating system",
+            Cause::LocksUnknown => "locks of the file unknown, because an earlier request got no response",
+            Cause::NoLock => "no lock to release",
         }
     }
 }

@@ -6,10 +6,14 @@ use plimsoll_wire::smb2::oplock_break::{self, Acknowledge, Notice};
 use plimsoll_wire::smb2::{Reply, create};
 
 use super::client::SmbClient;
-use super::jobs::JobId;
+use super::jobs::{ALL_RIGHTS, JobId};
 use super::request_kind::RequestKind;
 use crate::operation::Cause;
 use crate::outbox::Outbox;
+
+/// Maximum number of waiting messages without an operation at which a break that removes no right is still acknowledged: a server could
+/// send any number of such breaks.
+const MOST_USELESS: usize = 1_000;
 
 impl SmbClient {
     /// Handles a break notification.
@@ -27,22 +31,20 @@ impl SmbClient {
                 Acknowledge::Oplock { file, level }
             }
             Notice::Lease { lease, acknowledge, .. } => {
-                let of_directory = self.directory_cache.as_ref().and_then(|cache| cache.lease(lease.key));
-                let held = self.files.lease(lease.key).or(of_directory);
-                let Some(held) = held else { return Ok(()) };
+                // No open asks for other rights.
+                if acknowledge && lease.state & !ALL_RIGHTS != 0 {
+                    return Err(Cause::Malformed);
+                }
+                let Some(removes) = self.take_rights(lease) else { return Ok(()) };
                 if !acknowledge {
-                    self.files.set_lease(create::Lease { state: held.state & lease.state, ..lease });
                     self.close_broken(lease, at, out);
                     return Ok(());
                 }
-                // Each break must remove a right, so the number of breaks is limited.
-                if lease.state & !held.state != 0 {
-                    return Err(Cause::Malformed);
-                }
-                if lease.state == held.state {
+                // The server may have granted more than the client took, so it waits even if nothing is removed. Breaks that remove
+                // something are limited by themselves.
+                if !removes && self.messages_without_job() >= MOST_USELESS {
                     return Ok(());
                 }
-                self.files.set_lease(lease);
                 Acknowledge::Lease(lease)
             }
         };
@@ -55,12 +57,34 @@ impl SmbClient {
         Ok(())
     }
 
+    /// Takes rights from the opens of a lease, also from those whose response has not come yet: the notification may be faster, or come
+    /// on another channel. Returns whether a right was removed; `None` if the lease is not known. Then its file is being closed, which
+    /// ends the break, and the server would refuse a later acknowledgement.
+    fn take_rights(&mut self, lease: create::Lease) -> Option<bool> {
+        let of_directory = self.directory_cache.as_ref().and_then(|cache| cache.lease(lease.key));
+        let held = self.files.lease(lease.key).or(of_directory);
+        let requested = self.jobs.break_lease(lease);
+        if let Some(held) = held {
+            self.files.set_lease(create::Lease { state: held.state & lease.state, ..lease });
+        }
+        let removed = held.map_or(0, |held| held.state & !lease.state) | requested.unwrap_or(0);
+        (held.is_some() || requested.is_some()).then_some(removed != 0)
+    }
+
+    /// Number of waiting messages without an operation.
+    fn messages_without_job(&self) -> usize {
+        self.waiting.iter().filter(|waiting| waiting.job == JobId::NONE).count()
+    }
+
     /// Closes unused files, and an unused directory, with the broken lease; these rights remain.
     fn close_broken(&mut self, create::Lease { key, state }: create::Lease, at: i64, out: &mut Outbox) {
         let is_secondary = self.connection.in_secondary_context();
         let closing = self.lease_cache.broken(key, &mut self.files, is_secondary);
         let lease = create::Lease { key, state };
-        if let Some(cache) = self.directory_cache.as_mut().filter(|cache| cache.lease(key).is_none()) {
+        let is_of_directory = self.jobs.lists_under(key);
+        if let Some(cache) = self.directory_cache.as_mut().filter(|cache| cache.lease(key).is_none())
+            && !is_of_directory
+        {
             cache.file_broken();
         }
         let directory = self.directory_cache.as_mut().and_then(|cache| cache.broken(lease, is_secondary));

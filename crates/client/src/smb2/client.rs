@@ -1,6 +1,7 @@
 //! The state of a client.
 
 use std::collections::VecDeque;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 
 use plimsoll_model::Guarantees;
@@ -43,8 +44,14 @@ pub struct SmbClient {
     pub(super) lease_cache: LeaseCache,
     /// There where the client caches directories.
     pub(super) directory_cache: Option<Box<DirectoryCache>>,
+    /// Number of this client among all clients of the options, from 0: no client uses the lease keys and names of opens of another one,
+    /// whose session the server may still have.
+    pub(super) number: u64,
     /// Number of leases requested so far.
     pub(super) leases: u64,
+    /// The session that the server may still have when this client is gone: its own, and before its logon that of the last client with this
+    /// GUID.
+    pub(super) unended_session: Option<u64>,
     /// The client has already sent an ECHO to get more credits.
     pub(super) credit_probe_sent: bool,
     /// The message that is being built; its memory is used again.
@@ -70,6 +77,10 @@ impl Drop for SmbClient {
         if let Some(cache) = &self.directory_cache {
             self.options.directory_leases.lock().unwrap_or_else(PoisonError::into_inner).add(&cache.counts);
         }
+        if let Some(session) = self.unended_session {
+            self.options.unended_sessions.lock().unwrap_or_else(PoisonError::into_inner).insert(self.guid, session);
+            self.set_session(None);
+        }
     }
 }
 
@@ -92,12 +103,19 @@ pub(super) enum State {
     Over(Cause),
 }
 
+/// A server that counts its sessions (ksmbd does) may have begun anew since then: an ID up to this one may be another client's session by
+/// now, which the server would end.
+const COUNTED_SESSION_MAX: u64 = 1 << 20;
+
 impl SmbClient {
     /// A client for a new connection. `guid` is its ClientGuid: for the server, two connections with the same GUID are channels of one
-    /// client (Samba serves them in one process).
+    /// client (Samba serves them in one process). If an earlier client with this GUID did not log off, the logon names its session, so that
+    /// the server ends it.
     #[must_use]
     pub fn new(options: Arc<SmbOptions>, identity: Identity, guid: [u8; 16]) -> Self {
         let connection = Connection::new(identity, *options.dialects.start(), options.credits);
+        let number = options.clients.fetch_add(1, Relaxed);
+        let unended_session = options.unended_sessions.lock().unwrap_or_else(PoisonError::into_inner).remove(&guid);
         Self {
             options,
             account: 0,
@@ -112,7 +130,9 @@ impl SmbClient {
             files: Files::default(),
             lease_cache: LeaseCache::default(),
             directory_cache: None,
+            number,
             leases: 0,
+            unended_session,
             credit_probe_sent: false,
             outgoing: Outgoing::default(),
             caching: (0, 0),
@@ -166,6 +186,36 @@ impl SmbClient {
         let service = format!("cifs/{}", self.options.server);
         let account = self.account().ok_or(Cause::Unsupported)?;
         account.begin(&service, now).ok_or(Cause::OutOfResources)
+    }
+
+    /// PreviousSessionId: the session that the server is to end, because its connection is lost. It would keep files and leases otherwise.
+    ///
+    /// Spec: MS-SMB2 3.2.4.2.3, 3.3.5.5.3
+    pub(super) fn previous_session(&self) -> u64 {
+        let session = match &self.resumption {
+            Some(resumption) => Some(resumption.previous),
+            // The primary session goes on.
+            None if self.connection.is_on_a_secondary_session() => None,
+            None => self.unended_session.filter(|session| *session > COUNTED_SESSION_MAX),
+        };
+        // A server that has restarted may have given the ID to another client, whose session it would end.
+        let owners = self.options.session_owners.lock().unwrap_or_else(PoisonError::into_inner);
+        session.filter(|session| owners.get(session).is_none_or(|owner| *owner == self.number)).unwrap_or(0)
+    }
+
+    /// The client has this session from now on, and no other one.
+    pub(super) fn set_session(&mut self, session: Option<u64>) {
+        let mut owners = self.options.session_owners.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = self.unended_session
+            && owners.get(&before) == Some(&self.number)
+        {
+            owners.remove(&before);
+        }
+        if let Some(session) = session {
+            owners.insert(session, self.number);
+        }
+        drop(owners);
+        self.unended_session = session;
     }
 
     /// The account's place among all accounts.

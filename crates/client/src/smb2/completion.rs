@@ -133,15 +133,21 @@ impl SmbClient {
         events.done(Done { tag, at, result: Err(Failure::never_sent(cause)) });
     }
 
-    /// Fails messages that have waited for credits since before `before`. They were never sent.
+    /// Fails messages that have waited for credits since before `before`.
     pub(super) fn overdue_waiting(&mut self, before: i64, now: i64, events: &mut dyn Events) {
-        let overdue = self.waiting.partition_point(|waiting| waiting.since < before);
-        let mut late: Vec<Waiting> = self.waiting.drain(..overdue).collect();
-        let delayed = self.delayed.extract_if(.., |(_, waiting)| waiting.since < before);
+        let is_late = |waiting: &Waiting| waiting.since < before;
+        let mut late = Vec::new();
+        if self.waiting.iter().any(is_late) {
+            // A transfer in front that has just sent a request waits for less time than the rest.
+            let (overdue, on_time): (Vec<_>, Vec<_>) = self.waiting.drain(..).partition(is_late);
+            (late, self.waiting) = (overdue, on_time.into());
+        }
+        let delayed = self.delayed.extract_if(.., |(_, waiting)| is_late(waiting));
         late.extend(delayed.map(|(_, waiting)| waiting));
         for Waiting { job: id, again, .. } in late {
             let Some(job) = self.jobs.get(id) else { continue };
             match again {
+                None if job.has_sent_data() => job.fail(Failure::without_answer(Cause::TimedOut)),
                 None => job.fail(Failure::never_sent(Cause::TimedOut)),
                 Some(again) => {
                     job.pending = job.pending.saturating_sub(again.left);

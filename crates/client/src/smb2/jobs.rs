@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use plimsoll_model::{FileIdentity, Outcome, Symbol};
-use plimsoll_wire::smb2::FileId;
 use plimsoll_wire::smb2::query_directory::Class;
+use plimsoll_wire::smb2::{FileId, create};
 
 use super::connection::Outgoing;
 use super::directory_cache::{Changed, Listing};
 use super::durable::Reopening;
+use super::transfer::Transfer;
 use crate::content::Content;
 use crate::operation::{Access, Cause, Failure, FileKey, Reply, Tag, Ticket};
 
@@ -40,6 +41,8 @@ pub(super) struct Job {
     pub(super) queued: bool,
     /// The directories whose names it changes.
     pub(super) changed: Changed,
+    /// The caching rights that breaks of its lease have left before the response of its open, which may grant more.
+    pub(super) unbroken: u32,
     /// The first thing that went wrong.
     pub(super) failure: Option<Failure>,
 }
@@ -91,55 +94,6 @@ pub(super) enum Kind {
     Copy { copy: Copying },
 }
 
-/// A transfer of file data in one or more requests.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Transfer {
-    pub(super) file: FileId,
-    /// Where the first request begins.
-    pub(super) from: u64,
-    /// Where the next request begins.
-    pub(super) next: u64,
-    /// Where the last one ends.
-    pub(super) end: u64,
-    /// No request was sent yet: even a transfer of 0 bytes sends one.
-    pub(super) fresh: bool,
-    /// Bytes that were moved.
-    pub(super) moved: u32,
-}
-
-impl Transfer {
-    /// `None` where the end is beyond all offsets.
-    pub(super) fn new(file: FileId, offset: u64, length: u32) -> Option<Self> {
-        let end = offset.checked_add(u64::from(length))?;
-        Some(Self { file, from: offset, next: offset, end, fresh: true, moved: 0 })
-    }
-
-    /// Whether something was asked for already.
-    pub(super) fn is_begun(&self) -> bool {
-        !self.fresh
-    }
-
-    /// Whether there is something left to ask for.
-    pub(super) fn has_more(&self) -> bool {
-        self.fresh || self.next < self.end
-    }
-
-    /// Takes at most `most` bytes off: offset and length of the next request.
-    pub(super) fn take(&mut self, most: u32) -> (u64, u32) {
-        let offset = self.next;
-        let length = u32::try_from(self.end.saturating_sub(offset)).unwrap_or(u32::MAX).min(most);
-        self.next += u64::from(length);
-        self.fresh = false;
-        (offset, length)
-    }
-
-    /// Sends no further requests.
-    pub(super) fn stop(&mut self) {
-        self.next = self.end;
-        self.fresh = false;
-    }
-}
-
 /// A directory that is opened, used and closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Directory {
@@ -184,11 +138,15 @@ pub(super) struct Copying {
     pub(super) length: u64,
 }
 
+/// All caching rights of a lease.
+pub(super) const ALL_RIGHTS: u32 = create::LEASE_READ | create::LEASE_HANDLE | create::LEASE_WRITE;
+
 impl Job {
     pub(super) fn new(ticket: &Ticket, kind: Kind) -> Self {
         let Ticket { tag, intended, path } = *ticket;
-        let changed = Changed::Nothing;
-        Self { tag, intended, path, file: None, kind, pending: 0, opening: None, queued: false, changed, failure: None }
+        let (file, opening, changed, failure) = (None, None, Changed::Nothing, None);
+        let (pending, queued, unbroken) = (0, false, ALL_RIGHTS);
+        Self { tag, intended, path, file, kind, pending, opening, queued, changed, unbroken, failure }
     }
 
     /// The same, about this file.
@@ -206,9 +164,27 @@ impl Job {
         matches!(self.kind, Kind::Read { keep: true, .. })
     }
 
+    /// Whether it is a transfer of which a part was sent.
+    pub(super) fn has_sent_data(&self) -> bool {
+        match &self.kind {
+            Kind::Read { transfer, .. } | Kind::Write { transfer, .. } => transfer.is_begun(),
+            _ => false,
+        }
+    }
+
     /// Something went wrong. Only the first counts.
     pub(super) fn fail(&mut self, failure: Failure) {
         self.failure.get_or_insert(failure);
+    }
+
+    /// The key of the lease that its open asks for, until the server has answered.
+    fn requested_lease(&self) -> Option<[u8; 16]> {
+        let key = match &self.kind {
+            Kind::Open { lease, opened: None, .. } => *lease,
+            Kind::List { directory: Directory::Opening, listing: Some(listing), .. } => listing.key,
+            _ => None,
+        };
+        key.filter(|_| self.pending > 0)
     }
 
     /// How it ended.
@@ -228,8 +204,8 @@ impl Job {
             Kind::Open { opened, .. } => {
                 opened.map(|(file, size)| Reply::Opened { file, size: Some(size) }).ok_or(UNFINISHED)?
             }
-            Kind::Read { transfer, .. } => Reply::Read { bytes: transfer.moved },
-            Kind::Write { transfer, .. } => Reply::Written { bytes: transfer.moved },
+            Kind::Read { ref transfer, .. } => Reply::Read { bytes: transfer.moved },
+            Kind::Write { ref transfer, .. } => Reply::Written { bytes: transfer.moved },
             Kind::Attributes { found } => {
                 found.map(|(size, directory)| Reply::Attributes { size, directory }).ok_or(UNFINISHED)?
             }
@@ -283,6 +259,24 @@ impl Jobs {
             self.free.push(id.0);
         }
         removed
+    }
+
+    /// The server broke a lease, and these rights remain: opens with this lease whose response has not come yet get no more. Returns the
+    /// rights that this removes from them; `None` if there are no such opens.
+    pub(super) fn break_lease(&mut self, lease: create::Lease) -> Option<u32> {
+        let opens = self.iter_mut().filter(|job| job.requested_lease() == Some(lease.key));
+        let removed = opens.map(|job| {
+            let before = job.unbroken;
+            job.unbroken &= lease.state;
+            before & !lease.state
+        });
+        removed.reduce(|all, some| all | some)
+    }
+
+    /// Whether an operation lists a directory for which it has asked for this lease.
+    pub(super) fn lists_under(&self, key: [u8; 16]) -> bool {
+        let lists = |job: &Job| matches!(&job.kind, Kind::List { listing: Some(list), .. } if list.key == Some(key));
+        self.places.iter().flatten().any(lists)
     }
 
     /// The operation of a tag.

@@ -217,12 +217,12 @@ impl SmbClient {
         at: i64,
         out: &mut Outbox,
     ) -> Result<(), Cause> {
-        let security_mode = self.security_mode();
+        let (security_mode, previous_session_id) = (self.security_mode(), self.previous_session());
         let token = self.logon.as_mut().ok_or(Cause::Malformed)?.next_token(from_server)?;
         let call = session_setup::SessionSetup {
             security_mode,
             security_buffer: &token,
-            previous_session_id: self.resumption.as_ref().map_or(0, |resumption| resumption.previous),
+            previous_session_id,
             ..session_setup::SessionSetup::default()
         };
         self.outgoing.clear();
@@ -268,10 +268,11 @@ impl SmbClient {
         }
         self.connection.session.signs = logon.signs && key.is_some();
         // A resumption may need several logons, each with its own keys. Channels belong to the primary session.
-        if !self.connection.is_on_a_secondary_session()
-            && let Some(channels) = &mut self.channels
-        {
-            channels.keys = keys;
+        if !self.connection.is_on_a_secondary_session() {
+            self.set_session(self.connection.session.id());
+            if let Some(channels) = &mut self.channels {
+                channels.keys = keys;
+            }
         }
         self.note_identity(setup.flags);
         let demanded = self.options.encryption == Requirement::Demanded;
@@ -371,6 +372,7 @@ impl SmbClient {
             }
         }
         self.state = State::Closed(Cause::Ended);
+        self.set_session(None);
         self.finish(job, at, events);
     }
 }

@@ -58,6 +58,7 @@ mod resumption;
 mod secondary_session;
 #[cfg(test)]
 mod tests;
+mod transfer;
 mod validation;
 mod waiting;
 

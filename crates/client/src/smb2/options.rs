@@ -1,6 +1,8 @@
 //! Options of the clients, and the negotiated values.
 
+use std::collections::HashMap;
 use std::ops::RangeInclusive;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, OnceLock};
 
 use plimsoll_model::Guarantees;
@@ -97,6 +99,12 @@ pub struct SmbOptions {
     pub credits: u16,
     /// The values negotiated by the first client.
     pub negotiated: OnceLock<Negotiated>,
+    /// Number of clients so far.
+    pub clients: AtomicU64,
+    /// By ClientGuid: the session of a client that is gone, and did not log off.
+    pub unended_sessions: Mutex<HashMap<[u8; 16], u64>>,
+    /// By session: the number of the client that has it.
+    pub session_owners: Mutex<HashMap<u64, u64>>,
     /// The identities that the server gave the accounts.
     pub logons: Mutex<Logons>,
     /// Counts of recovered files of clients that have ended; each client adds its own at its end.
@@ -126,6 +134,9 @@ impl SmbOptions {
             ],
             credits: 512,
             negotiated: OnceLock::new(),
+            clients: AtomicU64::new(0),
+            unended_sessions: Mutex::default(),
+            session_owners: Mutex::default(),
             logons: Mutex::default(),
             reconnects: Mutex::default(),
             directory_leases: Mutex::default(),

@@ -6,12 +6,12 @@ use plimsoll_wire::smb2::reply::Buffer;
 use plimsoll_wire::smb2::{Malformed, Reply, create};
 
 use super::answers::Found;
-use super::client::SmbClient;
+use super::client::{SmbClient, State};
 use super::connection::RequestContext;
 use super::directory_cache::Listing;
 use super::files::{Files, Open};
-use super::jobs::{Directory, Job, JobId, Kind};
-use super::receiving::outcome;
+use super::jobs::{ALL_RIGHTS, Directory, Job, JobId, Kind};
+use super::receiving::{ends_session, outcome};
 use super::request_kind::ENTRIES;
 use crate::calls::Call;
 use crate::client::Events;
@@ -59,6 +59,14 @@ impl SmbClient {
                 self.binding_answered((channel, call), reply, &found, at, out, events);
                 return Ok(());
             }
+            // A secondary session may end alone. Requests that the client's own logoff ends are not the server's doing.
+            (_, Found::Refused)
+                if ends_session(reply.status())
+                    && self.state == State::Ready
+                    && !self.connection.is_on_a_secondary_session() =>
+            {
+                return Err(Cause::SessionLost);
+            }
             (_, Found::Refused) => job.refused(call, reply.status()),
             (_, found) => {
                 if let (Kind::List { listing: Some(listing), .. }, Found::Opened(opened)) = (&job.kind, &found)
@@ -66,7 +74,8 @@ impl SmbClient {
                     && listing.key == Some(granted.lease.key)
                     && !granted.breaking
                 {
-                    cache.opened(&listing.path, opened.file, granted.lease, at);
+                    let lease = create::Lease { state: granted.lease.state & job.unbroken, ..granted.lease };
+                    cache.opened(&listing.path, opened.file, lease, at);
                 }
                 job.take(call, &found, &mut self.files, events)?;
                 self.switch(call.what.step, reply, &found)?;
@@ -145,7 +154,7 @@ impl Job {
         files: &mut Files,
         events: &mut dyn Events,
     ) -> Result<(), Cause> {
-        let file = self.file;
+        let (file, unbroken) = (self.file, self.unbroken);
         match (&mut self.kind, found) {
             (Kind::Open { lease, readable, reopening, opened, .. }, Found::Opened(found)) => {
                 reopening.take_if(|reopening| {
@@ -153,8 +162,8 @@ impl Job {
                     reopening.persistent &= found.granted.durable.is_some_and(|durable| durable.persistent);
                     found.granted.durable.is_none()
                 });
-                let ours = |granted: &create::Lease| Some(granted.key) == *lease;
-                let lease = found.granted.lease.map(|granted| granted.lease).filter(ours);
+                let ours = found.granted.lease.filter(|granted| Some(granted.lease.key) == *lease);
+                let lease = ours.map(|granted| left_of(&granted, unbroken, files));
                 let open = Open { id: found.file, oplock: found.oplock, lease, readable: *readable, file, locks: 0 };
                 if let Some(lease) = lease.filter(|_| reopening.is_some()) {
                     files.set_lease(lease);
@@ -174,10 +183,12 @@ impl Job {
             }
             (Kind::Read { transfer, .. }, Found::End) => transfer.stop(),
             (Kind::Write { transfer, .. }, Found::Written(count)) => {
-                transfer.moved = transfer.moved.saturating_add(*count);
-                if *count < call.what.asked {
-                    transfer.stop();
+                // A write without progress would have no end.
+                if *count == 0 && call.what.asked > 0 {
+                    return Err(Cause::Malformed);
                 }
+                let offset = call.asked.offset.ok_or(Cause::Malformed)?;
+                transfer.written(offset, call.what.asked, *count);
             }
             (Kind::Attributes { found }, Found::Attributes(size, directory)) => *found = Some((*size, *directory)),
             (Kind::Space { found }, Found::Space(total, free)) => *found = Some((*total, *free)),
@@ -212,6 +223,14 @@ impl Job {
         }
         Ok(())
     }
+}
+
+/// The lease of an open, with the rights that breaks before its response have left. While a break is in progress, the response may state
+/// the rights from before it: then those that the other opens of the file still have count.
+fn left_of(granted: &create::GrantedLease, unbroken: u32, files: &mut Files) -> create::Lease {
+    let lease = granted.lease;
+    let held = files.lease(lease.key).filter(|_| granted.breaking && unbroken == ALL_RIGHTS);
+    create::Lease { state: lease.state & unbroken & held.map_or(ALL_RIGHTS, |held| held.state), ..lease }
 }
 
 /// Tells the names of entries, and how many there were but for the directory itself and its parent.

@@ -33,9 +33,16 @@ impl SmbClient {
         {
             let (job, since, again) = (*job, *since, *again);
             let Some(waiting) = outgoing else {
+                let before = self.pending(job);
                 if self.next_chunks(job, now, out) {
                     self.waiting.pop_front();
                     continue;
+                }
+                // Each request has the whole timeout.
+                if self.pending(job) > before
+                    && let Some(first) = self.waiting.front_mut()
+                {
+                    first.since = now;
                 }
                 if !self.is_idle() || !self.probe_or_fail_first(job, now, out, events) {
                     return;
@@ -53,6 +60,11 @@ impl SmbClient {
                 return;
             }
         }
+    }
+
+    /// Requests of an operation that were sent and not answered.
+    fn pending(&mut self, job: JobId) -> u32 {
+        self.jobs.get(job).map_or(0, |job| job.pending)
     }
 
     /// The first waiting message needs more credits than the connection will get: requests more once with an ECHO, and then fails the

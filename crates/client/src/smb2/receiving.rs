@@ -6,7 +6,7 @@ use std::cell::RefCell;
 
 use plimsoll_model::Outcome;
 use plimsoll_wire::nbss;
-use plimsoll_wire::smb2::{Kind, Reply, header, replies, status};
+use plimsoll_wire::smb2::{Answer, Header, Kind, Reply, create, header, replies, status};
 
 use super::answers::{self, Found};
 use super::channel_loss::Repeated;
@@ -35,7 +35,9 @@ impl SmbClient {
             found.came_sealed = Kind::of(bytes) == Some(Kind::Encrypted);
         }
         let taken = match Kind::of(bytes) {
-            Some(Kind::Plain) if self.on(channel).misses_its_seal(bytes) => Err(Cause::Untrusted),
+            Some(Kind::Plain) if self.on(channel).misses_its_seal(bytes) => {
+                Err(Header::new(bytes).map_or(Cause::Untrusted, of_distrusted))
+            }
             Some(Kind::Plain) => self.members(bytes, length, (channel, false), at, out, events),
             Some(Kind::Encrypted) => self.sealed(bytes, channel, at, out, events),
             Some(Kind::Compressed) | None => Err(Cause::Malformed),
@@ -99,12 +101,18 @@ impl SmbClient {
             return self.notified(reply, at.1, out);
         }
         self.durable.iter_mut().for_each(|durable| durable.outage.answered(at.1));
+        let is_late_open = self.on(channel).is_late_open(reply);
         let ended = self.on_mut(channel).ended_by(reply, at.0);
-        let Some(call) = &ended else { return Ok(()) };
+        let Some(call) = &ended else {
+            if is_late_open && self.on(channel).trusts(reply, sealed) {
+                self.close_late_open(reply, at.1);
+            }
+            return Ok(());
+        };
         let found = if self.on(channel).trusts(reply, sealed) {
             answers::read(reply, &call.what).map_err(|_| Cause::Malformed)
         } else {
-            Err(Cause::Untrusted)
+            Err(of_distrusted(reply.header()))
         };
         self.report_answer(channel, call, reply, &found, at, events);
         let found = match self.of_a_repeated_request(channel, call, reply.status(), at.1) {
@@ -112,15 +120,20 @@ impl SmbClient {
             Some(Repeated::DoneBefore) => found.map(|_| Found::Nothing),
             None => found,
         };
-        match found {
-            Ok(found) => self.progress((channel, call), reply, found, at.1, out, events),
-            Err(cause) => {
-                if let Some(job) = self.jobs.get(call.what.job) {
-                    let procedure = Some(call.procedure);
-                    job.fail(Failure { procedure, status: Some(reply.status()), outcome: Outcome::Failed, cause });
-                }
-                Err(cause)
-            }
+        let taken = found.and_then(|found| self.progress((channel, call), reply, found, at.1, out, events));
+        if let (Err(cause), Some(job)) = (taken, self.jobs.get(call.what.job)) {
+            let outcome = if cause == Cause::SessionLost { Outcome::Refused } else { Outcome::Failed };
+            job.fail(Failure { procedure: Some(call.procedure), status: Some(reply.status()), outcome, cause });
+        }
+        taken
+    }
+
+    /// An open succeeded after its operation had timed out: its file is closed.
+    fn close_late_open(&mut self, reply: &Reply<'_>, at: i64) {
+        if self.state == State::Ready
+            && let Ok(Answer::Done(opened)) = create::parse(reply)
+        {
+            self.close_later(opened.file, at);
         }
     }
 
@@ -134,7 +147,9 @@ impl SmbClient {
         events: &mut dyn Events,
     ) {
         let (outcome, payload_bytes) = match found {
-            Ok(Found::Data { length, .. }) => (outcome(reply.status()), Some(u64::from(*length))),
+            Ok(Found::Data { length: moved, .. } | Found::Written(moved)) => {
+                (outcome(reply.status()), Some(u64::from(*moved)))
+            }
             Ok(_) => (outcome(reply.status()), None),
             Err(_) => (Outcome::Failed, None),
         };
@@ -143,6 +158,22 @@ impl SmbClient {
         let ending = Ending { answered: Some(at), status, outcome, response_bytes, payload_bytes };
         self.report(channel, call, &ending, events);
     }
+}
+
+/// Why the connection ends with a response that is not authentic. A server that has ended a session has no key to sign with, so it says so
+/// without a signature. That word is not believed, but it is no sign of a forged or changed response either.
+///
+/// Spec: MS-SMB2 3.3.5.2.9
+fn of_distrusted(header: Header<'_>) -> Cause {
+    let says_so = !header.is_signed() && header.status().is_some_and(ends_session);
+    if says_so { Cause::SessionEndedUnsigned } else { Cause::Untrusted }
+}
+
+/// Whether a status says that the server has ended the session: it refuses all further requests of the session, too.
+///
+/// Spec: MS-SMB2 3.2.5.1.6, 3.3.5.2.9
+pub(super) fn ends_session(status: u32) -> bool {
+    matches!(status, status::STATUS_USER_SESSION_DELETED | status::STATUS_NETWORK_SESSION_EXPIRED)
 }
 
 /// The outcome of a status. MORE_PROCESSING_REQUIRED is a step of a logon.

@@ -16,7 +16,7 @@ use super::channels::{Channel, ChannelState};
 use super::client::{SmbClient, State};
 use super::connection::{Connection, Protection, RequestContext, SentMessage, SentMessages};
 use super::durable::closed;
-use super::jobs::{Job, JobId, Kind};
+use super::jobs::{ALL_RIGHTS, Job, JobId, Kind};
 use super::request_kind::RequestKind;
 use super::waiting::Waiting;
 use crate::calls::{Call, Identity};
@@ -62,8 +62,10 @@ impl SmbClient {
         for channel in 0..self.connections().count() as u32 {
             self.keep_outstanding(channel, at, events);
         }
+        // Repeated opens get their rights anew.
+        self.jobs.iter_mut().for_each(|job| job.unbroken = ALL_RIGHTS);
         self.waiting.extend(self.delayed.drain(..).map(|(_, waiting)| waiting));
-        // Longest wait first, because the check for timeouts examines the first message.
+        // Longest wait first.
         self.waiting.make_contiguous().sort_by_key(|waiting| waiting.since);
         self.count_loss();
         self.forget_channels(at, events);

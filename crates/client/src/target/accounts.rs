@@ -24,7 +24,7 @@ impl Target {
         let problem = |problem: String| TargetError::AccountsFile { file: file.to_owned(), problem };
         let Target::Smb(target) = self else {
             return Err(TargetError::Password(
-                "only smb:// targets can use an accounts file: remove the file, or give an smb:// target",
+                "--accounts: only smb:// targets use the accounts of a file; remove --accounts, or give an smb:// target",
             ));
         };
         let bytes = read_secret(file, LARGEST).map_err(|error| problem(error.to_string()))?;
@@ -169,6 +169,7 @@ mod tests {
             let error = found("smb://h/s", content).unwrap_err();
             assert!(error.contains(expected) && !error.contains("hunter2"), "{error}");
         }
-        assert!(found("nfs://h/e", b"anna:one").unwrap_err().contains("only smb:// targets"));
+        let error = found("nfs://h/e", b"anna:one").unwrap_err();
+        assert!(error.starts_with("--accounts: only smb:// targets") && error.contains("remove --accounts"), "{error}");
     }
 }

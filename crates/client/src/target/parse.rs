@@ -19,6 +19,8 @@ use crate::secret::Secret;
 
 /// The longest name of a share or part of a path, bytes (NAME_MAX; MS-FSCC 2.1.5.3 counts 255 characters).
 const LONGEST_PART: usize = 255;
+/// Schemes of other services. An error names only these, because another word may be a part of a password.
+const OTHER_SCHEMES: [&str; 10] = ["http", "https", "ftp", "ftps", "sftp", "dav", "davs", "afp", "iscsi", "s3"];
 /// The longest path, bytes (PATH_MAX; MNTPATHLEN is 1,024, which servers go beyond).
 const LONGEST_PATH: usize = 4096;
 
@@ -42,6 +44,7 @@ impl Target {
             ("file", rest) => path(rest.strip_prefix("//").ok_or(TargetError::Form)?),
             ("smb" | "cifs", rest) => smb(&Parts::of(rest)?),
             ("nfs", rest) => nfs(&Parts::of(rest)?),
+            ("embedded", rest) if !rest.starts_with('/') => Err(TargetError::Scheme("embedded:".to_owned())),
             _ => export(url),
         }
     }
@@ -60,6 +63,9 @@ fn export(text: &str) -> Result<Target, TargetError> {
     let (host, path) = text.split_once(":/").ok_or(TargetError::Form)?;
     let scheme = matches!(host.to_ascii_lowercase().as_str(), "smb" | "cifs" | "nfs" | "file" | "http" | "https");
     let drive = host.len() == 1 && host.chars().all(|letter| letter.is_ascii_alphabetic());
+    if let Some(other) = OTHER_SCHEMES.iter().find(|other| path.starts_with('/') && other.eq_ignore_ascii_case(host)) {
+        return Err(TargetError::Scheme(format!("{other}://")));
+    }
     if scheme || drive || path.starts_with('/') {
         return Err(TargetError::Form);
     }

@@ -30,17 +30,18 @@ impl Target {
             Target::Smb(target) => &mut target.credentials,
             Target::Nfs(target) if target.security.is_some() => &mut target.credentials,
             _ => {
-                let unused = "this target does not use a password: remove the password file (only smb:// targets, and nfs:// targets with sec=krb5, log on)";
+                let unused = "--password-file: this target does not use a password; remove --password-file (only smb:// targets, and \
+                    nfs:// targets with sec=krb5, log on)";
                 return file.map_or(Ok(()), |_| Err(TargetError::Password(unused)));
             }
         };
         if credentials.is_anonymous() {
-            let nobody = "a password file needs a user in the target: smb://user@host/share";
+            let nobody = "--password-file: the target has no user; add the user (smb://user@host/share)";
             return file.map_or(Ok(()), |_| Err(TargetError::Password(nobody)));
         }
         match (credentials.password.is_empty(), file, variable) {
             (false, Some(_), _) => Err(TargetError::Password(
-                "the password is given twice, in the target and in a password file: remove one of them",
+                "the password is given twice, in the target and by --password-file: remove one of them",
             )),
             (false, None, _) | (true, None, None) => Ok(()),
             (true, Some(file), _) => {

@@ -266,6 +266,31 @@ fn a_mistyped_target_is_refused_and_not_repeated() {
 }
 
 #[test]
+fn an_unknown_scheme_is_named() {
+    for (url, scheme) in
+        [("http://geheim", "http://"), ("ftp://a:geheim@h/x", "ftp://"), ("embedded:geheim", "embedded:")]
+    {
+        let said = Target::parse(url).unwrap_err().to_string();
+        assert!(said.starts_with(&format!("the target begins with \"{scheme}\": expected smb://")), "{said}");
+        assert!(!said.contains("geheim"), "{said}");
+    }
+    let said = Target::parse("geheim://host/share").unwrap_err().to_string();
+    assert!(said.starts_with("unknown target format: expected smb://"), "{said}");
+    assert!(Target::parse("embedded:/export").is_ok(), "a host of this name");
+}
+
+#[test]
+fn a_password_file_is_named_by_its_option() {
+    let said = find("smb://u@h/s", Some(Path::new("/does/not/exist")), None).unwrap_err();
+    assert!(said.starts_with("--password-file /does/not/exist: "), "{said}");
+    assert!(
+        find("smb://h/s", Some(Path::new("x")), None)
+            .unwrap_err()
+            .starts_with("--password-file: the target has no user")
+    );
+}
+
+#[test]
 fn no_password_is_shown() {
     let target = Target::parse("smb://W;anna:geheim@host:1/share/a%20%40b").unwrap();
     assert_eq!(target.to_string(), "smb://W;anna@host:1/share/a%20%40b");

@@ -20,6 +20,7 @@ use plimsoll_client::tls::{Trust, TrustError};
 use plimsoll_model::{Names, Symbol};
 
 use super::nfs::caller;
+use super::owner::random_number;
 use super::version::{self, tls_of};
 use super::{Connector, Nfs4Server, NfsServer, PathServer, SessionError, SmbServer};
 
@@ -36,8 +37,6 @@ pub struct ConnectOptions {
     pub directory_leases: bool,
     /// SMB users log on with Kerberos, with a ticket from here; `None`: with NTLM. NFS targets with `sec=krb5` get their ticket from here.
     pub kerberos: Option<Realm>,
-    /// Seed of client GUIDs.
-    pub seed: u64,
     /// Whom clients believe to be a server with RPC over TLS.
     pub trust: Trust,
     /// Number of session slots to request with NFS 4.1, overriding the target's.
@@ -57,7 +56,6 @@ impl Default for ConnectOptions {
             encryption,
             directory_leases: false,
             kerberos: None,
-            seed: 0,
             trust: Trust::System,
             slots: None,
             reading: Reading::Unadvised,
@@ -111,7 +109,7 @@ pub enum ConnectError {
 /// It cannot be found.
 pub fn open(target: &Target, options: &ConnectOptions, names: &mut Names) -> Result<Box<dyn Connector>, ConnectError> {
     match target {
-        Target::Smb(target) => smb(target, options, names),
+        Target::Smb(target) => Ok(Box::new(smb(target, options, names)?)),
         Target::Nfs(target) => nfs(target, options, names),
         Target::Path(path) => directory(path, options.reading, names),
         Target::Embedded(_) => Err(ConnectError::Embedded),
@@ -196,7 +194,7 @@ fn directory(path: &Path, reading: Reading, names: &mut Names) -> Result<Box<dyn
     Ok(Box::new(PathServer { root, share, user }))
 }
 
-fn smb(target: &SmbTarget, options: &ConnectOptions, names: &mut Names) -> Result<Box<dyn Connector>, ConnectError> {
+fn smb(target: &SmbTarget, options: &ConnectOptions, names: &mut Names) -> Result<SmbServer, ConnectError> {
     let address = resolve(&target.server, options.timeout)?;
     let service = format!("cifs/{}", target.server.host);
     let account = |credentials: &Credentials| -> Result<Account, TicketError> {
@@ -213,20 +211,47 @@ fn smb(target: &SmbTarget, options: &ConnectOptions, names: &mut Names) -> Resul
         accounts: all().map(account).collect::<Result<_, _>>()?,
         ..SmbOptions::new(&target.server.host, &target.share, target.credentials.clone())
     };
-    Ok(Box::new(SmbServer {
+    Ok(SmbServer {
         address,
         options: Arc::new(smb),
         share: names.intern(&target.share),
         in_turn: if target.accounts.is_empty() { 0..1 } else { 1..1 + target.accounts.len() },
         users: all().map(|credentials| names.intern(&credentials.display())).collect(),
-        seed: options.seed,
+        seed: random_number(),
         directory_leases: options.directory_leases,
-    }))
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_model::Endpoint;
+
     use super::*;
+    use crate::engine::ConnectionInfo;
+
+    /// Samba serves all connections of a GUID in one process, and lease keys are made of it.
+    #[test]
+    fn two_runs_are_two_client_computers() {
+        let Target::Smb(target) = Target::parse("smb://u:p@127.0.0.1/s").unwrap() else { panic!("another target") };
+        let (client, server) = (Endpoint::NOWHERE, Endpoint::NOWHERE);
+        let (connections, channels, connection, generation) = (1, 1, 0, 0);
+        let [client_index, connection_index] = [0, 0];
+        let info = ConnectionInfo {
+            client_index,
+            connection_index,
+            connections,
+            channels,
+            connection,
+            generation,
+            client,
+            server,
+        };
+        let opened = || smb(&target, &ConnectOptions::default(), &mut Names::default()).unwrap();
+        let (one, other) = (opened(), opened());
+        assert_ne!(one.guid(&info), other.guid(&info));
+        assert_eq!(one.guid(&info), one.guid(&ConnectionInfo { generation: 1, ..info }), "after a reconnection");
+        assert_ne!(one.guid(&info), one.guid(&ConnectionInfo { client_index: 1, ..info }));
+    }
 
     #[test]
     fn an_address_on_which_nothing_listens_is_passed_over() {

@@ -96,7 +96,7 @@ impl Owner {
 }
 
 /// A number that is unique to this run.
-fn random_number() -> u64 {
+pub(super) fn random_number() -> u64 {
     let mut bytes = [0; 8];
     if aws_lc_rs::rand::fill(&mut bytes).is_ok() {
         return u64::from_ne_bytes(bytes);

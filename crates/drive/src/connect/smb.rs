@@ -31,7 +31,8 @@ pub struct SmbServer {
     pub users: Vec<Symbol>,
     /// The accounts that clients use, in rotation.
     pub in_turn: Range<usize>,
-    /// Seed of client GUIDs, which must differ between concurrent runs.
+    /// Seed of client GUIDs. It is random, because GUIDs must differ between runs, also between those in containers, which have the same
+    /// process ID.
     pub seed: u64,
     /// Clients ask for leases of directories.
     pub directory_leases: bool,
@@ -40,7 +41,7 @@ pub struct SmbServer {
 impl SmbServer {
     /// Each connection identifies itself as a separate client computer (Samba serves all connections of one GUID in one process), and
     /// keeps its GUID when it reconnects.
-    fn guid(&self, info: &ConnectionInfo) -> [u8; 16] {
+    pub(super) fn guid(&self, info: &ConnectionInfo) -> [u8; 16] {
         let mut guid = [0; 16];
         Rng::new(seed_of(self.seed, info.client_index, info.connection_index)).fill_bytes(&mut guid);
         guid

@@ -6,8 +6,8 @@ use plimsoll_client::operation::{Cause, Failure};
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The plan contradicts itself.
-    #[error("invalid load settings: {0}")]
-    Plan(&'static str),
+    #[error("{0}")]
+    Plan(String),
     /// No client could connect and log on, so nothing was measured.
     #[error("no client could connect: {failure}{who}{hint}", who = named(.account.as_deref()), hint = hint(.failure))]
     NobodyConnected {

@@ -108,6 +108,9 @@ impl Reconnect {
 }
 
 impl Plan {
+    /// The highest rate of a schedule, iterations per second.
+    pub const HIGHEST_RATE: f64 = 1e8;
+
     /// A plan for a load with defaults: depth 1, one connection per client, a timeout of 30 s.
     #[must_use]
     pub fn new(load: Load) -> Self {
@@ -174,19 +177,27 @@ impl Plan {
     /// # Errors
     /// The contradiction in it.
     pub fn check(&self) -> Result<(), EngineError> {
-        let wrong = |condition: bool, what| if condition { Err(EngineError::Plan(what)) } else { Ok(()) };
+        let wrong =
+            |condition: bool, what: &str| if condition { Err(EngineError::Plan(what.to_owned())) } else { Ok(()) };
+        let Self { connections, clients_per_connection, channels, .. } = *self;
         wrong(self.load.clients() == 0, "the number of clients must be at least 1")?;
         wrong(self.depth == 0, "the queue depth must be at least 1")?;
         wrong(
-            self.connections == 0 || self.clients_per_connection == 0,
+            connections == 0 || clients_per_connection == 0,
             "--connections and --clients-per-connection must be at least 1",
         )?;
         wrong(
-            self.connections > 1 && self.clients_per_connection > 1,
-            "--connections and --clients-per-connection cannot both be above 1",
+            connections > 1 && clients_per_connection > 1,
+            &format!(
+                "--connections {connections} --clients-per-connection {clients_per_connection}: only one of the two can be above 1; \
+                remove the other"
+            ),
         )?;
-        wrong(!(1..=MOST_CHANNELS).contains(&self.channels), "--channels must be from 1 to 64")?;
-        wrong(self.connections > self.depth, "--connections must not exceed the queue depth (--depth)")?;
+        wrong(
+            !(1..=MOST_CHANNELS).contains(&channels),
+            &format!("--channels {channels}: expected an integer from 1 to {MOST_CHANNELS}"),
+        )?;
+        wrong(connections > self.depth, "--connections must not exceed the queue depth (--depth)")?;
         wrong(
             self.part.is_some_and(|part| part.parts() > WorkerPartition::units_of_all(self)),
             "--part K/N: N must not exceed the number of clients (with --clients-per-connection: the number of connections)",
@@ -196,7 +207,9 @@ impl Plan {
         let slots = u64::from(self.load.clients()) * u64::from(self.depth.max(self.connections));
         wrong(slots > 1 << 24, "the number of clients times the queue depth must be at most 16,777,216")?;
         match self.load {
-            Load::Open { rate, .. } => wrong(!(rate > 0.0 && rate <= 1e8), "the rate must be above 0 and at most 1e8"),
+            Load::Open { rate, .. } => {
+                wrong(!(rate > 0.0 && rate <= Self::HIGHEST_RATE), "the rate must be above 0 and at most 1e8")
+            }
             Load::Partly { every_ns, .. } => {
                 wrong(every_ns == 0, "the time between the iterations of a user (--every) must be above 0")
             }

@@ -20,7 +20,7 @@ pub struct Transport<N> {
     /// Servers that are reached by TLS.
     servers: Vec<(SocketAddr, Arc<Tls>)>,
     sessions: Vec<Option<Box<Secured>>>,
-    /// Connections with decrypted data that was not read: the kernel knows nothing of it.
+    /// Connections with decrypted data that was not read, or whose end was not read: the kernel knows nothing of it.
     waiting: Vec<ConnectionKey>,
     chunk: Vec<u8>,
     events: Vec<Ready>,
@@ -83,7 +83,7 @@ impl<N: Network> Transport<N> {
             let Some(secured) = self.of(key) else { continue };
             secured.waits = false;
             // Where there was an event, reading takes all.
-            if secured.session.has_data() && !ready.iter().any(|event| event.key == key && event.readable) {
+            if secured.is_ready() && !ready.iter().any(|event| event.key == key && event.readable) {
                 ready.push(Ready { key, readable: true, writable: false });
             }
         }
@@ -106,7 +106,7 @@ impl<N: Network> Transport<N> {
         let Some(secured) = sessions.get_mut(key.0 as usize).and_then(Option::as_deref_mut) else {
             return Some(Err(ErrorKind::NotConnected.into()));
         };
-        let received = if secured.session.has_data() {
+        let received = if secured.is_ready() {
             Ok(Received { bytes: secured.session.read(room), kernel_ns: None })
         } else {
             receive(net, chunk)?.and_then(|received| {
@@ -114,7 +114,8 @@ impl<N: Network> Transport<N> {
                 Ok(Received { bytes, ..received })
             })
         };
-        if secured.session.has_data() && !std::mem::replace(&mut secured.waits, true) {
+        let ends = secured.session.is_closed() && received.as_ref().is_ok_and(|received| received.bytes > 0);
+        if (secured.session.has_data() || ends) && !std::mem::replace(&mut secured.waits, true) {
             waiting.push(key);
         }
         Some(received)
@@ -135,6 +136,11 @@ fn push<N: Network>(session: &mut TlsSession, net: &mut N, key: ConnectionKey) -
 }
 
 impl Secured {
+    /// Whether there is something to read that the kernel does not know of: data, or the end. Behind the last data there are 0 bytes.
+    fn is_ready(&self) -> bool {
+        self.session.has_data() || self.session.is_closed()
+    }
+
     /// Decrypts received bytes into `room`. Returns the length of the data; 0 if the connection has ended.
     fn decrypt<N: Network>(
         &mut self,

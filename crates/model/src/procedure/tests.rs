@@ -11,7 +11,7 @@ fn codes_and_names_are_unique() {
     for procedure in Procedure::all() {
         let row = procedure.row();
         assert!(codes.insert((row.protocol, row.code, row.sub)), "{row:?}");
-        assert!(names.insert((row.protocol, procedure.name())), "{row:?}");
+        assert!(names.insert(procedure.name_with_protocol()), "{row:?}");
     }
 }
 

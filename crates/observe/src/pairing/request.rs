@@ -169,7 +169,7 @@ pub struct Answer {
     pub resent_wait_ns: Option<u64>,
     /// Status on the wire, where seen.
     pub status: Option<u32>,
-    /// File data in the answer (reads).
+    /// File data in the answer (reads), or how much of the request's data the server wrote.
     pub payload: Option<u64>,
     /// How it ended.
     pub outcome: Outcome,
@@ -196,6 +196,13 @@ impl Answer {
 /// been captured.
 pub(super) fn later(so_far: Option<Stamp>, next: Option<Stamp>) -> Option<Stamp> {
     next.map(|next| so_far.filter(|so_far| so_far.time_ns > next.time_ns).unwrap_or(next))
+}
+
+/// How many of the bytes in a write the server wrote, by its answer. A server that says more than it got is not believed.
+#[inline]
+pub(super) fn written(sent: Option<u64>, count: Option<u64>) -> Option<u64> {
+    let (sent, count) = sent.zip(count)?;
+    (count <= sent).then_some(count)
 }
 
 /// How long two parts waited.

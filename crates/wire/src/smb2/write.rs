@@ -39,6 +39,10 @@ view! {
     /// What to write where.
     Request, request, Write, REQUEST_SIZE
 }
+view! {
+    /// How much was written.
+    Response, response, Write, RESPONSE_SIZE
+}
 
 impl Request<'_> {
     /// The handle.
@@ -69,6 +73,14 @@ impl Request<'_> {
     #[must_use]
     pub fn data_offset(&self) -> Option<u16> {
         self.fields.u16(DATA_OFFSET)
+    }
+}
+
+impl Response<'_> {
+    /// How many bytes the server wrote.
+    #[must_use]
+    pub fn count(&self) -> Option<u32> {
+        self.fields.u32(COUNT)
     }
 }
 
@@ -151,6 +163,8 @@ mod tests {
     #[test]
     fn an_answer_is_read_strictly() {
         let good = Message::response(9, 0).u16(17).u16(0).u32(30).u32(0).u32(0).bytes();
+        assert_eq!(Response::new(&good).and_then(|response| response.count()), Some(30));
+        truncations(&good, |bytes| Response::new(bytes)?.count());
         assert_eq!(parse(&whole(&good)), Ok(Answer::Done(Written { count: 30 })));
         refused(&good, |reply| parse(reply).map(Answer::refusal));
     }

@@ -181,6 +181,33 @@ fn what_comes_otherwise_is_counted_by_kind_with_its_first_lines() {
     assert_eq!(closed, 2, "{:#?}", played.operations);
 }
 
+/// A client that has nothing to unlock does not lack the operation.
+#[test]
+fn only_what_the_protocol_lacks_is_excused() {
+    let text = "NTCreateX \"\\f\" 0x40 0x2 8 NT_STATUS_OK\nUnlockX 8 0 1 NT_STATUS_OK\n";
+    let folder = tempfile::tempdir().unwrap();
+    let played = play(&mut player(text, 1).0, folder.path(), |_| None);
+    let unlock = played.operations.iter().position(|operation| operation.starts_with("Unlock")).unwrap();
+    for cause in [Cause::Unsupported, Cause::NoLock, Cause::LocksUnknown, Cause::SessionLost] {
+        let excused = u64::from(cause == Cause::Unsupported);
+        let folder = tempfile::tempdir().unwrap();
+        let (mut player, account, script) = player(text, 1);
+        let played = play(&mut player, folder.path(), |operation| (operation == unlock).then_some(cause));
+        drop(player);
+        assert_eq!((played.excused, played.failed.len() as u64), (excused, 1 - excused), "{cause:?}");
+        let facts = account.take(&script);
+        let lacking = facts.iter().any(|fact| fact.contains("the protocol has no equivalent"));
+        assert_eq!(lacking, excused == 1, "{cause:?}: {facts:#?}");
+    }
+    for expected in ["NT_STATUS_RANGE_NOT_LOCKED", "*"] {
+        let text = text.replace("1 NT_STATUS_OK", &format!("1 {expected}"));
+        let folder = tempfile::tempdir().unwrap();
+        let (mut player, ..) = player(&text, 1);
+        let played = play(&mut player, folder.path(), |operation| (operation == unlock).then_some(Cause::NoLock));
+        assert_eq!((played.failed, played.excused), (vec![], 0), "{expected}");
+    }
+}
+
 #[test]
 fn a_lost_connection_begins_the_play_anew() {
     let folder = tempfile::tempdir().unwrap();

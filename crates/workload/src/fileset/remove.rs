@@ -1,8 +1,9 @@
 //! Removes a file set, also an incomplete one.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use plimsoll_client::operation::{Done, Operation};
+use plimsoll_client::operation::{Done, Failure, Operation};
 use plimsoll_model::Symbol;
 
 use super::job::{FileSetError, Job, JobProgress, Patience, Tally, WAIT, again};
@@ -35,6 +36,8 @@ struct Work {
     files: Vec<String>,
     /// Listed directories, deepest first: to be removed after all other objects.
     emptied: Vec<String>,
+    /// Directories that listed only names in upper case.
+    folded: BTreeSet<String>,
     /// Items that slots are at.
     busy: u64,
 }
@@ -57,8 +60,8 @@ impl Remove {
     /// Removes this set.
     #[must_use]
     pub fn new(files: &Arc<FileSet>) -> Arc<Self> {
-        let to_list = vec![files.root.clone()];
-        let work = Work { to_list, trees: Vec::new(), files: Vec::new(), emptied: Vec::new(), busy: 0 };
+        let (to_list, folded) = (vec![files.root.clone()], BTreeSet::new());
+        let work = Work { to_list, trees: Vec::new(), files: Vec::new(), emptied: Vec::new(), folded, busy: 0 };
         // The root: listed, then removed.
         Arc::new(Self { files: Arc::clone(files), tally: Tally::of(1), work: Mutex::new(work) })
     }
@@ -126,6 +129,12 @@ impl Work {
         self.emptied.push(directory);
         self.emptied.sort_by_key(|path| path.matches('/').count());
     }
+
+    /// The path as it was listed, if that was in upper case.
+    fn as_listed(&self, path: &str) -> Option<String> {
+        let (directory, name) = path.rsplit_once('/')?;
+        self.folded.contains(directory).then(|| format!("{directory}/{}", name.to_ascii_uppercase()))
+    }
 }
 
 /// One slot.
@@ -163,8 +172,9 @@ impl Remover {
 
     fn listed(&mut self, directory: String) {
         let folded = std::mem::take(&mut self.folded);
-        if self.names.is_empty() {
+        if self.names.is_empty() && !folded.is_empty() {
             self.names = folded;
+            self.job.work().folded.insert(directory.clone());
         } else if let Some(other) = folded.first() {
             // A share that stores names in upper case does so with all of them.
             self.foreign.get_or_insert_with(|| other.to_ascii_uppercase());
@@ -174,6 +184,21 @@ impl Remover {
         }
         self.job.tally.found(self.names.len() as u64);
         self.job.work().listed(&self.job.files, directory, &mut self.names);
+    }
+
+    /// The error if an item could not be removed.
+    fn error(&self, item: Item, failure: &Failure) -> FileSetError {
+        let listed = match &item {
+            Item::List(path) | Item::File(path) if failure.is_not_there() => self.job.work().as_listed(path),
+            _ => None,
+        };
+        match (listed, item) {
+            // The server distinguishes case: the listed name is another one.
+            (Some(listed), _) => FileSetError::Foreign(listed),
+            (None, Item::List(path) | Item::File(path) | Item::Directory(path) | Item::Tree(path)) => {
+                FileSetError::Failed { doing: "removing", path, failure: failure.clone() }
+            }
+        }
     }
 }
 
@@ -229,9 +254,7 @@ impl Scenario for Remover {
             (Err(failure), Item::File(_) | Item::Directory(_)) if attempts > 0 && failure.is_not_there() => {
                 self.job.tally.finished_one();
             }
-            (Err(failure), Item::List(path) | Item::File(path) | Item::Directory(path) | Item::Tree(path)) => {
-                self.job.tally.fail(FileSetError::Failed { doing: "removing", path, failure: failure.clone() });
-            }
+            (Err(failure), item) => self.job.tally.fail(self.error(item, failure)),
             (Ok(_), Item::List(path)) => self.listed(path),
             (Ok(_), Item::File(_) | Item::Directory(_) | Item::Tree(_)) => self.job.tally.finished_one(),
         }

@@ -223,6 +223,24 @@ fn a_name_in_upper_case_beside_those_of_the_set_is_not_its_own() {
     assert_eq!(look(&mut server, &files), Ok(Found::Nothing));
 }
 
+/// A directory of the set holds none of its names, but one in upper case. The server distinguishes case.
+#[test]
+fn a_foreign_name_in_upper_case_is_named_as_it_was_listed() {
+    let (server, files) = with_files(&small(), 1);
+    let is_directory = |path: &&String| server.nodes[*path].is_none();
+    let nested = server.nodes.keys().filter(is_directory).find(|path| path.matches('/').count() > 2).unwrap();
+    let (directory, name) = nested.rsplit_once('/').unwrap();
+    let own_file = ("OWN-F-0-1-2-3-0".to_owned(), Some(b"not ours".to_vec()));
+    for (other, node) in [(name.to_ascii_uppercase(), None), own_file] {
+        let (mut server, foreign) = (server.clone(), format!("{directory}/{other}"));
+        server.nodes.retain(|path, _| !path.starts_with(&format!("{directory}/")));
+        server.nodes.insert(foreign.clone(), node);
+        let error = remove(&mut server, &files).unwrap_err();
+        assert!(matches!(&error, FileSetError::Foreign(path) if *path == foreign), "{error}");
+        assert!(server.nodes.contains_key(&foreign), "{other}");
+    }
+}
+
 #[test]
 fn what_slots_leave_behind_is_removed_after_a_run() {
     let (mut server, files) = with_files(&small(), 1);

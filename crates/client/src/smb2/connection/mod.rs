@@ -48,8 +48,8 @@ pub(super) struct Connection {
     long_lived: usize,
     /// Calls with an interim response. They may wait long, so they are separate from the others.
     pending_async: Vec<Call<RequestContext>>,
-    /// IDs of abandoned calls; their late responses still grant credits.
-    abandoned_ids: VecDeque<u64>,
+    /// Abandoned calls; their late responses still grant credits.
+    abandoned: VecDeque<AbandonedCall>,
     unmatched_responses: u64,
     /// The connection is being bound to a session; the binding verifies the signatures itself.
     pub(super) is_binding: bool,
@@ -102,6 +102,14 @@ pub(super) struct RequestContext {
     queued: i64,
 }
 
+/// A call that timed out, whose response may still come.
+#[derive(Clone, Copy, Debug)]
+struct AbandonedCall {
+    id: u64,
+    /// Its success leaves a file open that nobody knows. The CREATE of a compound is none: the compound closes its file.
+    opens: bool,
+}
+
 impl Connection {
     /// A new connection; `credits` is the target number of credits.
     pub(super) fn new(identity: Identity, dialect: Dialect, credits: u16) -> Self {
@@ -123,7 +131,7 @@ impl Connection {
             calls: Calls::default(),
             long_lived: 0,
             pending_async: Vec::new(),
-            abandoned_ids: VecDeque::new(),
+            abandoned: VecDeque::new(),
             unmatched_responses: 0,
             is_binding: false,
             sent_messages: None,
@@ -175,7 +183,7 @@ impl Connection {
 
     /// No outstanding request can bring credits.
     pub(super) fn is_idle(&self) -> bool {
-        self.calls.is_empty() && self.pending_async.is_empty() && self.abandoned_ids.is_empty()
+        self.calls.is_empty() && self.pending_async.is_empty() && self.abandoned.is_empty()
     }
 
     /// Calls without a response, without long-lived ones.
@@ -220,10 +228,10 @@ impl Connection {
 
     /// Remembers that an answer may still come.
     fn expect_late(&mut self, call: &Call<RequestContext>) {
-        if self.abandoned_ids.len() == LATE {
-            self.abandoned_ids.pop_front();
+        if self.abandoned.len() == LATE {
+            self.abandoned.pop_front();
         }
-        self.abandoned_ids.push_back(call.id);
+        self.abandoned.push_back(AbandonedCall { id: call.id, opens: call.what.step == RequestKind::Open });
         self.credits.lost(call.what.charge);
     }
 }

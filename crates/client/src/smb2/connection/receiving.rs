@@ -3,7 +3,7 @@
 //! Spec: MS-SMB2 3.2.5.1
 
 use plimsoll_wire::nbss;
-use plimsoll_wire::smb2::{Command, Header, Reply, header, read, transform};
+use plimsoll_wire::smb2::{Command, Header, Reply, header, read, status, transform};
 
 use super::{Connection, MOST, RequestContext};
 use crate::calls::Call;
@@ -58,7 +58,7 @@ impl Connection {
     pub(in crate::smb2) fn open<'a>(&mut self, message: &'a mut [u8]) -> Result<Option<&'a [u8]>, Cause> {
         let of = transform::Encrypted::new(message).and_then(|header| header.session_id());
         let standing = self.primary_session.as_deref().filter(|standing| Some(standing.id) == of);
-        if of != Some(self.session.id) && standing.is_none() && !self.abandoned_ids.is_empty() {
+        if of != Some(self.session.id) && standing.is_none() && !self.abandoned.is_empty() {
             self.unmatched_responses += 1;
             return Ok(None);
         }
@@ -101,13 +101,23 @@ impl Connection {
     /// Counts an unmatched response: late, repeated or unrequested.
     fn unmatched(&mut self, reply: &Reply<'_>) {
         self.unmatched_responses += 1;
-        if let Some(place) = self.abandoned_ids.iter().position(|id| *id == reply.message_id()) {
+        if let Some(place) = self.abandoned.iter().position(|call| call.id == reply.message_id()) {
             self.credits.granted(0, reply.credits());
             // The final answer may still come after an interim one.
             if !reply.is_interim() {
-                self.abandoned_ids.remove(place);
+                self.abandoned.remove(place);
             }
         }
+    }
+
+    /// Whether a response says that an abandoned open succeeded, in the session and on the share that are in use. Its file is open, and
+    /// nobody knows it: the server would wait in vain for an answer to a break of its lease.
+    pub(in crate::smb2) fn is_late_open(&self, reply: &Reply<'_>) -> bool {
+        reply.command() == Command::Create
+            && reply.status() == status::STATUS_SUCCESS
+            && reply.session_id() == self.session.id
+            && reply.header().tree_id().is_none_or(|tree| tree == self.session.tree)
+            && self.abandoned.iter().any(|call| call.opens && call.id == reply.message_id())
     }
 
     /// Whether a response is authentic, as far as the session can verify it.

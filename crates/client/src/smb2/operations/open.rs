@@ -7,7 +7,7 @@ use plimsoll_wire::smb2::create;
 
 use super::super::client::SmbClient;
 use super::super::durable::Reopening;
-use super::super::jobs::Kind;
+use super::super::jobs::{ALL_RIGHTS, Kind};
 use super::super::options::Dialect;
 use super::super::request_kind::RequestKind;
 use crate::operation::{Access, Caching, Cause, Disposition, Kind as Which};
@@ -102,8 +102,7 @@ impl SmbClient {
     ) -> Vec<create::Context<'static>> {
         let mut contexts = Vec::new();
         if let Some(key) = lease {
-            let state = create::LEASE_READ | create::LEASE_HANDLE | create::LEASE_WRITE;
-            let lease = create::Lease { key, state };
+            let lease = create::Lease { key, state: ALL_RIGHTS };
             contexts.push(if self.connection.limits.dialect >= Dialect::V300 {
                 create::Context::Lease2 { lease, parent, epoch: 0 }
             } else {
@@ -145,12 +144,17 @@ impl SmbClient {
         let file = FileIdentity::of_share_and_path(&self.options.share, path);
         let times = self.durable.as_ref().map_or(0, |durable| durable.times_left_behind(path));
         // Leases of single opens have a lower half only.
-        (u128::from_le_bytes(self.guid) ^ u128::from(file.number()) << 64 ^ u128::from(times)).to_le_bytes()
+        (self.first_key() ^ u128::from(file.number()) << 64 ^ u128::from(times)).to_le_bytes()
     }
 
     /// A unique key for a lease or a durable open of this client.
     pub(in super::super) fn new_key(&mut self) -> [u8; 16] {
         self.leases += 1;
-        (u128::from_le_bytes(self.guid) ^ u128::from(self.leases)).to_le_bytes()
+        (self.first_key() ^ u128::from(self.leases)).to_le_bytes()
+    }
+
+    /// What the keys of this client have in common. Far fewer than 2^40 keys follow.
+    fn first_key(&self) -> u128 {
+        u128::from_le_bytes(self.guid) ^ u128::from(self.number) << 40
     }
 }

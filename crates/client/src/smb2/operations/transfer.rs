@@ -6,9 +6,10 @@ use plimsoll_wire::smb2::{header, read, write};
 
 use super::super::client::SmbClient;
 use super::super::connection::{CREDIT, Data, Protection};
-use super::super::jobs::{Job, JobId, Kind, Transfer};
+use super::super::jobs::{Job, JobId, Kind};
 use super::super::options::Dialect;
 use super::super::request_kind::RequestKind;
+use super::super::transfer::Transfer;
 use super::super::waiting::Waiting;
 use crate::operation::{Cause, FileKey, Operation, Ticket};
 use crate::outbox::Outbox;
@@ -82,8 +83,7 @@ impl SmbClient {
             }
             // A server that grants few credits is asked for little at a time.
             let most = most.min(window.clamp(1, u32::MAX / CREDIT) * CREDIT);
-            let left = u32::try_from(transfer.end - transfer.next).unwrap_or(u32::MAX).min(most);
-            let charge = if multi { u32::from(header::charge(left)) } else { 1 };
+            let charge = if multi { u32::from(header::charge(transfer.next_length(most))) } else { 1 };
             if charge > available {
                 return false;
             }

@@ -12,7 +12,7 @@ use crate::content::Content;
 use crate::operation::{Access, Caching, Cause, Disposition, FileKey, Operation, Reply};
 use crate::smb2::Dialect;
 
-fn open(world: &mut World) -> FileKey {
+pub(super) fn open(world: &mut World) -> FileKey {
     let (access, disposition) = (Access::ReadWrite, Disposition::Open);
     let tag = world.begin(&Operation::Open { path: "a/b", access, disposition, caching: Caching::None });
     world.obey();

@@ -138,6 +138,10 @@ fn every_status_in_every_place_has_its_outcome() {
                 let expected = match status {
                     // The file is empty.
                     status::STATUS_END_OF_FILE if operation.starts_with("Read") => End::Fine,
+                    // All further requests would be refused, too.
+                    status::STATUS_NETWORK_SESSION_EXPIRED | status::STATUS_USER_SESSION_DELETED => {
+                        End::Over(Cause::SessionLost)
+                    }
                     status => End::Failed(Cause::Status, Some(status)),
                 };
                 if end != expected {
@@ -149,6 +153,44 @@ fn every_status_in_every_place_has_its_outcome() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(cases >= 2_000, "{cases}");
+}
+
+/// The primary session goes on.
+#[test]
+fn the_end_of_a_secondary_session_ends_no_connection() {
+    for status in [status::STATUS_USER_SESSION_DELETED, status::STATUS_NETWORK_SESSION_EXPIRED] {
+        let mut world = World::ready(Dialect::V302, 64);
+        let tag = world.begin(&Operation::LogOn);
+        world.obey();
+        assert_eq!(world.result(tag), Some(Ok(Reply::Nothing)));
+        let tag = world.begin(&Operation::Null);
+        let asked = world.asked().remove(0);
+        let answer = world.server.reply(&asked, status, &ERROR);
+        world.deliver(&answer);
+        assert_eq!(world.result(tag).unwrap().unwrap_err().status, Some(status));
+        assert_eq!(world.client.over(), None);
+    }
+}
+
+/// Without the key of the session, the server cannot sign that the session has ended.
+#[test]
+fn an_unsigned_end_of_the_session_is_no_forged_response() {
+    let content = Arc::new(Content::new(1));
+    for sealed in [false, true] {
+        for (status, cause) in [
+            (status::STATUS_USER_SESSION_DELETED, Cause::SessionEndedUnsigned),
+            (status::STATUS_NETWORK_SESSION_EXPIRED, Cause::SessionEndedUnsigned),
+            (status::STATUS_ACCESS_DENIED, Cause::Untrusted),
+        ] {
+            let (mut world, tag, asked, _) = begun(0, &content);
+            let session = &mut world.client.connection.session;
+            (session.signs, session.seals) = (!sealed, sealed);
+            let answer = world.server.reply(&asked[0], status, &ERROR);
+            world.deliver(&answer);
+            assert_eq!(world.client.over(), Some(cause), "{status:08x}");
+            assert_eq!(world.result(tag).unwrap().unwrap_err().cause, cause);
+        }
+    }
 }
 
 /// Answers each request with changed bytes.
@@ -293,7 +335,7 @@ fn losses() -> Vec<Misbehaviour> {
                     world.deliver(&answer);
                 }
             },
-            End::Failed(Cause::Status, Some(status::STATUS_USER_SESSION_DELETED)),
+            End::Over(Cause::SessionLost),
         ),
     ]
 }

@@ -1,5 +1,6 @@
 //! The client against a server of a few lines, byte for byte.
 
+mod breaks;
 mod channels;
 mod directory_cache;
 mod durable;
@@ -10,8 +11,10 @@ mod logon;
 mod misbehaviour;
 mod outage;
 mod persistent;
+mod reconnection;
 mod server;
 mod shares;
+mod transfers;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;

@@ -1,12 +1,14 @@
-//! Calls of one operation: their due times (the first by the schedule, later ones at the answer that they waited for), and repeated
-//! calls.
+//! Calls of one operation: their due times (the first by the schedule, later ones at the answer that they waited for), their file data, and
+//! repeated calls.
 
 use std::io::IoSlice;
+use std::sync::Arc;
 
+use plimsoll_client::content::Content;
 use plimsoll_client::nfs3::NfsClient;
-use plimsoll_client::operation::Ticket;
+use plimsoll_client::operation::{Access, Caching, Disposition, Ticket};
 use plimsoll_client::{Arrived, Client, Events, Framing};
-use plimsoll_client::{Done, Failure, Operation, Outbox, Tag};
+use plimsoll_client::{Done, Failure, FileKey, Operation, Outbox, Reply, Tag};
 use plimsoll_model::{Symbol, Timeline, Transaction};
 
 use super::script::{Server, identity, options};
@@ -14,18 +16,27 @@ use super::script::{Server, identity, options};
 #[derive(Default)]
 struct Collected {
     lines: Vec<Timeline>,
+    /// File data of each call, bytes.
+    payload: Vec<Option<u64>>,
     done: usize,
+    /// The file that was opened.
+    file: Option<FileKey>,
     failed: Vec<Failure>,
 }
 
 impl Events for Collected {
     fn transaction(&mut self, _: Option<Tag>, transaction: &mut Transaction) {
         self.lines.push(transaction.timeline);
+        self.payload.push(transaction.payload_bytes);
     }
 
     fn done(&mut self, done: Done) {
         self.done += 1;
-        self.failed.extend(done.result.err());
+        match done.result {
+            Ok(Reply::Opened { file, .. }) => self.file = Some(file),
+            Ok(_) => {}
+            Err(failure) => self.failed.push(failure),
+        }
     }
 
     fn data(&mut self, _: Tag, _: u64, _: &[u8]) {}
@@ -42,6 +53,8 @@ struct World {
     now: i64,
     /// Listings that fail because an entry went meanwhile.
     entries_go: u32,
+    /// Each WRITE writes half of its data.
+    halves: bool,
 }
 
 impl World {
@@ -53,6 +66,7 @@ impl World {
             server: Server::default(),
             now: 1_000,
             entries_go: 0,
+            halves: false,
         };
         world.client.connect(1_000, &mut world.out, &mut world.collected);
         world.obey();
@@ -81,6 +95,7 @@ impl World {
                     self.entries_go -= 1;
                     asked.refused(2)
                 }
+                7 if self.halves => asked.half(),
                 _ => asked.fine(),
             };
             let Framing::Message { length, keep } = self.client.framing(0, &answer) else { panic!("no message") };
@@ -119,6 +134,21 @@ fn a_lookup_is_due_when_the_one_before_it_was_answered() {
     }
     let lines = World::connected().act(&Operation::Access { path: "a/b/c" }, None);
     assert!(lines.len() == 4 && lines.iter().all(|line| line.intended.is_none()), "{lines:?}");
+}
+
+/// What a server writes is counted once, not what it was asked to write again and again.
+#[test]
+fn a_write_counts_the_bytes_that_the_server_wrote() {
+    let mut world = World::connected();
+    let (access, caching) = (Access::Write, Caching::None);
+    let open = Operation::Open { path: "file", access, disposition: Disposition::Open, caching };
+    let file = world.tried(&open, None).file.unwrap();
+    world.halves = true;
+    let content = Arc::new(Content::new(1));
+    let collected = world.tried(&Operation::Write { file, offset: 0, length: 1_000, content: &content, key: 1 }, None);
+    assert_eq!(collected.failed, []);
+    let halves = [500, 250, 125, 63, 31, 16, 8, 4, 2, 1].map(Some);
+    assert_eq!(collected.payload, halves, "1,000 bytes in all");
 }
 
 #[test]

@@ -95,6 +95,12 @@ impl Asked {
         self.procedure
     }
 
+    /// A correct answer to a WRITE that wrote only the first half of its data.
+    pub(crate) fn half(&self) -> Vec<u8> {
+        let count = self.count.div_ceil(2);
+        self.with(&Choice { attributes: true, handle: true, status: 0, count, eof: true, number: 1 })
+    }
+
     /// A refusal.
     pub(crate) fn refused(&self, status: u32) -> Vec<u8> {
         self.with(&Choice { attributes: true, handle: true, status, count: 0, eof: true, number: 1 })

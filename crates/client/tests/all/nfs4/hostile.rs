@@ -56,6 +56,29 @@ fn operations_of_all<'a>(file: FileKey, content: &'a Arc<Content>) -> Vec<Operat
     ]
 }
 
+/// What a server writes is counted once, not what it was asked to write again and again.
+#[test]
+fn a_write_counts_the_bytes_that_the_server_wrote() {
+    let content = Arc::new(Content::new(1));
+    for minor in [0, 1] {
+        let mut play = Play::connected_in(minor);
+        let file = play.open();
+        play.begin(9, &Operation::Write { file, offset: 0, length: 1_000, content: &content, key: 1 });
+        for count in [600, 400_u32] {
+            let call = play.calls.remove(0);
+            let mut results = call.fine();
+            // The count is before `committed` and the verifier.
+            let place = results.len() - 16;
+            results[place..][..4].copy_from_slice(&count.to_be_bytes());
+            play.answer(&call, &results);
+        }
+        assert_eq!(play.done(Tag(9)), Some(Ok(Reply::Written { bytes: 1_000 })));
+        let rows = play.seen.rows.iter().filter(|row| row.counted);
+        let payload: Vec<u64> = rows.filter_map(|row| row.payload_bytes).collect();
+        assert_eq!(payload, [600, 400], "version 4.{minor}");
+    }
+}
+
 #[test]
 fn every_misbehaviour_in_answer_to_every_operation_is_counted_as_what_it_is() {
     let content = Arc::new(Content::new(1));

@@ -250,6 +250,41 @@ pub(super) fn refused_recoveries<S>(
     cases
 }
 
+/// What the server has lost for good is not read and written without an open, as if nothing had happened.
+#[test]
+fn a_file_whose_open_is_lost_is_neither_read_nor_written() {
+    let content = Arc::new(Content::new(1));
+    let (mut play, file) = holder();
+    play.begin(9, &Operation::Read { file, offset: 0, length: 5, keep: false });
+    assert!(play.lose());
+    let mut server = Server::restarted(false);
+    play.rejoin();
+    while let Some(call) = (!play.calls.is_empty()).then(|| play.calls.remove(0)) {
+        let results = match call.operations.as_slice() {
+            // NFS4ERR_SHARE_DENIED: another client has it meanwhile.
+            [53, 22, 18, 9] if claim(&call) != 1 => call.failing(2, 10_015),
+            _ => server.results(&call),
+        };
+        play.answer(&call, &results);
+    }
+    assert!(unsent(&play.done(Tag(9)).unwrap()), "{:?}", server.log);
+    for (tag, operation) in (10..).zip([
+        Operation::Read { file, offset: 0, length: 5, keep: false },
+        Operation::Write { file, offset: 0, length: 5, content: &content, key: 1 },
+        Operation::Flush { file },
+        Operation::Truncate { file, size: 0 },
+        Operation::Lock { file, offset: 0, length: 9, exclusive: true, wait: false },
+        Operation::Unlock { file, offset: 0, length: 9 },
+    ]) {
+        play.begin(tag, &operation);
+        assert!(unsent(&play.done(Tag(tag)).unwrap()), "{operation:?}");
+    }
+    play.begin(20, &Operation::Close { file });
+    assert!(play.calls.is_empty() && play.done(Tag(20)).unwrap().is_ok(), "nothing is left to be closed");
+    assert_eq!((play.client.over(), play.client.outstanding()), (None, 0));
+    play.check_rows("lost");
+}
+
 /// It was not sent: its file has no state any more.
 fn unsent(end: &Result<Reply, Failure>) -> bool {
     matches!(end, Err(failure) if (failure.outcome, failure.cause) == (Outcome::NeverSent, Cause::SessionLost))

@@ -146,6 +146,104 @@ fn an_owner_that_is_out_of_step_is_not_used_again() {
     }
 }
 
+/// A server repeats its response to whatever has the same sequence ID: the CLOSE must not get that of a LOCK without a response.
+#[test]
+fn a_request_without_a_response_leaves_its_sequence_id_to_no_other() {
+    for (parted, first) in [(false, true), (true, true), (false, false), (true, false)] {
+        let what = format!("{parted} {first}");
+        let (mut play, file) = if first { opener() } else { holder() };
+        play.begin(9, &lock(file));
+        let sent = sequences(&play.calls[0]);
+        if parted {
+            assert!(play.lose());
+        }
+        play.time_out();
+        assert_eq!(play.done(Tag(9)).unwrap().unwrap_err().cause, Cause::TimedOut, "{what}");
+        play.calls.clear();
+        if parted {
+            play.rejoin();
+            play.serve();
+        }
+        for (tag, operation) in [(10, lock(file)), (11, Operation::Unlock { file, offset: 0, length: 9 })] {
+            play.begin(tag, &operation);
+            let failure = play.done(Tag(tag)).unwrap().unwrap_err();
+            assert_eq!((failure.cause, failure.outcome), (Cause::LocksUnknown, Outcome::NeverSent), "{what}");
+        }
+        play.begin(12, &Operation::Close { file });
+        let close = play.calls.remove(0);
+        // A further lock has only the ID of the lock-owner.
+        assert_eq!(sequences(&close), [if first { sent[0] + 1 } else { 3 }], "{what}");
+        // The server has not executed the LOCK, and says so.
+        play.answer(&close, &close.failing(1, BAD_SEQID));
+        assert_eq!(play.done(Tag(12)).unwrap().unwrap_err().status, Some(BAD_SEQID), "{what}");
+        play.begin(13, &open_of("other"));
+        assert_eq!(sequences(&play.calls[0]), [0], "another owner, {what}");
+        play.serve();
+        play.check_rows(&what);
+    }
+}
+
+/// A LOCK without a response may have changed the state ID of the locks, so that a READ with the old one would be refused.
+#[test]
+fn a_file_with_unknown_locks_is_read_in_its_open() {
+    let (mut play, file) = opener();
+    play.begin(9, &lock(file));
+    let call = play.calls.remove(0);
+    let mut results = call.fine();
+    let state = results.len() - 16;
+    results[state..].copy_from_slice(&[5; 16]);
+    play.answer(&call, &results);
+    for (tag, expected) in [(10, [5; 16]), (11, [9; 16])] {
+        play.begin(tag, &Operation::Read { file, offset: 0, length: 5, keep: false });
+        assert_eq!(play.calls[0].arguments[32..48], expected);
+        play.serve();
+        assert!(play.done(Tag(tag)).unwrap().is_ok());
+        play.begin(tag + 10, &lock(file));
+        play.time_out();
+        play.calls.clear();
+    }
+    play.check_rows("unknown locks");
+}
+
+/// A file is closed while the connection is away, and its LOCK has no response.
+#[test]
+fn a_close_does_not_overtake_a_lock_that_is_sent_again() {
+    let mut play = Play::connected_in(0);
+    let file = play.open();
+    play.begin(9, &lock(file));
+    assert!(play.lose());
+    play.begin(10, &Operation::Close { file });
+    play.rejoin();
+    let renewal = play.calls.remove(0);
+    play.answer(&renewal, &renewal.fine());
+    // The file is closed, so the lock cannot be sent again. The server may have granted it.
+    let failure = play.done(Tag(9)).unwrap().unwrap_err();
+    assert_eq!((failure.cause, failure.outcome), (Cause::LocksUnknown, Outcome::Unanswered));
+    assert_eq!(served(&mut play), [(CLOSE, vec![3])]);
+    assert!(play.done(Tag(10)).unwrap().is_ok());
+    assert_eq!(play.client.outstanding(), 0);
+    play.check_rows("closed meanwhile");
+}
+
+#[test]
+fn an_unlock_without_a_lock_is_no_operation_that_the_protocol_lacks() {
+    for minor in [0, 1] {
+        let mut play = Play::connected_in(minor);
+        let file = play.open();
+        play.begin(9, &lock(file));
+        let call = play.calls.remove(0);
+        play.answer(&call, &call.failing(call.operations.len() - 1, 10_010));
+        assert_eq!(play.done(Tag(9)).unwrap().unwrap_err().status, Some(10_010), "NFS4ERR_DENIED");
+        play.begin(10, &Operation::Unlock { file, offset: 0, length: 9 });
+        let failure = play.done(Tag(10)).unwrap().unwrap_err();
+        assert_eq!((failure.cause, failure.outcome), (Cause::NoLock, Outcome::NeverSent));
+        play.begin(11, &Operation::Close { file });
+        play.serve();
+        play.begin(12, &Operation::Unlock { file, offset: 0, length: 9 });
+        assert_eq!(play.done(Tag(12)).unwrap().unwrap_err().cause, Cause::Unsupported, "it is not open");
+    }
+}
+
 #[test]
 fn a_lease_is_renewed_by_a_request_of_its_own() {
     let mut play = Play::connected_in(0);
@@ -343,10 +441,16 @@ impl Server {
     }
 }
 
-/// A client with an open file and a lock on it.
-fn holder() -> (Play, FileKey) {
+/// A client with an open file.
+fn opener() -> (Play, FileKey) {
     let mut play = Play::connected_in(0);
     let file = play.open();
+    (play, file)
+}
+
+/// The same with a lock on it.
+fn holder() -> (Play, FileKey) {
+    let (mut play, file) = opener();
     play.begin(2, &lock(file));
     play.serve();
     assert!(play.done(Tag(2)).unwrap().is_ok());

@@ -94,6 +94,31 @@ fn what_is_sent_comes_back_whole_however_it_is_read() {
     assert_eq!(net.local(KEY).unwrap_err().kind(), ErrorKind::NotConnected);
 }
 
+/// A server may wait for the end of the client's side before it closes the TCP connection (RFC 8446 6.1).
+#[test]
+fn the_end_that_comes_with_the_last_data_is_seen() {
+    for room in [5, 100] {
+        let server = RpcTls::start(echo(), Manner::Notifies).unwrap();
+        let mut net = begun(&server);
+        assert!(event(&mut net).writable);
+        let data = [7; 9];
+        assert_eq!(net.send(KEY, &[IoSlice::new(&data)]).unwrap(), data.len());
+        let (mut came, mut buffer) = (Vec::new(), [0; 100]);
+        loop {
+            if !event(&mut net).readable {
+                continue;
+            }
+            match net.receive(KEY, &mut buffer[..room], Take::AtOnce) {
+                Ok(Received { bytes: 0, .. }) => break,
+                Ok(Received { bytes, .. }) => came.extend_from_slice(&buffer[..bytes]),
+                Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
+            }
+        }
+        assert_eq!(came, data);
+        net.close(KEY);
+    }
+}
+
 #[test]
 fn a_connection_that_fails_in_the_handshake_says_why() {
     for (manner, kinds) in [

@@ -527,7 +527,7 @@ fn what_has_no_answer_waited_until_it_was_given_up() {
     let unanswered = ran.generator.unanswered;
     assert_eq!(unanswered.count, 1);
     let waited = i64::try_from(unanswered.longest_ns).unwrap();
-    assert!((80 * MS..101 * MS).contains(&waited), "the time-out and the time until it is looked for: {waited}");
+    assert!((80 * MS..101 * MS).contains(&waited), "the timeout and the time until it is looked for: {waited}");
     assert_eq!(ran.silences.len(), 1, "it is silent until the next one is answered: {:?}", ran.silences);
     let (from, to) = ran.silences[0];
     assert!(from == ran.measured.0 + 99 * MS && to - from >= waited, "{from} to {to}");

@@ -21,6 +21,7 @@ use super::delegations;
 use super::member::Member;
 use super::waiting::Waiting;
 use crate::names::{Handles, Object};
+use crate::pairing::request::written;
 use crate::pairing::{Answer, ConnectionContext, Output};
 
 /// Operations of a compound that get rows, at most; real ones have a dozen.
@@ -350,7 +351,8 @@ fn answered<S: Sink>(
             Some(_) => Outcome::Refused,
             None => Outcome::Unknown,
         };
-        let payload = operation.facts.payload.map(u64::from);
+        let read = operation.facts.payload.map(u64::from);
+        let payload = read.or_else(|| written(member.payload, operation.facts.count));
         members.push((member, Answer { status, outcome, payload, bytes: None, ..*answer }));
     }
     for (member, _) in &mut members {

@@ -10,6 +10,7 @@ use super::asked::note_asked;
 use super::waiting::Waiting;
 use super::{compound, portmap};
 use crate::names::Handles;
+use crate::pairing::request::written;
 use crate::pairing::{Answer, ConnectionContext, Output};
 
 const PORTMAP: u32 = Program::Portmap.number();
@@ -81,7 +82,7 @@ pub(super) fn note_results<S: Sink>(
     handles: &mut Handles,
     output: &mut Output<S>,
 ) {
-    answer.payload = facts.payload.map(u64::from);
+    answer.payload = facts.payload.map(u64::from).or_else(|| written(waiting.pending.payload, facts.count));
     if facts.status.is_some() {
         answer.status = facts.status;
     }

@@ -14,6 +14,7 @@ use plimsoll_wire::smb2::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::super::request::written;
 use super::super::{ntlm_user, pipe};
 use super::{Answer, ConnectionContext, Output, Pending, Waiting};
 use crate::names::{Opened, Smb2Names};
@@ -215,6 +216,9 @@ pub(super) fn note_response(
     let header = &member.header;
     if header.command() == Command::Read {
         note_read(&mut waiting.pending, member.bytes, answer);
+    } else if header.command() == Command::Write {
+        let count = write::Response::new(member.bytes).and_then(|response| response.count());
+        answer.payload = written(waiting.pending.payload, count.map(u64::from));
     }
     if matches!(waiting.binding, Binding::Session) && waiting.pending.session.is_none() {
         note_new_session(answer.status, header.session_id(), address, names);

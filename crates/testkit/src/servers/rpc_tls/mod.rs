@@ -35,6 +35,8 @@ const AUTH_TLS: u32 = 7;
 pub enum Manner {
     /// Serves.
     Serves,
+    /// Sends the end of TLS (close_notify) together with the first data of the server, and leaves the connection open.
+    Notifies,
     /// Answers the question as a NULL call without TLS.
     Unaware,
     /// Rejects the question: AUTH_BADCRED.
@@ -167,7 +169,7 @@ fn serve(
             client.write_all(&[0x5A; 4096])?;
             wait(down)
         }
-        _ => pump::run(client, TcpStream::connect(upstream)?, config, down),
+        _ => pump::run(client, TcpStream::connect(upstream)?, config, manner == Manner::Notifies, down),
     }
 }
 

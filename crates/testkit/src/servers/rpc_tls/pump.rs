@@ -13,11 +13,12 @@ const IDLE: Timespec = Timespec { tv_sec: 0, tv_nsec: 25_000_000 };
 /// Bytes that wait for the server, at most.
 const FULL: usize = 4 << 20;
 
-/// Until one side ends it.
+/// Until one side ends it. `notifies`: the first data of the server is the last that the client gets, and TLS says so.
 pub(super) fn run(
     mut client: TcpStream,
     mut server: TcpStream,
     config: Arc<ServerConfig>,
+    notifies: bool,
     down: &AtomicBool,
 ) -> io::Result<()> {
     client.set_nonblocking(true)?;
@@ -40,7 +41,12 @@ pub(super) fn run(
             let mut buffer = [0; 64 << 10];
             match server.read(&mut buffer) {
                 Ok(0) => return Ok(()),
-                Ok(count) => tls.writer().write_all(buffer.get(..count).unwrap_or_default())?,
+                Ok(count) => {
+                    tls.writer().write_all(buffer.get(..count).unwrap_or_default())?;
+                    if notifies {
+                        tls.send_close_notify();
+                    }
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error),
             }

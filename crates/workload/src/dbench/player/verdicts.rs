@@ -2,7 +2,7 @@
 
 use plimsoll_client::operation::{Cause, Done, Failure, FileKey, Kind, Reply};
 use plimsoll_client::status::status_name;
-use plimsoll_wire::smb2::status::STATUS_NO_SUCH_FILE;
+use plimsoll_wire::smb2::status::{STATUS_NO_SUCH_FILE, STATUS_RANGE_NOT_LOCKED};
 
 use super::super::account::Deviation;
 use super::super::line::{File, Line, Op};
@@ -76,6 +76,13 @@ impl Player {
     }
 
     fn failed(&self, line: &Line, failure: &Failure) -> Verdict {
+        // An NFS client knows that it has no lock, and need not ask the server.
+        let unlocks_nothing = Expected::Nt(STATUS_RANGE_NOT_LOCKED);
+        if failure.cause == Cause::NoLock
+            && (line.expected == unlocks_nothing || matches!(line.expected, Expected::Failure | Expected::Anything))
+        {
+            return Verdict::Expected;
+        }
         if failure.cause == Cause::Unsupported && may_be_lacking(&line.op) {
             self.stage.account.deviates(line, Deviation::impossible(line, "the protocol has no equivalent"));
             return Verdict::Excused;
