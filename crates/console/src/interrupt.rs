@@ -1,4 +1,7 @@
 //! Ctrl-C (SIGINT), SIGTERM and SIGHUP: their effects, and removal of temporary files.
+//!
+//! A SIGHUP that is ignored at the start stays ignored: nohup has a program go on after the logout. An ignored SIGINT does not: a shell
+//! script has its background jobs ignore it, and `kill -INT $!` must end a watch all the same.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -78,8 +81,14 @@ fn end() -> ! {
 fn install() -> anyhow::Result<()> {
     let mut state = state();
     if !state.installed {
+        #[cfg(unix)]
+        let ignores_hangup = hangup::is_ignored();
         // The handler runs in a separate thread, so it may take the lock.
         ctrlc::set_handler(handle).context("cannot install the Ctrl-C handler")?;
+        #[cfg(unix)]
+        if ignores_hangup {
+            hangup::ignore();
+        }
         state.installed = true;
     }
     Ok(())
@@ -115,4 +124,22 @@ pub fn stop_then_end(stop: impl Fn() + Send + 'static) -> anyhow::Result<()> {
         }
         stop();
     })
+}
+
+/// SIGHUP, which the end of a terminal sends.
+#[cfg(unix)]
+mod hangup {
+    /// Whether this process ignores it.
+    pub(super) fn is_ignored() -> bool {
+        // SAFETY: the structure contains numbers and pointers that may be null, for which 0 is valid.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        // SAFETY: without a new action, the call only writes the present one to `action`.
+        let asked = unsafe { libc::sigaction(libc::SIGHUP, std::ptr::null(), &raw mut action) };
+        asked == 0 && action.sa_sigaction == libc::SIG_IGN
+    }
+
+    pub(super) fn ignore() {
+        // SAFETY: to ignore a signal needs no function that would have to be safe in a handler.
+        unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
+    }
 }

@@ -8,6 +8,7 @@ pub mod output_file;
 pub mod progress;
 pub mod secrecy;
 pub mod shell;
+pub mod system_error;
 pub mod tip;
 #[cfg_attr(not(target_os = "linux"), path = "title/absent.rs")]
 pub mod title;

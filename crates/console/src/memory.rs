@@ -84,30 +84,3 @@ mod code {
         entries.iter().take_while(|[tag, _]| *tag != 0).any(is_one)
     }
 }
-
-#[cfg(all(test, target_os = "linux", target_pointer_width = "64"))]
-mod tests {
-    #[test]
-    fn the_program_goes_on_without_the_pages_of_its_start() {
-        let resident = || {
-            let rollup = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap();
-            let field = |name: &str| {
-                let line = rollup.lines().find(|line| line.starts_with(name)).unwrap();
-                line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
-            };
-            field("Rss:") - field("Anonymous:")
-        };
-        // Code and constants are used before and behind.
-        let text = |n: usize| format!("{:>8.3} {n:x}", 1.5);
-        assert_eq!(text(255), "   1.500 ff");
-        // Other tests of this process may read pages at the same time.
-        let settled = || {
-            let before = resident();
-            super::settle_down();
-            (resident(), before)
-        };
-        let attempts: Vec<_> = std::iter::repeat_with(settled).take(20).collect();
-        assert!(attempts.iter().any(|(behind, before)| behind < before), "{attempts:?} kB");
-        assert_eq!(text(254), "   1.500 fe");
-    }
-}

@@ -2,7 +2,7 @@
 
 use plimsoll_stats::live::{Recent, Second};
 
-use super::lines::SECOND_NS;
+use super::second::SECOND_NS;
 
 /// The held second, with those before it that its table covers. They are copies, because [`Recent`] drops its seconds after five minutes.
 pub(super) struct Held {

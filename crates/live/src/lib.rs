@@ -14,6 +14,7 @@ mod publish;
 mod run;
 mod run_monitor;
 mod screen;
+mod second;
 mod terminal;
 mod view;
 pub mod watch;
@@ -22,9 +23,9 @@ use plimsoll_console::shell;
 use plimsoll_model::Names;
 use plimsoll_stats::live::Recent;
 
-pub use beside::Beside;
+pub use beside::{Beside, Captured};
 pub use browser::Browser;
-pub use lines::{Lines, latest_ns};
+pub use lines::Lines;
 pub use metrics::Metrics;
 pub use notices::{OutputState, Silence};
 pub use pace::{CHECK_INTERVAL, Pace};
@@ -33,6 +34,7 @@ pub use publish::{Listening, Publish};
 pub use run::{RunView, Wanted};
 pub use run_monitor::RunMonitor;
 pub use screen::Screen;
+pub use second::latest_ns;
 
 /// All live views of a watch or a run.
 pub struct LiveView {

@@ -1,17 +1,20 @@
 //! One line per interval on standard error, if the terminal shows no screen.
 
 use plimsoll_model::Names;
+use plimsoll_report::duration;
 use plimsoll_report::live::{LiveFigures, LiveWait, line};
 use plimsoll_stats::live::{LiveLosses, LiveSum, Recent, Second, Wait};
 use plimsoll_stats::{IntervalRow, Key};
 
-use super::beside::Beside;
+use super::beside::{Beside, Captured};
 use super::notices::Mentioned;
+use super::second::{SECOND_NS, SETTLED_NS, latest_ns, second_of};
 use plimsoll_console::shell;
 
-pub(super) const SECOND_NS: i64 = 1_000_000_000;
-/// Time after the end of a second during which its last packets may still arrive, ns. The kernel passes them on after 50 ms at most.
-pub(super) const SETTLED_NS: i64 = 200_000_000;
+/// An interval that lacks no more than this is a whole one, ns: it changes the rates of a second by 1 %.
+const LACKED_NS: i64 = 10_000_000;
+/// Least part of an interval by which rates are divided, ns: those of a shorter one would say nothing.
+const LEAST_PART_NS: i64 = 100_000_000;
 
 /// The lines.
 pub struct Lines {
@@ -50,9 +53,9 @@ impl Lines {
         for (is_error, text) in self.mentioned.look(beside, names) {
             if is_error { self.say(&text) } else { self.log(&text) }
         }
-        self.show(recent, now_ns);
+        self.show(recent, now_ns, beside.captured);
         if beside.ended {
-            self.show_rest(recent, latest_ns(now_ns));
+            self.show_rest(recent, latest_ns(now_ns), beside.captured);
         }
     }
 
@@ -62,15 +65,14 @@ impl Lines {
     }
 
     /// Prints the last interval, which the end of the input cut short.
-    fn show_rest(&mut self, recent: &Recent, end_ns: i64) {
+    fn show_rest(&mut self, recent: &Recent, end_ns: i64, captured: Option<Captured>) {
         let Some(next_ns) = self.next_ns.filter(|&next_ns| !self.quiet && next_ns < end_ns) else { return };
-        let rest = line(&figures(recent.seconds(), next_ns, end_ns));
-        shell::note(&format!("{rest}  (only {} s)", (end_ns - next_ns) / SECOND_NS));
+        shell::note(&interval(recent, (next_ns, end_ns), captured, self.seconds * SECOND_NS));
         self.next_ns = Some(end_ns);
     }
 
     /// Prints all complete intervals.
-    fn show(&mut self, recent: &Recent, now_ns: i64) {
+    fn show(&mut self, recent: &Recent, now_ns: i64, captured: Option<Captured>) {
         if self.quiet {
             return;
         }
@@ -80,7 +82,7 @@ impl Lines {
         // After a long time without packets, or in files, the oldest intervals have already been dropped.
         next_ns = next_ns.max(first().unwrap_or(next_ns));
         while next_ns + width_ns + SETTLED_NS <= now_ns {
-            shell::note(&line(&figures(recent.seconds(), next_ns, next_ns + width_ns)));
+            shell::note(&interval(recent, (next_ns, next_ns + width_ns), captured, width_ns));
             next_ns += width_ns;
         }
         self.next_ns = Some(next_ns);
@@ -106,14 +108,21 @@ impl Outage {
     }
 }
 
-/// The start of the second of an instant.
-pub(super) fn second_of(ns: i64) -> i64 {
-    ns.div_euclid(SECOND_NS) * SECOND_NS
-}
-
-/// End of the latest complete second.
-pub fn latest_ns(now_ns: i64) -> i64 {
-    second_of(now_ns - SETTLED_NS)
+/// The line of an interval, which may be shorter than `width_ns`. Rates are those of the part that the capture covers.
+fn interval(recent: &Recent, (from_ns, to_ns): (i64, i64), captured: Option<Captured>, width_ns: i64) -> String {
+    let mut figures = figures(recent.seconds(), from_ns, to_ns);
+    let part_ns = captured.map_or(to_ns - from_ns, |captured| {
+        captured.to_ns.map_or(to_ns, |end_ns| end_ns.min(to_ns)) - captured.from_ns.max(from_ns)
+    });
+    if part_ns + LACKED_NS < to_ns - from_ns {
+        figures.seconds = part_ns.max(LEAST_PART_NS) as f64 / SECOND_NS as f64;
+        // Requests without a response count for whole seconds.
+        figures.queue_depth = None;
+    }
+    if part_ns + LACKED_NS >= width_ns {
+        return line(&figures);
+    }
+    format!("{}  (only {})", line(&figures), duration(part_ns.max(0) as f64 / 1e9))
 }
 
 /// The figures of the seconds between two instants.
@@ -209,6 +218,34 @@ mod tests {
         assert_eq!(look(1, InterfaceState::Up), [None, up]);
         assert_eq!(look(2, InterfaceState::Up), [down, up], "between two looks");
         assert_eq!(look(2, InterfaceState::Up), [None, None]);
+    }
+
+    /// A hundred operations per second: a watch that ends soon after the begin of a second has not seen a server that breaks down.
+    #[test]
+    fn rates_of_an_interval_that_was_cut_short_are_those_of_its_part() {
+        let (mut recent, names) = (Recent::new(), Names::default());
+        for number in 60..230 {
+            recent.transaction(&transaction(Procedure::of(Protocol::Smb2, 8), number * SECOND_NS / 100, 1_000), &names);
+        }
+        recent.advance(4 * SECOND_NS);
+        let captured = |to_ns| Some(Captured { from_ns: 600_000_000, to_ns });
+        let text = |from: i64, to: i64, captured| {
+            interval(&recent, (from * SECOND_NS, to * SECOND_NS), captured, 4 * SECOND_NS)
+        };
+        let shown = |text: &str| {
+            let rate = text.split("  ").find(|part| part.ends_with(" op/s")).map(str::to_owned);
+            (rate.unwrap_or_default(), text.split_once("  (only ").map(|(_, only)| only.to_owned()))
+        };
+        let expected = |rate: &str, only: &str| (rate.to_owned(), Some(only.to_owned()));
+        assert_eq!(shown(&text(0, 1, captured(None))), expected("100 op/s", "400 ms)"));
+        assert_eq!(shown(&text(2, 3, captured(Some(2_300_000_000)))), expected("100 op/s", "300 ms)"));
+        assert_eq!(shown(&text(2, 3, None)), expected("30.0 op/s", "1.00 s)"));
+        let both = captured(Some(2_300_000_000));
+        assert_eq!(shown(&text(0, 4, both)), expected("100 op/s", "1.70 s)"));
+        assert!(text(0, 4, both).contains("  queue depth -  "), "{}", text(0, 4, both));
+        assert_eq!(shown(&text(0, 4, None)), ("42.5 op/s".to_owned(), None));
+        let ended = interval(&recent, (2 * SECOND_NS, 3 * SECOND_NS), captured(Some(2 * SECOND_NS)), SECOND_NS);
+        assert_eq!(shown(&ended), expected("300 op/s", "0 s)"), "30 operations, in 0.1 s at least");
     }
 
     /// A snap length cuts off the responses that say how much was read.

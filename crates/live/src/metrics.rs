@@ -37,8 +37,9 @@ impl Metrics {
         self.text.is_wanted()
     }
 
-    /// Makes a new text if a reader waits for one. `waiting`: the requests without a response at an instant, ns since the Unix epoch.
-    pub fn look(
+    /// Makes a new text for readers. If none of them waited ([`Metrics::is_wanted`]) when the numbers were brought up to date, it would be
+    /// too old for one that has come since. `waiting`: the requests without a response at an instant, ns since the Unix epoch.
+    pub fn answer(
         &self,
         totals: &Totals,
         names: &Names,
@@ -46,9 +47,6 @@ impl Metrics {
         waiting: Option<(&WaitingNow, i64)>,
         outputs: &[OutputState],
     ) {
-        if !self.text.is_wanted() {
-            return;
-        }
         let tool = concat!("plimsoll ", env!("CARGO_PKG_VERSION"));
         let mut text = Vec::new();
         let (input, filters) = (self.input.as_str(), self.filters.as_str());

@@ -1,19 +1,23 @@
 //! Facts that all views show for as long as they are true.
 
 use plimsoll_model::Names;
+use plimsoll_report::duration;
 
 use super::beside::Beside;
+use super::second::second_of;
 
-/// No packet has come so far.
+/// No packet has come so far, or none comes any more.
 #[derive(Clone, Debug)]
 pub struct Silence {
-    /// What did not come, for how long, and what to do.
+    /// What did not come, and for how long or since when; before the first packet, also what to do.
     pub text: String,
     /// For how long.
     pub seconds: u64,
+    /// Whether no packet has come at all.
+    pub is_first: bool,
 }
 
-/// Time without a packet after which a line says so, s: often, the first packet comes soon.
+/// Time without a packet after which a line says so, s: often, the next packet comes soon.
 const SILENT_S: u64 = 5;
 
 /// An output that grows during the watch.
@@ -42,11 +46,35 @@ impl OutputState {
 /// The facts, most important first.
 pub(super) fn notices(beside: &Beside<'_>, names: &Names) -> Vec<String> {
     let silence = beside.silence.iter().map(|silence| silence.text.clone());
-    failures(beside).map(str::to_owned).chain(silence).chain(truncated(beside)).chain(full(names)).collect()
+    let others = [late(beside), cut(beside), uncounted(beside), truncated(beside), full(names)];
+    failures(beside).map(str::to_owned).chain(silence).chain(others.into_iter().flatten()).collect()
 }
 
 fn failures<'a>(beside: &Beside<'a>) -> impl Iterator<Item = &'a str> {
     beside.outputs.iter().filter_map(|output| output.failure.as_deref())
+}
+
+/// Lines and pages show each second once; the screen, the metrics and the report have these packets.
+fn late(beside: &Beside<'_>) -> Option<String> {
+    let packets = match beside.late {
+        0 => return None,
+        1 => "1 packet".to_owned(),
+        packets => format!("{packets} packets"),
+    };
+    Some(format!("LATE: {packets} came after their second was shown: lines and pages do not count their operations"))
+}
+
+/// Without this, the last second looks like one in which the server did less.
+fn cut(beside: &Beside<'_>) -> Option<String> {
+    let to_ns = beside.captured?.to_ns?;
+    let part_ns = to_ns.saturating_sub(second_of(to_ns));
+    Some(format!("The capture ended {} after the begin of the last second", duration(part_ns as f64 / 1e9)))
+}
+
+/// A line at the start has said why.
+fn uncounted(beside: &Beside<'_>) -> Option<String> {
+    let text = "The losses of the interface are unknown: Linux does not show them".to_owned();
+    beside.losses.filter(|losses| losses.interface_unknown).map(|_| text)
 }
 
 /// Without this, the live numbers look complete, but the report is PARTIAL.
@@ -70,6 +98,7 @@ fn full(names: &Names) -> Option<String> {
 #[derive(Default)]
 pub(super) struct Mentioned {
     silence: bool,
+    late: u64,
     truncated: bool,
     full: bool,
     failures: Vec<String>,
@@ -79,7 +108,11 @@ impl Mentioned {
     /// What is new: whether it is an error, and the text.
     pub(super) fn look(&mut self, beside: &Beside<'_>, names: &Names) -> Vec<(bool, String)> {
         let silence = beside.silence.filter(|silence| silence.seconds >= SILENT_S && !self.silence);
-        self.silence |= silence.is_some();
+        // The next packets may stay away again.
+        self.silence = beside.silence.is_some() && (self.silence || silence.is_some());
+        // The end has the final number.
+        let late = late(beside).filter(|_| self.late == 0 || beside.ended && self.late < beside.late);
+        self.late = if late.is_some() { beside.late } else { self.late };
         let truncated = truncated(beside).filter(|_| !self.truncated);
         self.truncated |= truncated.is_some();
         let full = full(names).filter(|_| !self.full);
@@ -87,7 +120,8 @@ impl Mentioned {
         let is_new = |failure: &&str| !self.failures.iter().any(|before| before == failure);
         let failures: Vec<String> = failures(beside).filter(is_new).map(str::to_owned).collect();
         self.failures.extend_from_slice(&failures);
-        let others = silence.iter().map(|silence| silence.text.clone()).chain(truncated).chain(full);
+        let silence = silence.map(|silence| silence.text.clone());
+        let others = [silence, late, truncated, full].into_iter().flatten();
         failures.into_iter().map(|text| (true, text)).chain(others.map(|text| (false, text))).collect()
     }
 }
@@ -100,12 +134,46 @@ mod tests {
     fn lines_mention_once_that_no_packet_comes() {
         let mut mentioned = Mentioned::default();
         let mut look = |seconds| {
-            let silence = Silence { text: format!("No packets for {seconds} s"), seconds };
-            mentioned.look(&Beside { silence: Some(&silence), ..Beside::default() }, &Names::default())
+            let silence = Silence { text: format!("No packets for {seconds} s"), seconds, is_first: false };
+            let silence = (seconds > 0).then_some(&silence);
+            mentioned.look(&Beside { silence, ..Beside::default() }, &Names::default())
         };
-        assert_eq!([look(0), look(4)].concat(), []);
+        assert_eq!([look(1), look(4)].concat(), []);
         assert_eq!(look(5), [(false, "No packets for 5 s".to_owned())]);
-        assert_eq!(look(6), []);
+        assert_eq!([look(6), look(0), look(4)].concat(), []);
+        assert_eq!(look(5), [(false, "No packets for 5 s".to_owned())], "again");
+    }
+
+    #[test]
+    fn packets_of_seconds_that_were_shown_are_mentioned_and_counted_at_the_end() {
+        let (names, mut mentioned) = (Names::default(), Mentioned::default());
+        let text = |packets| {
+            format!("LATE: {packets} came after their second was shown: lines and pages do not count their operations")
+        };
+        let mut look = |late, ended| mentioned.look(&Beside { late, ended, ..Beside::default() }, &names);
+        assert_eq!([look(0, false), look(0, true)].concat(), []);
+        assert_eq!(look(1, false), [(false, text("1 packet"))]);
+        assert_eq!(look(144, false), []);
+        assert_eq!([look(144, true), look(144, true)].concat(), [(false, text("144 packets"))]);
+        assert_eq!(notices(&Beside { late: 7, ..Beside::default() }, &names), [text("7 packets")]);
+    }
+
+    #[test]
+    fn losses_that_nobody_counts_are_in_all_views() {
+        let shown = |interface_unknown| {
+            let losses = plimsoll_stats::live::LiveLosses { interface_unknown, ..Default::default() };
+            notices(&Beside { losses: Some(losses), ..Beside::default() }, &Names::default())
+        };
+        assert_eq!(shown(false), Vec::<String>::new());
+        assert_eq!(shown(true), ["The losses of the interface are unknown: Linux does not show them"]);
+    }
+
+    #[test]
+    fn a_last_second_that_was_cut_short_is_in_all_views() {
+        let captured = |to_ns| Some(crate::beside::Captured { from_ns: 0, to_ns });
+        let shown = |to_ns| notices(&Beside { captured: captured(to_ns), ..Beside::default() }, &Names::default());
+        assert_eq!(shown(None), Vec::<String>::new());
+        assert_eq!(shown(Some(2_300_000_000)), ["The capture ended 300 ms after the begin of the last second"]);
     }
 
     #[test]

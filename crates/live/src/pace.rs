@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::second::latest_ns;
+
 /// Number of packets between two readings of the clock.
 const FRAMES: u32 = 256;
 /// Interval between two updates of the views.
@@ -23,6 +25,10 @@ pub struct Pace {
     sorted_ns: i64,
     /// From this step back on, ns, the clock was set.
     back_ns: i64,
+    /// Whether the time goes on without packets: those of an interface come at once, those of a pipe may be held up on their way.
+    runs_on: bool,
+    /// Number of packets of seconds that were shown before.
+    late: u64,
     /// The time of the latest packet, ns since the Unix epoch, and the time at which it was read (until the next update: an estimate).
     latest: Option<(i64, Instant)>,
     latest_ns: Option<i64>,
@@ -54,6 +60,8 @@ impl Pace {
             over,
             sorted_ns,
             back_ns: BACK_NS,
+            runs_on: false,
+            late: 0,
             latest: None,
             latest_ns: None,
             late_ns: None,
@@ -65,10 +73,11 @@ impl Pace {
         }
     }
 
-    /// The packets are those of one interface: none of them is earlier than the reader sorts, unless the clock was set back.
+    /// The packets are those of one interface: they come at once, and none of them is earlier than the reader sorts, unless the clock was
+    /// set back.
     #[must_use]
     pub fn of_one_clock(self) -> Self {
-        Self { back_ns: self.sorted_ns, ..self }
+        Self { back_ns: self.sorted_ns, runs_on: true, ..self }
     }
 
     /// Notes the time of the latest packet. Returns by how much the clock of the capture was set back, ns, if it was.
@@ -86,6 +95,8 @@ impl Pace {
         let back_ns = self.latest_ns?.abs_diff(time_ns);
         if back_ns <= self.back_ns.unsigned_abs() {
             self.late_ns = Some(time_ns).filter(|_| back_ns > self.sorted_ns.unsigned_abs());
+            // Of the seconds that were complete at the last update: later ones were not shown yet.
+            self.late += u64::from(self.looked_ns.is_some_and(|looked_ns| time_ns < latest_ns(looked_ns)));
             return None;
         }
         (self.latest_ns, self.looked_ns) = (Some(time_ns), Some(time_ns));
@@ -156,14 +167,32 @@ impl Pace {
         true
     }
 
-    /// Current time of the capturing machine, ns since the Unix epoch. It continues while no packets arrive.
+    /// Current time of the capturing machine, ns since the Unix epoch. On an interface it continues while no packets arrive. In a pipe only
+    /// packets prove that it has passed: a second without them may still be on its way.
     pub fn now_ns(&self) -> Option<i64> {
         if let Some(ended) = self.ended {
             return ended;
         }
         let (latest_ns, read) = self.latest?;
-        let since = i64::try_from(self.read_to.saturating_duration_since(read).as_nanos()).unwrap_or(i64::MAX);
-        Some(latest_ns.saturating_add(since)).max(self.reached_ns)
+        let since = if self.runs_on { self.read_to.saturating_duration_since(read) } else { Duration::ZERO };
+        let since_ns = i64::try_from(since.as_nanos()).unwrap_or(i64::MAX);
+        Some(latest_ns.saturating_add(since_ns)).max(self.reached_ns)
+    }
+
+    /// For how long the time has stood still because no packet came; `None` if it goes on without packets, or the input has ended.
+    pub fn stands_still(&self) -> Option<Duration> {
+        let (_, read) = self.latest.filter(|_| !self.runs_on && self.ended.is_none())?;
+        Some(self.read_to.saturating_duration_since(read))
+    }
+
+    /// The time of the latest packet, ns since the Unix epoch.
+    pub fn last_packet_ns(&self) -> Option<i64> {
+        self.latest_ns
+    }
+
+    /// Number of packets that came after their second was complete: lines and pages lack them.
+    pub fn late(&self) -> u64 {
+        self.late
     }
 
     /// Notes the end of the input.
@@ -187,7 +216,7 @@ mod tests {
     /// Otherwise a second would appear as complete before its packets are read.
     #[test]
     fn time_does_not_go_on_while_the_process_is_stopped() {
-        let mut pace = Pace::new(None, SORTED_NS);
+        let mut pace = Pace::new(None, SORTED_NS).of_one_clock();
         let begun = pace.asked;
         let at = |ms| begun + Duration::from_millis(ms);
         pace.frame(Some(1_000_000_000));
@@ -248,18 +277,58 @@ mod tests {
             assert!(pace.is_due_when_idle_at(at(100 + 100 * packet as u64)));
             assert_eq!(pace.now_ns(), Some(10 * second), "packet {packet}");
         }
-        // No more come: the clock goes on from the last one, and is seen to go on once it is past the latest.
-        for (ms, now_ns) in [(1_300, 10 * second), (1_500, 10 * second), (1_700, 10 * second), (1_900, 10 * second)] {
+        assert_eq!(pace.late(), 9, "the second until 9 s was complete");
+        // No more come.
+        for ms in [1_300, 1_500, 1_700, 1_900, 2_100, 2_300] {
             assert!(pace.is_due_when_idle_at(at(ms)));
-            assert_eq!(pace.now_ns(), Some(now_ns), "{ms} ms");
+            assert_eq!(pace.now_ns(), Some(10 * second), "{ms} ms");
         }
-        assert!(pace.is_due_when_idle_at(at(2_100)));
-        assert!(pace.is_due_when_idle_at(at(2_300)));
-        assert_eq!(pace.now_ns(), Some(10 * second + 200_000_000));
         // One that is not older is the latest again.
         pace.frame(Some(11 * second));
         assert!(pace.is_due_when_idle_at(at(2_500)));
-        assert_eq!(pace.now_ns(), Some(11 * second));
+        assert_eq!((pace.now_ns(), pace.late()), (Some(11 * second), 9));
+    }
+
+    /// In a file, the seconds between two updates are shown after all of their packets.
+    #[test]
+    fn a_packet_of_a_second_that_was_not_shown_is_not_late() {
+        let second = 1_000_000_000;
+        let mut pace = Pace::new(None, SORTED_NS);
+        let begun = pace.asked;
+        let at = |ms| begun + Duration::from_millis(ms);
+        pace.frame(Some(10 * second));
+        assert!(pace.is_due_when_idle_at(at(100)));
+        pace.frame(Some(12 * second));
+        assert!(!pace.is_due_when_idle_at(at(150)), "too early");
+        pace.frame(Some(10 * second + 500_000_000));
+        assert_eq!(pace.late(), 0);
+        assert!(pace.is_due_when_idle_at(at(200)));
+        pace.frame(Some(10 * second + 600_000_000));
+        assert_eq!(pace.late(), 1);
+    }
+
+    /// Otherwise a pipe that is held up shows seconds without operations, and requests that wait.
+    #[test]
+    fn only_packets_prove_the_time_of_a_pipe() {
+        let mut pace = Pace::new(None, SORTED_NS);
+        let begun = pace.asked;
+        let at = |ms| begun + Duration::from_millis(ms);
+        assert_eq!(pace.stands_still(), None);
+        pace.frame(Some(2_500_000_000));
+        for ms in (100..=3_000).step_by(100) {
+            assert!(pace.is_due_when_idle_at(at(ms)));
+            assert_eq!(pace.now_ns(), Some(2_500_000_000), "{ms} ms");
+        }
+        assert_eq!(pace.stands_still(), Some(Duration::from_millis(2_900)));
+        pace.frame(Some(2_600_000_000));
+        assert!(pace.is_due_when_idle_at(at(3_100)));
+        assert_eq!((pace.now_ns(), pace.stands_still()), (Some(2_600_000_000), Some(Duration::ZERO)));
+        assert_eq!(pace.late(), 0);
+        pace.end();
+        assert_eq!(pace.stands_still(), None);
+        let mut interface = Pace::new(None, SORTED_NS).of_one_clock();
+        interface.frame(Some(2_500_000_000));
+        assert_eq!(interface.stands_still(), None);
     }
 
     #[test]

@@ -196,15 +196,16 @@ impl Follower {
     fn look(&mut self, ended: bool) {
         let now_ns = self.clock.now() + if ended { BEHIND_NS } else { 0 };
         let names = self.shared.feed.names();
+        // Asked once: a reader that comes behind `take` would get the sums of the reader before it.
+        let wanted = self.metrics.as_ref().is_some_and(Metrics::is_wanted);
         if names.is_some() {
-            let wanted = ended || self.metrics.as_ref().is_some_and(Metrics::is_wanted);
-            self.shared.feed.take(now_ns, &mut self.recent, self.totals.as_mut().filter(|_| wanted));
+            self.shared.feed.take(now_ns, &mut self.recent, self.totals.as_mut().filter(|_| wanted || ended));
             self.recent.advance(now_ns);
         }
         let unnamed = Names::default();
         let names = names.as_deref().unwrap_or(&unnamed);
-        if let Some((metrics, totals)) = self.metrics.as_ref().zip(self.totals.as_ref()) {
-            metrics.look(totals, names, None, None, &[]);
+        if let Some((metrics, totals)) = self.metrics.as_ref().zip(self.totals.as_ref()).filter(|_| wanted) {
+            metrics.answer(totals, names, None, None, &[]);
         }
         self.describe(now_ns);
         let times = match self.shared.feed.headline() {

@@ -8,8 +8,8 @@ use plimsoll_model::Names;
 use plimsoll_stats::live::Recent;
 
 use super::beside::Beside;
-use super::lines::latest_ns;
 use super::publish::PAGE;
+use super::second::latest_ns;
 use super::terminal::Terminal;
 use super::view::{Asked, View};
 

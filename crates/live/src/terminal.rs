@@ -7,7 +7,8 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+use rustix::process::getpgrp;
+use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 
 use plimsoll_console::{interrupt, shell};
 
@@ -41,7 +42,7 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    /// Opens the terminal of standard output; `None` without a terminal, or if it cannot read keys.
+    /// Opens the terminal of standard output; `None` without a terminal, or if it cannot read keys, as in the background of a shell.
     pub(super) fn open() -> Option<Self> {
         let dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");
         if !io::stdout().is_terminal() || dumb {
@@ -52,11 +53,15 @@ impl Terminal {
             true => File::from(io::stdin().as_fd().try_clone_to_owned().ok()?),
             false => OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?,
         };
+        if has_other_job(&keys) {
+            return None;
+        }
         let before = tcgetattr(&keys).ok()?;
         let mut raw = before.clone();
-        // Keep Ctrl-C as a signal. Disable Ctrl-Z, because a stopped watch would leave its screen in the terminal.
+        // Keep Ctrl-C as a signal. Disable Ctrl-Z and Ctrl-\, because a watch that they stop or end would leave its screen in the terminal.
         raw.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
         raw.special_codes[SpecialCodeIndex::VSUSP] = 0;
+        raw.special_codes[SpecialCodeIndex::VQUIT] = 0;
         raw.special_codes[SpecialCodeIndex::VMIN] = 0;
         raw.special_codes[SpecialCodeIndex::VTIME] = 0;
         *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some((keys.try_clone().ok()?, before));
@@ -97,6 +102,9 @@ impl Terminal {
 
     /// Keys that were typed since the last call.
     pub(super) fn keys(&mut self) -> Vec<Key> {
+        if has_other_job(&self.keys) {
+            return Vec::new();
+        }
         let mut bytes = [0; 64];
         let read = self.keys.read(&mut bytes).unwrap_or(0);
         keys(bytes.get(..read).unwrap_or_default())
@@ -112,12 +120,20 @@ impl Drop for Terminal {
     }
 }
 
+/// Whether another job of the shell has the terminal: a read, or a change of the settings, would stop this one. A terminal that is not the
+/// one of this session has no jobs.
+fn has_other_job(terminal: &File) -> bool {
+    tcgetpgrp(terminal).is_ok_and(|foreground| foreground != getpgrp())
+}
+
 /// Restores the terminal if it was changed.
 pub(crate) fn restore() {
     let Some((mut terminal, before)) = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
     // If the terminal no longer exists, no message can be shown.
     let _ = terminal.write_all(LEAVE.as_bytes());
-    let _ = tcsetattr(&terminal, OptionalActions::Now, &before);
+    if !has_other_job(&terminal) {
+        let _ = tcsetattr(&terminal, OptionalActions::Now, &before);
+    }
 }
 
 /// Output that changes one screen into another.

@@ -8,8 +8,9 @@ use plimsoll_stats::{Dimension, HEAT_ROWS, Key};
 use super::beside::Beside;
 use super::held::Held;
 use super::key_name::{live_label, name, within};
-use super::lines::{SECOND_NS, figures, figures_within, latest_ns};
+use super::lines::{figures, figures_within};
 use super::notices::notices;
+use super::second::{SECOND_NS, latest_ns};
 use super::terminal::Key as Typed;
 
 /// Number of seconds that the table covers.
@@ -154,11 +155,14 @@ impl View {
         let lately = seconds.len().clamp(1, TABLE_SECONDS as usize) as i64;
         self.keys = table.rows.iter().map(|row| row.key).collect();
         self.selected = self.selected.min(self.keys.len().saturating_sub(1));
+        let mut now = self.figures(seconds.iter().copied(), (end_ns - SECOND_NS, end_ns));
+        // While no packet comes, a response may still be on its way.
+        now.waiting = now.waiting.filter(|_| beside.silence.is_none() || self.held_ns.is_some());
         LiveScreen {
             input: self.input.clone(),
             state: self.state(end_ns, beside),
             down_since_ns: beside.losses.and_then(|losses| losses.down_since_ns()),
-            now: self.figures(seconds.iter().copied(), (end_ns - SECOND_NS, end_ns)),
+            now,
             lately: self.figures(seconds.iter().copied(), (end_ns - lately * SECOND_NS, end_ns)),
             history: seconds.iter().map(|second| self.figures_of(second)).collect(),
             heat_of: if self.service { LiveTimes::Service } else { beside.times },
@@ -202,10 +206,11 @@ impl View {
 
     fn state(&self, end_ns: i64, beside: &Beside<'_>) -> String {
         match (self.held_ns, beside.silence, beside.ended) {
-            (_, Some(_), _) => "NO PACKETS YET".to_owned(),
+            (_, Some(silence), _) if silence.is_first => "NO PACKETS YET".to_owned(),
             (Some(_), ..) => format!("PAUSED {} s back", (self.latest_ns - end_ns) / SECOND_NS),
             (None, _, true) => "END".to_owned(),
-            (None, _, false) => "LIVE".to_owned(),
+            (None, Some(_), false) => "NO PACKETS".to_owned(),
+            (None, None, false) => "LIVE".to_owned(),
         }
     }
 }
@@ -248,7 +253,8 @@ mod tests {
     }
 
     fn text(view: &mut View, recent: &Recent, names: &Names) -> String {
-        view.lines(recent, names, &Beside::default(), (10 * SECOND_NS + crate::lines::SETTLED_NS, (100, 30))).join("\n")
+        view.lines(recent, names, &Beside::default(), (10 * SECOND_NS + crate::second::SETTLED_NS, (100, 30)))
+            .join("\n")
     }
 
     #[test]
@@ -299,7 +305,7 @@ mod tests {
         let paused = text(&mut view, &recent, &names);
         (12..=2_000).for_each(|second| recent.advance(second * SECOND_NS));
         let later = |view: &mut View| {
-            let now_ns = 2_000 * SECOND_NS + crate::lines::SETTLED_NS;
+            let now_ns = 2_000 * SECOND_NS + crate::second::SETTLED_NS;
             view.lines(&recent, &names, &Beside::default(), (now_ns, (100, 30))).join("\n")
         };
         let stayed = later(&mut view);
@@ -324,7 +330,7 @@ mod tests {
         let mut view = View::new("interface eth0".to_owned()).with_addresses(std::slice::from_ref(&address));
         for key in [Typed::Down, Typed::Enter, Typed::Character('f')] {
             let beside = Beside { losses: Some(plimsoll_stats::live::LiveLosses::default()), ..Beside::default() };
-            let now_ns = 10 * SECOND_NS + crate::lines::SETTLED_NS;
+            let now_ns = 10 * SECOND_NS + crate::second::SETTLED_NS;
             let lines = view.lines(&recent, &names, &beside, (now_ns, (80, 24)));
             assert!(lines.contains(&address), "{lines:#?}");
             assert_eq!(view.typed(key), Asked::Nothing);
@@ -338,7 +344,7 @@ mod tests {
         let (recent, names) = (Recent::new(), Names::default());
         let mut view = View::new("interface eth1".to_owned());
         let text = "No packets of a file server on eth1 for 12 s (ports 445, 139, 2049, 111): check --port".to_owned();
-        let silence = crate::Silence { text, seconds: 12 };
+        let silence = crate::Silence { text, seconds: 12, is_first: true };
         let losses = Some(plimsoll_stats::live::LiveLosses::default());
         let beside = Beside { losses, silence: Some(&silence), ..Beside::default() };
         for key in [Typed::Character(' '), Typed::Left, Typed::Enter, Typed::Down, Typed::Character('l')] {
@@ -348,5 +354,29 @@ mod tests {
             assert_eq!(view.typed(key), Asked::Nothing);
         }
         assert_eq!(view.typed(Typed::Character('q')), Asked::Quit);
+    }
+
+    #[test]
+    fn a_screen_whose_packets_have_stopped_says_so_and_nobody_knows_who_waits() {
+        let names = Names::default();
+        let mut recent = recent(&names);
+        recent.wait(&plimsoll_stats::live::WaitingNow::default(), 10 * SECOND_NS);
+        let mut view = View::new("standard input".to_owned());
+        let text = "No packets from standard input since 00:00:10".to_owned();
+        let silence = crate::Silence { text, seconds: 3, is_first: false };
+        let lines = |view: &mut View, silence| {
+            let losses = Some(plimsoll_stats::live::LiveLosses::default());
+            let beside = Beside { losses, silence, ..Beside::default() };
+            view.lines(&recent, &names, &beside, (10 * SECOND_NS + crate::second::SETTLED_NS, (100, 30)))
+        };
+        let has = |lines: &[String], text: &str| lines.iter().any(|line| line.ends_with(text));
+        let live = lines(&mut view, None);
+        assert!(live[0].ends_with("LIVE") && has(&live, "Requests without a response: 0"), "{live:#?}");
+        let stopped = lines(&mut view, Some(&silence));
+        assert!(stopped[0].ends_with("  NO PACKETS") && stopped.contains(&silence.text), "{stopped:#?}");
+        assert!(has(&stopped, "Requests without a response: unknown"), "{stopped:#?}");
+        view.typed(Typed::Left);
+        let paused = lines(&mut view, Some(&silence));
+        assert!(paused[0].ends_with("PAUSED 1 s back") && has(&paused, "response: 0"), "{paused:#?}");
     }
 }

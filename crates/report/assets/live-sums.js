@@ -4,7 +4,8 @@ const sums = (() => {
   const SHARE = 1, FILE = 3;
   const KEPT = 300, TABLE = 60;
   // `held`: the end of a second that is shown for longer than it is kept. The seconds of its tables stay.
-  let edges = [], seconds = [], held = null;
+  // `step`: how often the clock of the capture had been set back.
+  let edges = [], seconds = [], held = null, step = 0;
 
   // A key is a text that no other key has: of a name or of none, and for a file with its share.
   const key = (names, place) => (place === null ? null : JSON.stringify(names[place]));
@@ -18,8 +19,14 @@ const sums = (() => {
     keys.push(file === null ? null : JSON.stringify([names[share], names[file]]));
     return { keys, sum: sumOf(raw) };
   }
+  // Its time is not one that came before, although it may look like one: the page may have missed the step.
+  const isBehindStep = (second) => second.step !== undefined && second.step !== step;
   // A second that came before, as after a lost connection, changes nothing.
   function add(second) {
+    if (isBehindStep(second)) {
+      step = second.step;
+      backTo(second.start_s);
+    }
     const last = seconds.length ? seconds[seconds.length - 1].start_s : -Infinity;
     if (second.start_s <= last) return false;
     second.cells = second.cells.map((raw) => cell(second.names, raw));
@@ -133,7 +140,8 @@ const sums = (() => {
       unknown += missing;
       if (missing > 0) by.forEach((table) => others.forEach(table.unclear));
     }
-    return { seconds: Math.max(1, chosen.length), total, unknown, by: by.map((table) => table.rows()) };
+    const incomplete = chosen.some((second) => second.lost_packets > 0 || second.interface_down);
+    return { seconds: Math.max(1, chosen.length), total, unknown, incomplete, by: by.map((table) => table.rows()) };
   }
   // The numbers of a second within a part; those of all are exact.
   function figures(second, within) {
@@ -161,7 +169,7 @@ const sums = (() => {
     rows.forEach(([, sum]) => merge(all, sum));
     return all;
   }
-  return { DIMENSIONS, KEPT, add, backTo, between, figures, tables, together, percentile,
+  return { DIMENSIONS, KEPT, add, isBehindStep, backTo, between, figures, tables, together, percentile,
     setEdges: (ns) => { edges = ns; }, edges: () => edges, hold: (end) => { held = end; },
     all: () => seconds.filter(isRecent), hosts: () => Object.assign({}, ...seconds.map((second) => second.hosts)) };
 })();

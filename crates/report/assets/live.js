@@ -60,7 +60,7 @@
     say('errors', least + digits(now.errors));
     say('depth', now.depth === null ? '–' : digits(now.depth));
     say('waiting', now.waiting === null ? '–' : digits(now.waiting));
-    say('oldest', now.waiting ? 'the oldest for ' + time(now.oldest) : now.waiting === null && now.down ? 'unknown: interface down' : 'requests');
+    say('oldest', now.waiting ? 'the oldest for ' + time(now.oldest) : now.waiting === null && now.down ? 'unknown: interface down' : state.stopped && end === null ? 'unknown: no packets' : 'requests');
     say('data', now.bytes === null ? '–' : (now.bytesAtLeast ? '≥ ' : '') + digits(now.bytes / 1e6) + ' MB');
     say('lost', digits(now.lost));
   }
@@ -72,7 +72,7 @@
   function losses() {
     const lost = state.losses || {};
     const said = [['kernel', 'packets lost by the kernel'], ['freezes', 'times the buffer was full'],
-      ['interface', 'packets lost by the interface'], ['downs', 'times the interface was down']]
+      ['interface', 'packets lost by the interface'], ['reported', 'packets lost, as the input reports'], ['downs', 'times the interface was down']]
       .filter(([id]) => lost[id] > 0).map(([id, text]) => lost[id] + ' ' + text);
     at('losses').hidden = said.length === 0;
     say('losses', 'INCOMPLETE: ' + said.join(', ') + '. Seconds with losses are hatched; percentiles with * cover only a part of the operations.');
@@ -117,7 +117,7 @@
     const head = line.firstChild, label = head.firstChild;
     if (head.title !== text) head.title = label.textContent = text;
     const waited = found.total.waited > 0 ? ((100 * sum.waited) / found.total.waited).toFixed(1) + ' %' : '–';
-    const mean = sum.timed ? sum.response / sum.timed : null, least = atLeast ? '≥ ' : '', part = atLeast ? ' *' : '';
+    const mean = sum.timed ? sum.response / sum.timed : null, least = atLeast ? '≥ ' : '', part = atLeast || found.incomplete ? ' *' : '';
     const cells = [least + waited, least + digits(sum.count / found.seconds), time(mean) + part, time(sums.percentile(sum, 99)) + part, least + sum.errors];
     cells.forEach((cell, i) => { if (line.children[i + 1].textContent !== cell) line.children[i + 1].textContent = cell; });
   }
@@ -160,8 +160,10 @@
     const until = end === null ? latest() : end;
     const away = !connected && !state.ended;
     const down = state.down_since_s == null ? '' : 'INTERFACE DOWN since ' + instant(state.down_since_s);
-    at('state').className = 'stamp ' + (away || down ? 'away' : end === null && !state.ended ? 'live' : '');
-    const now = end !== null ? 'PAUSED' : state.ended ? 'END' : state.silent ? 'NO PACKETS YET' : down ? '' : 'LIVE';
+    // A pipe without packets: nobody knows whether the server or the pipe is silent, nor who waits.
+    const stopped = end === null && state.stopped;
+    at('state').className = 'stamp ' + (away || down ? 'away' : end === null && !state.ended && !stopped ? 'live' : '');
+    const now = end !== null ? 'PAUSED' : state.ended ? 'END' : state.silent ? 'NO PACKETS YET' : down ? '' : stopped ? 'NO PACKETS' : 'LIVE';
     say('state', away ? 'DISCONNECTED' : [now, down].filter((part) => part).join(', '));
     say('pause', end === null ? 'Pause' : 'Live');
     notices();
@@ -173,7 +175,8 @@
     const shown = sums.between(until - 1, until)[0];
     say('moment', instant(until - 1));
     at('back').value = until - latest();
-    if (shown) tiles(sums.figures(shown, within));
+    const figures = shown && sums.figures(shown, within);
+    if (figures) tiles(stopped ? { ...figures, waiting: null } : figures);
     else noTiles();
     const stored = new Set(sums.all().map((second) => second.start_s));
     [...at('marks').children].forEach((mark, i) => {
@@ -243,7 +246,7 @@
     const times = all.flatMap(([, now]) => [now.p50, now.p99]).filter((ns) => ns > 0).map((ns) => ns / 1e9);
     course.setOption({ animation: false, grid: { ...grid, top: 34 }, legend: { textStyle: { color: css('soft') }, top: 0 }, xAxis: x(),
       yAxis: [{ type: 'value', min: 0, ...axisLook() }, { type: 'log', min: Math.min(...times, 1e-3), max: Math.max(...times, 1e-3) * 1.1, ...axisLook(), splitLine: { show: false }, axisLabel: { ...axisLook().axisLabel, formatter: (s) => time(s * 1e9) } }],
-      series: [line('operations/s', 0, css('s0'), (now) => now.count), line('p50', 1, css('s2'), (now) => (now.p50 ? now.p50 / 1e9 : null)),
+      series: [line('op/s', 0, css('s0'), (now) => now.count), line('p50', 1, css('s2'), (now) => (now.p50 ? now.p50 / 1e9 : null)),
         line('p99', 1, css('s1'), (now) => (now.p99 ? now.p99 / 1e9 : null))] }, replace);
   }
   [heat, service].forEach((map) => map.getZr().on('click', ({ offsetX, offsetY }) => {
@@ -297,14 +300,18 @@
     say('input', about.input);
     document.title = about.input + ': live';
   });
+  function showLatest() {
+    end = null;
+    sums.hold(null);
+  }
   on('second', (second) => {
+    if (sums.isBehindStep(second)) showLatest();
     sums.add(second);
     hosts = sums.hosts();
   });
   on('back', ({ start_s }) => {
     sums.backTo(start_s);
-    end = null;
-    sums.hold(null);
+    showLatest();
   });
   on('state', (now) => { state = now; });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawSoon);

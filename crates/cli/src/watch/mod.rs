@@ -4,6 +4,7 @@ mod arguments;
 mod input;
 
 use std::sync::atomic::Ordering::SeqCst;
+use std::time::Instant;
 
 use plimsoll_analysis::{Checkpoints, DiagnosisSoFar, Running};
 use plimsoll_observe::capture::interface::{Interface, InterfaceCounts};
@@ -58,6 +59,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let metrics = listening.metrics(&input, &filters, quiet)?;
     let keys = analysis.keys()?;
     let counts = opened.counts();
+    // From here on: a pipe may be silent before its first byte.
+    let begun = Instant::now();
+    duration.and_then(|duration| begun.checked_add(duration)).into_iter().for_each(|over| stop.ask_at(over));
     let captures = opened.captures(&sources, &stop).map_err(|error| match interrupted.load(SeqCst) {
         true => anyhow::Error::from(NOTHING_READ),
         false => error,
@@ -71,7 +75,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let mut running = job.begin(&sources, keys, Some(Box::new(live)), false)?;
     running.report_services(counts.as_deref().and_then(InterfaceCounts::services));
     let checkpoints = Checkpoints::begin(&mut running)?;
-    let pace = Pace::new(duration, DISORDER_MAX_NS);
+    let pace = Pace::new(duration.map(|duration| duration.saturating_sub(begun.elapsed())), DISORDER_MAX_NS);
     let pace = if counts.is_some() { pace.of_one_clock() } else { pace };
     let mut view = LiveView::new(screen, Lines::new(interval, quiet), browser);
     unlinked.into_iter().for_each(|text| view.inform(text));
@@ -80,16 +84,19 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let Ended { running, checkpoints, unsaved } = watch.follow(&mut captures)?;
     checkpoints.into_iter().for_each(Checkpoints::end);
     if running.frames() == 0 {
-        return Err(without_packets(running, interrupted.load(SeqCst)));
+        return Err(without_packets(running, interrupted.load(SeqCst), capture.filter.as_deref()));
     }
     end(running, &captures, output, unsaved)
 }
 
 /// Why there is no report. A recording without packets would only be in the way of the next watch.
-fn without_packets(running: Running, interrupted: bool) -> anyhow::Error {
+fn without_packets(running: Running, interrupted: bool, filter: Option<&str>) -> anyhow::Error {
     running.discard();
     if interrupted {
         return NOTHING_READ.into();
+    }
+    if let Some(filter) = filter {
+        return anyhow::anyhow!("no packets that match --filter '{filter}': check the expression (`man pcap-filter`)");
     }
     anyhow::anyhow!(
         "no packets of a file server: check the input; for a network interface, also check the ports (--port)"

@@ -195,14 +195,20 @@ fn lines_come_while_a_pipe_is_open() {
             .unwrap();
     let (first, rest) = bytes.split_at(bytes.len() / 2 + 7);
     pipe.write_all(first).unwrap();
-    // Also the second in which the pipe stalls: nothing follows that would push its packets through.
-    let has = |watching: &Running, rate| watching.said()[1].contains(rate);
-    let ended = watching.wait_until(|watching| has(watching, " 8.00 ops/s") && has(watching, " 5.00 ops/s"));
+    // Not the second in which the pipe stalls: the rest of its packets may be on their way.
+    let has = |watching: &Running, text| watching.said()[1].contains(text);
+    let stalled = "No packets from standard input since 2001-09-09 01:46:42 UTC: the server or the input is silent";
+    let ended = watching.wait_until(|watching| has(watching, " 8.00 op/s") && has(watching, stalled));
     assert_eq!(ended, None, "{:?}", watching.said());
     pipe.write_all(rest).unwrap();
     drop(pipe);
     let ended = watching.end();
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    let rates = said.lines().filter_map(|line| line.split("  ").find_map(|part| part.strip_suffix(" op/s")));
+    // 40 operations: six before 1 s, and two in the 125 ms from 5 s on.
+    assert_eq!(rates.collect::<Vec<_>>(), ["6.00", "8.00", "8.00", "8.00", "8.00", "16.0"], "{said}");
+    assert!(said.contains("  (only 125 ms)\n") && !said.contains("LATE"), "{said}");
     let analyzed =
         output(plimsoll().args(["analyze", "--utc", "--json", &inside(scratch.path(), "analyze.json")]).arg(&file));
     assert_eq!(analyzed.status.code(), Some(0));
@@ -228,6 +234,10 @@ fn what_cannot_be_watched_is_said_with_what_to_do() {
     ];
     if may_capture() {
         cases.push((vec!["watch", "lo", "--duration", "300ms", "--quiet"], 3, "no packets of a file server"));
+        if std::process::Command::new("tcpdump").arg("--version").output().is_ok() {
+            let filtered = vec!["watch", "lo", "--duration", "300ms", "--quiet", "--filter", "udp and host 192.0.2.1"];
+            cases.push((filtered, 3, "no packets that match --filter 'udp and host 192.0.2.1': check the expression"));
+        }
     }
     for (arguments, code, says) in cases {
         let ended = output(plimsoll().args(&arguments));

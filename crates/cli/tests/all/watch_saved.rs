@@ -66,13 +66,13 @@ fn lines(capture: &[u8]) -> Vec<String> {
     let ended = output(plimsoll().args(["watch", "--lines", "--utc", "--json", "-"]).arg(&file));
     assert!(ended.status.success(), "{ended:?}");
     let said = String::from_utf8(ended.stderr).unwrap();
-    said.lines().filter(|line| line.contains(" ops/s")).map(str::to_owned).collect()
+    said.lines().filter(|line| line.contains(" op/s")).map(str::to_owned).collect()
 }
 
 #[test]
 fn the_seconds_in_which_the_interface_was_down_are_marked() {
     let marked = |line: &String| line.contains("INCOMPLETE: the interface was down");
-    let quiet = |line: &String| line.contains("  0 ops/s");
+    let quiet = |line: &String| line.contains("  0 op/s");
     let silent = lines(&pcapng(None));
     assert_eq!((silent.iter().filter(|line| quiet(line)).count(), silent.iter().find(|line| marked(line))), (19, None));
     // From 3.3 s to 23.1 s.

@@ -143,6 +143,8 @@ fn tmux_is_left_as_it_was_after_q_ctrl_c_and_sigterm() {
         tmux.type_line(&format!("sh -c 'echo $$ > id; exec {PLIMSOLL} watch --utc {}'", capture.display()));
         tmux.wait_until("end of the capture", |screen| screen.contains("END"));
         assert_eq!(tmux.state("#{alternate_on} #{cursor_flag}"), "1 0");
+        // This key would end the watch, and leave its screen in the terminal.
+        tmux.press("C-\\");
         match way {
             "TERM" => {
                 let id = std::fs::read_to_string(tmux.folder().join("id")).unwrap();
@@ -162,6 +164,19 @@ fn tmux_is_left_as_it_was_after_q_ctrl_c_and_sigterm() {
         assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{way}: {places:?}\n{history}");
         assert!(!history.contains("q quit"), "{way}: {history}");
     }
+}
+
+/// Otherwise the shell stops it when it changes the terminal, and nothing is captured.
+#[test]
+fn a_watch_in_the_background_of_a_shell_prints_lines() {
+    let scratch = Scratch::new("watch-tmux-background");
+    let capture = scratch.path().join("capture.pcap");
+    write_capture(&capture);
+    let Some(tmux) = tmux(SIZES[1]) else { return };
+    tmux.type_line(&format!("{PLIMSOLL} watch --utc {} &", capture.display()));
+    tmux.wait_until("report", |_| tmux.history().contains("requests on 2 connections"));
+    let history = tmux.history();
+    assert!(history.contains(" op/s  p50 ") && !history.contains("Stopped"), "{history}");
 }
 
 #[test]

@@ -12,8 +12,9 @@ use serde_json::json;
 
 use super::beside::Beside;
 use super::http::{self, Answer, Client, Request, Response, Site, Status};
-use super::lines::{SECOND_NS, SETTLED_NS, figures, second_of};
+use super::lines::figures;
 use super::notices::notices;
+use super::second::{SECOND_NS, SETTLED_NS, second_of};
 use stream::SharedStream;
 
 /// Number of random bytes in the token of an address.
@@ -27,6 +28,10 @@ pub struct Browser {
     ended: bool,
     /// The last state that was sent before the first second.
     said: String,
+    /// What was sent last about packets that have stopped.
+    stopped: String,
+    /// How often seconds came again because the clock of the capture was set back.
+    steps: u64,
 }
 
 impl Browser {
@@ -37,7 +42,8 @@ impl Browser {
         let stream = Arc::new(SharedStream::new(event("about", &about(input)?)));
         let site = Page { token, page: LivePage::new(), stream: Arc::clone(&stream) };
         http::start(listener, allow_remote, Arc::new(site));
-        Ok((Self { stream, next_ns: None, ended: false, said: String::new() }, path))
+        let (said, stopped) = (String::new(), String::new());
+        Ok((Self { stream, next_ns: None, ended: false, said, stopped, steps: 0 }, path))
     }
 
     /// Sends all new complete seconds.
@@ -50,7 +56,7 @@ impl Browser {
             if let Some(second) = recent.second(next_ns) {
                 let figures = figures(std::iter::once(second), next_ns, next_ns + SECOND_NS);
                 // If a second cannot be formatted, the page shows a gap.
-                if let Ok(text) = moment(&figures, second, names) {
+                if let Ok(text) = moment(&figures, second, names, self.steps) {
                     self.stream.push(&(event("second", &text) + &state(beside, names)));
                 }
             }
@@ -63,6 +69,11 @@ impl Browser {
             self.stream.push(&said);
             self.said = said;
         }
+        // No second comes that would say so.
+        if let Some(silence) = beside.silence.filter(|silence| !silence.is_first && silence.text != self.stopped) {
+            self.stopped.clone_from(&silence.text);
+            self.stream.push(&state(beside, names));
+        }
         if beside.ended && !std::mem::replace(&mut self.ended, true) {
             self.stream.push(&state(beside, names));
         }
@@ -74,6 +85,7 @@ impl Browser {
         if self.next_ns.is_some_and(|next_ns| next_ns > start_ns) {
             self.stream.push(&event("back", &json!({ "start_s": start_ns / SECOND_NS }).to_string()));
             self.next_ns = Some(start_ns);
+            self.steps += 1;
         }
     }
 }
@@ -91,17 +103,18 @@ fn event(name: &str, data: &str) -> String {
 
 fn state(beside: &Beside<'_>, names: &Names) -> String {
     let down_since_s = beside.losses.and_then(|losses| losses.down_since_ns()).map(|ns| ns.div_euclid(SECOND_NS));
-    let losses = beside.losses.map(|LiveLosses { kernel, freezes, interface, downs, .. }| {
-        json!({ "kernel": kernel, "freezes": freezes, "interface": interface, "downs": downs })
+    let losses = beside.losses.map(|LiveLosses { kernel, freezes, interface, reported, downs, .. }| {
+        json!({ "kernel": kernel, "freezes": freezes, "interface": interface, "reported": reported, "downs": downs })
     });
     let run = beside.run.map(|run| {
         let levels: Vec<[String; 5]> = run.levels.iter().map(LiveLevel::cells).collect();
         json!({ "lines": run.lines(), "levels": levels })
     });
     let (diagnosis, times, ended) = (beside.diagnosis, beside.times.label(), beside.ended);
-    let (notices, silent) = (notices(beside, names), beside.silence.is_some());
+    let is_silent = |at_first| beside.silence.is_some_and(|silence| silence.is_first == at_first);
+    let (notices, silent, stopped) = (notices(beside, names), is_silent(true), is_silent(false));
     let state = json!({
-        "notices": notices, "silent": silent,
+        "notices": notices, "silent": silent, "stopped": stopped,
         "losses": losses, "down_since_s": down_since_s, "diagnosis": diagnosis, "times": times, "run": run, "ended": ended,
     });
     event("state", &state.to_string())
@@ -148,5 +161,43 @@ impl Site for Page {
             }
             _ => Response::says(Status::NotFound, "This page has no such file"),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Silence;
+
+    #[test]
+    fn seconds_after_a_step_back_say_so_and_packets_that_have_stopped_are_said_once() {
+        let stream = Arc::new(SharedStream::new(String::new()));
+        let (said, stopped) = (String::new(), String::new());
+        let mut browser = Browser { stream: Arc::clone(&stream), next_ns: None, ended: false, said, stopped, steps: 0 };
+        let event = |number| stream.wait(number).map(|(_, event)| event.to_string()).unwrap_or_default();
+        let (mut recent, names, mut beside) = (Recent::new(), Names::default(), Beside::default());
+        recent.advance(0);
+        recent.advance(SECOND_NS + SETTLED_NS);
+        browser.look(&recent, &names, SECOND_NS + SETTLED_NS, &beside);
+        assert!(event(0).starts_with("event: second\n") && event(0).contains("\"step\":0"), "{}", event(0));
+        recent.back_to(SECOND_NS / 2);
+        browser.went_back(SECOND_NS / 2);
+        assert!(event(1).starts_with("event: back\n"), "{}", event(1));
+        recent.advance(SECOND_NS + SETTLED_NS);
+        browser.look(&recent, &names, SECOND_NS + SETTLED_NS, &beside);
+        assert!(event(2).starts_with("event: second\n") && event(2).contains("\"step\":1"), "{}", event(2));
+        let silence = |text: &str| Silence { text: text.to_owned(), seconds: 2, is_first: false };
+        let (one, other) = (silence("since 1 s"), silence("since 9 s"));
+        for silence in [&one, &one, &other] {
+            beside.silence = Some(silence);
+            browser.look(&recent, &names, SECOND_NS + SETTLED_NS, &beside);
+        }
+        for (number, text) in [(3, "since 1 s"), (4, "since 9 s")] {
+            let event = event(number);
+            assert!(
+                event.contains("\"stopped\":true") && event.contains(text) && event.contains("\"silent\":false"),
+                "{event}"
+            );
+        }
     }
 }

@@ -92,7 +92,7 @@ impl SharedStream {
     }
 
     /// Waits for the event with this number or a later one; `None` after `SILENCE`, and at the end.
-    fn wait(&self, number: u64) -> Option<(u64, Arc<str>)> {
+    pub(super) fn wait(&self, number: u64) -> Option<(u64, Arc<str>)> {
         let is_missing = |stored: &mut StoredEvents| stored.get(number).is_none() && !stored.ended;
         let waited = self.more.wait_timeout_while(self.stored(), SILENCE, is_missing);
         waited.unwrap_or_else(PoisonError::into_inner).0.get(number)

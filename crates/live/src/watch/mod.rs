@@ -11,7 +11,7 @@ use plimsoll_observe::capture::{CaptureAnomalies, Captures, Downtimes, Hole, Nex
 use plimsoll_report::{Zone, duration};
 use plimsoll_stats::live::{InterfaceState, LiveLosses, WaitingNow};
 
-use crate::{Beside, CHECK_INTERVAL, LiveView, Metrics, OutputState, Pace, latest_ns};
+use crate::{Beside, CHECK_INTERVAL, Captured, LiveView, Metrics, OutputState, Pace, Silence, latest_ns};
 pub use silence::FirstPacket;
 use whole::WholeSince;
 
@@ -60,6 +60,8 @@ struct RunningWatch {
     /// The requests without a response, and the end of the latest second at that time, ns since the Unix epoch.
     waiting: (WaitingNow, i64),
     whole: WholeSince,
+    /// When the capture began, ns since the Unix epoch; `None` before its first packet.
+    from_ns: Option<i64>,
     /// The input has ended.
     ended: bool,
     /// Number of lost packets that were already counted.
@@ -83,6 +85,7 @@ impl WatchParts {
             downtimes: captures.downtimes(),
             waiting: (WaitingNow::default(), i64::MIN),
             whole: WholeSince::new(),
+            from_ns: None,
             ended: false,
             drops: 0,
             anomalies: captures.anomalies(),
@@ -98,6 +101,8 @@ impl WatchParts {
 impl RunningWatch {
     /// Reads packets and updates the views until the end.
     fn follow(&mut self, captures: &mut Captures) -> anyhow::Result<()> {
+        // An interface is captured without packets, too. A pipe or a file is as long as its packets.
+        let begun_ns = self.parts.counts.as_ref().map_or(i64::MAX, |_| silence::now_ns());
         loop {
             match captures.next_or_idle()? {
                 Next::Frame(frame) => {
@@ -105,7 +110,9 @@ impl RunningWatch {
                         self.look(self.anomalies);
                     }
                     self.parts.running.frame(&frame);
-                    if let Some(back_ns) = self.parts.pace.frame(self.parts.running.time_ns()) {
+                    let time_ns = self.parts.running.time_ns();
+                    self.from_ns = Captured::begin(self.from_ns, time_ns.map(|time_ns| time_ns.min(begun_ns)));
+                    if let Some(back_ns) = self.parts.pace.frame(time_ns) {
                         self.went_back(back_ns);
                     }
                     if !self.parts.pace.is_due_after_frame() {
@@ -141,9 +148,9 @@ impl RunningWatch {
     }
 
     /// Finds the requests that wait for a response, once per second and for each reader of metrics.
-    fn find_waiting(&mut self, now_ns: i64) {
+    fn find_waiting(&mut self, now_ns: i64, wanted: bool) {
         let latest_ns = latest_ns(now_ns);
-        if latest_ns == self.waiting.1 && !self.parts.metrics.as_ref().is_some_and(Metrics::is_wanted) {
+        if latest_ns == self.waiting.1 && !wanted {
             return;
         }
         self.waiting = (self.parts.running.waiting(self.whole.ns(), self.seen_until(now_ns)), latest_ns);
@@ -163,6 +170,8 @@ impl RunningWatch {
         }
         self.whole.back_to(now_ns);
         self.waiting.1 = i64::MIN;
+        // By the clock of now, the capture may have begun later.
+        self.from_ns = Some(i64::MIN);
         self.steps += 1;
         // A capture with damaged times would fill the screen with the same message.
         let last = if self.steps == MAX_STEPS_SAID { " (Plimsoll does not mention further steps)" } else { "" };
@@ -174,15 +183,28 @@ impl RunningWatch {
         self.parts.view.went_back(now_ns, (self.steps <= MAX_STEPS_SAID).then_some(text));
     }
 
-    /// Updates the metrics if a reader waits for them.
-    fn publish(&mut self, drops: u64) {
+    /// Updates the metrics, for a reader that waits for them.
+    fn publish(&mut self, drops: u64, knows_waiting: bool) {
         let losses = self.losses(drops);
         let seen_ns = self.parts.pace.now_ns().map(|now_ns| self.seen_until(now_ns));
-        let waiting = seen_ns.map(|seen_ns| (&self.waiting.0, seen_ns));
+        let waiting = seen_ns.filter(|_| knows_waiting).map(|seen_ns| (&self.waiting.0, seen_ns));
         let (live, names) = self.parts.running.live();
         if let (Some(metrics), Some((_, Some(totals)))) = (&self.parts.metrics, live) {
-            metrics.look(totals, names, Some(losses), waiting, &self.parts.outputs);
+            metrics.answer(totals, names, Some(losses), waiting, &self.parts.outputs);
         }
+    }
+
+    /// That a pipe has no packets any more: nobody knows whether the server or the pipe is silent.
+    fn stopped(&self) -> Option<Silence> {
+        let (last_ns, since) = self.parts.pace.last_packet_ns().zip(self.parts.pace.stands_still())?;
+        self.parts.first_packet.stopped(last_ns, since)
+    }
+
+    /// The time that the capture covers, which may end within the latest second.
+    fn captured(&self, now_ns: i64) -> Option<Captured> {
+        let to_ns = self.anomalies.captured_until_ns.max(self.parts.pace.last_packet_ns());
+        let to_ns = to_ns.filter(|_| self.ended);
+        self.from_ns.map(|from_ns| Captured::between(from_ns, to_ns, latest_ns(now_ns)))
     }
 
     /// The times of which packets are missing, since the last call.
@@ -211,7 +233,10 @@ impl RunningWatch {
 
     /// Losses of the capture so far; for a pipe or files, the losses that they report.
     fn losses(&self, drops: u64) -> LiveLosses {
-        self.parts.counts.as_ref().map_or(LiveLosses { kernel: drops, ..LiveLosses::default() }, |counts| LiveLosses {
+        let reported = LiveLosses { reported: drops, ..LiveLosses::default() };
+        self.parts.counts.as_ref().map_or(reported, |counts| LiveLosses {
+            reported: 0,
+            interface_unknown: counts.are_interface_drops_unknown(),
             kernel: counts.kernel_drops(),
             freezes: counts.freezes(),
             interface: counts.interface_drops(),
@@ -227,10 +252,15 @@ impl RunningWatch {
         let now_ns = self.parts.pace.now_ns();
         self.parts.running.time_ns().into_iter().for_each(|ns| self.downtimes.pass(ns));
         let holes = now_ns.map_or_else(Vec::new, |now_ns| self.find_holes(now_ns, drops));
+        // Asked once: a reader that comes later gets numbers of the next time.
+        let wanted = self.parts.metrics.as_ref().is_some_and(Metrics::is_wanted);
         if let Some(now_ns) = now_ns {
-            self.find_waiting(now_ns);
+            self.find_waiting(now_ns, wanted);
         }
-        self.publish(drops);
+        let silence = self.stopped();
+        if wanted {
+            self.publish(drops, silence.is_none());
+        }
         let Some(now_ns) = now_ns else { return self.look_without_packets(drops) };
         let seen_ns = self.seen_until(now_ns);
         if let (Some((recent, _)), _) = self.parts.running.live() {
@@ -266,7 +296,9 @@ impl RunningWatch {
         let diagnosis = self.parts.diagnosis.as_ref().and_then(|diagnosis| diagnosis.text.as_deref());
         let (losses, outputs, ended) = (Some(losses), &self.parts.outputs[..], self.ended);
         let truncated = self.parts.running.truncated().saturating_sub(anomalies.shortened_by_tap);
-        let beside = Beside { losses, diagnosis, outputs, truncated, ended, ..Beside::default() };
+        let (late, captured, silence) = (self.parts.pace.late(), self.captured(now_ns), silence.as_ref());
+        let of_input = Beside { late, captured, silence, ended, ..Beside::default() };
+        let beside = Beside { losses, diagnosis, outputs, truncated, ..of_input };
         let (live, names) = self.parts.running.live();
         live.is_some_and(|(recent, _)| self.parts.view.look(recent, names, now_ns, &beside))
     }

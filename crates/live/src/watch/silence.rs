@@ -1,15 +1,20 @@
-//! The time before the first packet.
+//! The time before the first packet, and after the last one of a pipe.
 
 use std::path::PathBuf;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use plimsoll_observe::capture::interface::FILE_SERVER_PORTS;
+use plimsoll_report::Zone;
 
 use crate::Silence;
+
+/// Time without a packet of a pipe after which the views say so.
+const PAUSE: Duration = Duration::from_secs(2);
 
 /// The packets that a watch waits for.
 pub struct FirstPacket {
     begun: Instant,
+    input: String,
     /// The text before and after the time.
     text: (String, String),
 }
@@ -28,13 +33,23 @@ impl FirstPacket {
             }
             (None, _) => (format!("No packets from {}", named(sources)), String::new()),
         };
-        Self { begun: Instant::now(), text }
+        let input = interface.map_or_else(|| named(sources), str::to_owned);
+        Self { begun: Instant::now(), input, text }
     }
 
     /// That none has come so far.
     pub(super) fn silence(&self) -> Silence {
         let (seconds, (before, after)) = (self.begun.elapsed().as_secs(), &self.text);
-        Silence { text: format!("{before} for {seconds} s{after}"), seconds }
+        Silence { text: format!("{before} for {seconds} s{after}"), seconds, is_first: true }
+    }
+
+    /// That none has come for this time: the last one is of `last_ns`. The text stays the same, because a page receives it once.
+    pub(super) fn stopped(&self, last_ns: i64, since: Duration) -> Option<Silence> {
+        let (input, last) = (&self.input, Zone::shown().second(last_ns));
+        let text = || {
+            format!("No packets from {input} since {last}: the server or the input is silent; what waits is unknown")
+        };
+        (since >= PAUSE).then(|| Silence { text: text(), seconds: since.as_secs(), is_first: false })
     }
 }
 
@@ -66,5 +81,16 @@ mod tests {
             FirstPacket::new(None, &["-".into()], (&[], None)).silence().text,
             "No packets from standard input for 0 s"
         );
+    }
+
+    #[test]
+    fn a_pipe_without_packets_may_be_held_up() {
+        let packets = FirstPacket::new(None, &["-".into()], (&[], None));
+        let stopped = |seconds| packets.stopped(1_700_000_000_000_000_000, Duration::from_secs(seconds));
+        assert!(stopped(1).is_none(), "usual");
+        let (first, later) = (stopped(2).unwrap(), stopped(9).unwrap());
+        assert!(first.text.starts_with("No packets from standard input since 2023-11-14 22:13:20"), "{}", first.text);
+        assert_eq!((first.text, first.seconds, first.is_first), (later.text, 2, later.is_first));
+        assert_eq!((later.seconds, later.is_first), (9, false));
     }
 }

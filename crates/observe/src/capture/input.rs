@@ -1,6 +1,5 @@
 //! Files and standard input, plain or compressed, become a [`ByteWindow`].
 
-use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -109,7 +108,7 @@ pub(super) fn open(input: &Input, read: &Arc<AtomicU64>, stop: &StopReading) -> 
             stream(Counted { inner: Stoppable { inner, stop: stop.clone(), until: None }, read })
         }
         Input::File(path) => {
-            let mut file = File::open(path)?;
+            let mut file = waiting::open(path)?;
             if !file.metadata()?.is_file() {
                 let inner = Stoppable { inner: file, stop: stop.clone(), until: None };
                 return stream(Counted { inner, read });

@@ -2,8 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use super::waiting::is_ready;
@@ -22,12 +22,23 @@ pub struct StopReading(Arc<State>);
 struct State {
     asked: AtomicBool,
     cut_off: AtomicBool,
+    /// When the stop flag is set although a pipe is silent.
+    due: OnceLock<Instant>,
 }
 
 impl StopReading {
     /// Asks the reader to stop.
     pub fn ask(&self) {
         self.0.asked.store(true, Relaxed);
+    }
+
+    /// Has the reader of a pipe stop at this time, also before its first packet. Only the first call counts.
+    pub fn ask_at(&self, due: Instant) {
+        let _ = self.0.due.set(due);
+    }
+
+    fn is_due(&self) -> bool {
+        self.0.due.get().is_some_and(|due| Instant::now() >= *due)
     }
 
     /// Whether the stop flag is set.
@@ -65,7 +76,8 @@ impl Live for Stoppable {
 impl Read for Stoppable {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         loop {
-            if self.until.is_none() && self.stop.asked() {
+            if self.until.is_none() && (self.stop.asked() || self.stop.is_due()) {
+                self.stop.ask();
                 self.until = Some(Instant::now() + GRACE);
             }
             let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
@@ -101,6 +113,18 @@ mod tests {
         let mut read = Vec::new();
         Stoppable { inner: file(reader), stop: stop.clone(), until: None }.read_to_end(&mut read).unwrap();
         assert_eq!((read.as_slice(), stop.cut_off()), (&b"the last record"[..], false));
+    }
+
+    #[test]
+    fn a_silent_pipe_is_left_when_the_time_is_over() {
+        let (reader, writer) = io::pipe().unwrap();
+        let stop = StopReading::default();
+        stop.ask_at(Instant::now());
+        assert!(!stop.asked(), "a file is read on");
+        let mut read = Vec::new();
+        Stoppable { inner: file(reader), stop: stop.clone(), until: None }.read_to_end(&mut read).unwrap();
+        assert_eq!((read.len(), stop.asked(), stop.cut_off()), (0, true, true));
+        drop(writer);
     }
 
     #[test]

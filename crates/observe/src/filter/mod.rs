@@ -32,8 +32,10 @@ pub struct Filters {
     pub procedures: Option<Vec<bool>>,
     /// Results.
     pub statuses: Option<Terms<Status>>,
-    /// Requests that took longer than this, ns; from the intended start, where there is one.
+    /// Requests that took longer than this, ns.
     pub slower_than_ns: Option<i64>,
+    /// Whether they took as long as from their intended start, where there is one.
+    pub from_intended: bool,
 }
 
 /// Results of the filters: the time range, known when the capture begins, and the number of rejected transactions.
@@ -101,7 +103,8 @@ impl<S> Filtered<S> {
 impl Filters {
     fn pass(&mut self, t: &Transaction, names: &Names) -> bool {
         let protocol = t.procedure.row().protocol;
-        let took = || t.timeline.response_time_from_intended().or_else(|| t.timeline.response_time());
+        let intended = || t.timeline.response_time_from_intended().filter(|_| self.from_intended);
+        let took = || intended().or_else(|| t.timeline.response_time());
         self.range.holds(t.timeline.request_first)
             && self.procedures.as_ref().is_none_or(|wanted| wanted.get(t.procedure.index()) == Some(&true))
             && self.slower_than_ns.is_none_or(|limit| took().is_some_and(|took| took > limit))

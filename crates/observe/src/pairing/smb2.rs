@@ -190,7 +190,10 @@ impl Smb2 {
     #[cold]
     fn went_on(&mut self, message: &Message<'_>, direction: usize, link: &ConnectionContext) {
         let at_ns = message.last.unwrap_or(message.first).time_ns;
-        self.last.unread(at_ns, self.may_be_request(direction, link), sealed::may_be_echo(message));
+        let may_be_request = self.may_be_request(direction, link);
+        // A server that closes an idle connection ends requests that wait by design: their interim responses ended their waits here.
+        let ends_wait = !may_be_request && !self.sealed.has_waiting() && sealed::may_be_error(message);
+        self.last.unread(at_ns, may_be_request, sealed::may_be_echo(message) || ends_wait);
     }
 
     #[inline]

@@ -21,11 +21,19 @@ fn says(traffic: &mut Traffic, tcp: &mut Tcp, message: &smb2::Message) {
 }
 
 /// NEGOTIATE and SESSION_SETUP, with the GUIDs of client and server, and the request's flags.
-fn sets_up(traffic: &mut Traffic, tcp: &mut Tcp, [client, server]: [u8; 2], flags: u8) {
+fn sets_up(traffic: &mut Traffic, tcp: &mut Tcp, guids: [u8; 2], flags: u8) {
+    negotiates(traffic, tcp, guids);
+    logs_on(traffic, tcp, flags);
+}
+
+fn negotiates(traffic: &mut Traffic, tcp: &mut Tcp, [client, server]: [u8; 2]) {
     let negotiates = [&[36, 0, 1, 0][..], &[0; 8], &[client; 16], &[0; 8]].concat();
     asks(traffic, tcp, &smb2::request(command::NEGOTIATE, 0).session(0).body(&negotiates));
     let negotiated = [&[65, 0, 1, 0, 0x11, 3, 0, 0][..], &[server; 16], &[0; 40]].concat();
     says(traffic, tcp, &smb2::response(command::NEGOTIATE, 0, 0).session(0).body(&negotiated));
+}
+
+fn logs_on(traffic: &mut Traffic, tcp: &mut Tcp, flags: u8) {
     let mut body = [0; 24];
     (body[0], body[2]) = (25, flags);
     let session = if flags == BINDING { SESSION } else { 0 };
@@ -150,6 +158,36 @@ fn servers_with_the_same_guid_and_ids_keep_their_names() {
         let own = Some(r"\\server\one".to_owned());
         assert_eq!(shares(&traffic), [own.clone(), own], "GUID {guid}");
     }
+}
+
+/// Some servers leave it 0: then it does not show which addresses are the same server.
+#[test]
+fn a_guid_of_zero_names_no_server() {
+    for (guid, share) in [(0, None), (5, Some(r"\\server\one".to_owned()))] {
+        let mut traffic = Traffic::new(Link::Ethernet);
+        let [mut one, mut channel] = connections(&mut traffic, [1, 2]);
+        sets_up(&mut traffic, &mut one, [1, guid], 0);
+        connects_and_opens(&mut traffic, &mut one, r"\\server\one");
+        sets_up(&mut traffic, &mut channel, [1, guid], BINDING);
+        reads_once(&mut traffic, &mut channel, 4);
+        assert_eq!(shares(&traffic), [share], "GUID {guid}");
+    }
+}
+
+/// The connection on which it was set up has no GUIDs: its beginning is not in the capture.
+#[test]
+fn a_channel_to_the_address_of_a_session_with_its_id_has_the_names_of_that_session() {
+    let mut traffic = Traffic::new(Link::Ethernet);
+    let [mut one, mut other, mut channel] = connections(&mut traffic, [1, 2, 2]);
+    sets_up(&mut traffic, &mut one, [1, 5], 0);
+    connects_and_opens(&mut traffic, &mut one, r"\\server\one");
+    logs_on(&mut traffic, &mut other, 0);
+    connects_and_opens(&mut traffic, &mut other, r"\\server\other");
+    sets_up(&mut traffic, &mut channel, [1, 5], BINDING);
+    reads_once(&mut traffic, &mut other, 4);
+    reads_once(&mut traffic, &mut channel, 4);
+    let own = Some(r"\\server\other".to_owned());
+    assert_eq!(shares(&traffic), [own.clone(), own]);
 }
 
 #[test]

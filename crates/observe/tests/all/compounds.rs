@@ -60,6 +60,11 @@ fn nfs4(operations: &[(u32, Vec<u8>)], results: Option<&[u8]>, captured: usize) 
     if let Some(results) = results {
         traffic.send(&mut tcp, Side::Server, &rpc::record(&rpc::reply(7, results)));
     }
+    observed(&traffic, captured)
+}
+
+/// The rows of this traffic, each frame cut to this many bytes.
+fn observed(traffic: &Traffic, captured: usize) -> Vec<Transaction> {
     let mut observer = Observer::new(Vec::<Transaction>::new());
     for (number, frame) in (1..).zip(&traffic.frames) {
         let (time_ns, link) = (Some(frame.time_ns), LinkType::Ethernet);
@@ -101,6 +106,33 @@ fn an_nfs4_compound_counts_as_the_operation_that_it_is_about() {
     let one = counted(&rows);
     assert_eq!((one.request_bytes, one.response_bytes), (rows[0].request_bytes, rows[0].response_bytes));
     assert_eq!((one.payload_bytes, rows[1].request_bytes), (Some(100), None));
+}
+
+/// A server may write only a part of the data. One that says that it wrote more than there were is wrong.
+#[test]
+fn a_write_counts_the_bytes_that_the_server_wrote() {
+    for (count, counted_bytes) in [(60, 60), (100, 100), (101, 100)] {
+        let results = [
+            rpc::words(&[0]),
+            rpc::opaque(b""),
+            rpc::words(&[3, PUTFH, 0, WRITE, 0, count, 2, 5, 6]),
+            rpc::words(&[GETATTR, 0, 1, 0x18, 16, 0, 1, 0, 100]),
+        ];
+        let rows = nfs4(&write(), Some(&results.concat()), usize::MAX);
+        // The row of the compound and that of the WRITE.
+        let payload: Vec<_> = rows.iter().filter_map(|row| row.payload_bytes).collect();
+        assert_eq!(payload, [counted_bytes; 2], "NFS 4: {count}");
+        let nfs3 = [rpc::write(7, b"file", &[7; 100]), rpc::reply(7, &rpc::words(&[0, 0, 0, count, 2, 5, 6]))];
+        let smb = [smb2::write(7, smb2::file(1), &[7; 100]), smb2::written(7, count)].map(|one| nbss(&one.bytes()));
+        for (port, [request, answer]) in [(2049, nfs3.map(|message| rpc::record(&message))), (445, smb)] {
+            let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, port));
+            traffic.all(&tcp.handshake());
+            traffic.send(&mut tcp, Side::Client, &request);
+            traffic.send(&mut tcp, Side::Server, &answer);
+            let rows = observed(&traffic, usize::MAX);
+            assert_eq!((rows.len(), rows[0].payload_bytes), (1, Some(counted_bytes)), "port {port}: {count}");
+        }
+    }
 }
 
 #[test]

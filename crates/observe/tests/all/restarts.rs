@@ -103,3 +103,31 @@ fn a_request_that_a_cancel_leaves_behind_does_not_wait() {
     messages.push((0, ask, encrypted(113)));
     assert_eq!(restarts_after(&messages, 70, true), 1, "one of the two waits");
 }
+
+/// An ECHO and these encrypted messages.
+fn sealed(messages: &[(i64, Side, u8)]) -> Vec<Timed> {
+    let sealed = messages.iter().map(|&(after_s, from, size)| (after_s, from, encrypted(size)));
+    echo(0, 1).into_iter().chain(sealed).collect()
+}
+
+/// The server ends an encrypted request for notifications, which has an interim response, because it closes the idle connection.
+#[test]
+fn the_end_of_an_encrypted_request_that_waits_by_design_is_no_use() {
+    let [ask, answer] = [Side::Client, Side::Server];
+    let notify = [(0, ask, 113), (0, answer, 181), (0, ask, 113), (0, answer, 73), (100, answer, 73)];
+    assert_eq!(restarts_after(&sealed(&notify), 0, true), 0);
+    // A late response to a request that waits, and a late one with data, are uses.
+    assert_eq!(restarts_after(&sealed(&[(0, ask, 113), (35, answer, 73)]), 3, true), 1);
+    assert_eq!(restarts_after(&sealed(&[(0, ask, 113), (0, answer, 73), (35, answer, 181)]), 3, true), 1);
+}
+
+/// The response to an ECHO is as short as its request: it shows nothing of the others. After a FLUSH (88 bytes) it may.
+#[test]
+fn an_encrypted_request_behind_an_answered_echo_waits() {
+    let [ask, answer] = [Side::Client, Side::Server];
+    let echoed = [(1, ask, 113), (0, ask, 68), (0, ask, 113), (0, answer, 181), (0, answer, 68)];
+    assert_eq!(restarts_after(&sealed(&echoed), 70, true), 1);
+    // A CANCEL has no response: that of the FLUSH leaves a request behind, which does not wait.
+    let cancelled = [(1, ask, 113), (0, ask, 68), (0, ask, 88), (0, answer, 181), (0, answer, 68)];
+    assert_eq!(restarts_after(&sealed(&cancelled), 70, true), 0);
+}

@@ -7,7 +7,7 @@ use crate::{Zone, duration, significant};
 pub fn line(figures: &LiveFigures) -> String {
     let time = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), |ns| duration(ns as f64 / 1e9));
     let mut line = format!(
-        "{}  {} ops/s  p50 {}  p99 {}  {} errors/s  queue depth {}  {} MB/s",
+        "{}  {} op/s  p50 {}  p99 {}  {} errors/s  queue depth {}  {} MB/s",
         Zone::shown().second(figures.from_ns),
         significant(figures.per_second(figures.operations)),
         time(figures.p50_ns),
@@ -51,13 +51,13 @@ mod tests {
         };
         assert_eq!(
             line(&figures),
-            "2023-11-14 22:13:20 UTC  1235 ops/s  p50 210 µs  p99 4.02 ms  0.500 errors/s  queue depth 2.10  2.50 MB/s"
+            "2023-11-14 22:13:20 UTC  1235 op/s  p50 210 µs  p99 4.02 ms  0.500 errors/s  queue depth 2.10  2.50 MB/s"
         );
         let least = line(&LiveFigures { bytes_at_least: true, ..figures.clone() });
         assert!(least.ends_with("queue depth 2.10  \u{2265}2.50 MB/s"), "{least}");
         assert!(line(&LiveFigures { bytes: None, ..figures }).ends_with("queue depth 2.10  - MB/s"), "not 0");
         let lossy = line(&LiveFigures { lost_packets: 7, ..LiveFigures::default() });
-        assert!(lossy.contains("0 ops/s  p50 -  p99 -") && lossy.ends_with("the capture lost 7 packets"), "{lossy}");
+        assert!(lossy.contains("0 op/s  p50 -  p99 -") && lossy.ends_with("the capture lost 7 packets"), "{lossy}");
         let down = LiveFigures { interface_down: true, ..LiveFigures::default() };
         assert!(line(&down).ends_with("  waiting: unknown  INCOMPLETE: the interface was down"));
         let nobody = LiveFigures { waiting: Some(LiveWait::default()), ..down.clone() };

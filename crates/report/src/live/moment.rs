@@ -17,6 +17,8 @@ const MAX_NAME: usize = 200;
 #[derive(Serialize)]
 struct Moment {
     start_s: i64,
+    /// How often the clock of the capture had been set back: a page that missed an event must not take this second for an old one.
+    step: u64,
     operations: u64,
     errors: u64,
     bytes: Option<u64>,
@@ -65,11 +67,11 @@ pub fn about(input: &str) -> Result<String, serde_json::Error> {
     serde_json::to_string(&serde_json::json!({ "input": for_terminal(input), "edges_ns": HEAT_EDGES_NS.to_vec() }))
 }
 
-/// A second, whose numbers are `figures`.
+/// A second, whose numbers are `figures`, after this number of steps back of the capture's clock.
 ///
 /// # Errors
 /// The same.
-pub fn moment(figures: &LiveFigures, second: &Second, names: &Names) -> Result<String, serde_json::Error> {
+pub fn moment(figures: &LiveFigures, second: &Second, names: &Names, step: u64) -> Result<String, serde_json::Error> {
     let mut table = NameTable { names, places: HashMap::new(), texts: Vec::new(), hosts: BTreeMap::new() };
     let (cells, sums) = second.cells().folded();
     let cells = cells.iter().map(|(place, sum)| table.cell(place, sum)).collect();
@@ -77,6 +79,7 @@ pub fn moment(figures: &LiveFigures, second: &Second, names: &Names) -> Result<S
     let rows = |heat: [u64; HEAT_ROWS]| heat.into_iter().enumerate().filter(|&(_, count)| count > 0).collect();
     serde_json::to_string(&Moment {
         start_s: second.start_ns().div_euclid(1_000_000_000),
+        step,
         operations: figures.operations,
         errors: figures.errors,
         bytes: figures.bytes,
@@ -177,7 +180,7 @@ mod tests {
         recent.advance(3_000_000_000);
         let second = recent.second(0).unwrap();
         let figures = LiveFigures { operations: 5, ..LiveFigures::default() };
-        let found: Value = serde_json::from_str(&moment(&figures, second, &names).unwrap()).unwrap();
+        let found: Value = serde_json::from_str(&moment(&figures, second, &names, 0).unwrap()).unwrap();
         assert_eq!((&found["start_s"], &found["operations"]), (&json!(0), &json!(5)));
         let texts: Vec<&str> = found["names"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
         let mut apart = texts.clone();
@@ -209,7 +212,7 @@ mod tests {
             }
         }
         recent.advance(3_000_000_000);
-        let text = moment(&LiveFigures::default(), recent.second(0).unwrap(), &names).unwrap();
+        let text = moment(&LiveFigures::default(), recent.second(0).unwrap(), &names, 0).unwrap();
         let value = serde_json::from_str(&text).unwrap();
         (text, value)
     }

@@ -40,7 +40,7 @@ impl Default for LivePage {
 
 /// The numbers above the charts: key in the script, name, explanation.
 const TILES: [(&str, &str, &str); 9] = [
-    ("rate", "Operations", "operations/s"),
+    ("rate", "Operations", "op/s"),
     ("p50", "p50", "response time"),
     ("p99", "p99", "response time"),
     ("max", "Max", "response time"),

@@ -58,7 +58,7 @@ impl LiveRun {
     pub fn finished(&self) -> Option<String> {
         let one = |level: &LiveLevel| {
             let [name, operations, _, p99, verdict] = level.cells();
-            format!("{name}: {operations} ops/s, p99 {p99}, {verdict}")
+            format!("{name}: {operations} op/s, p99 {p99}, {verdict}")
         };
         let all: Vec<String> = self.levels.iter().rev().map(one).collect();
         (!all.is_empty()).then(|| format!("Finished: {}", all.join("; ")))
@@ -165,7 +165,7 @@ mod tests {
                 "Server: 1.50 cores busy, sent 2.00 MB/s",
             ]
         );
-        assert_eq!(run.finished().unwrap(), "Finished: 1 client: 1234 ops/s, p99 -, VALID");
+        assert_eq!(run.finished().unwrap(), "Finished: 1 client: 1234 op/s, p99 -, VALID");
         let late = LiveRun { generators_fault: Some("late".to_owned()), ..LiveRun::default() };
         assert!(late.lines()[2].contains("NOT RELIABLE: late") && late.lines()[1].contains("- (no rate limit"));
     }

@@ -1,6 +1,6 @@
 //! The screen of a terminal: numbers now and lately, a heat map, and what clients wait for.
 
-use plimsoll_stats::live::LiveLosses;
+use plimsoll_stats::live::{InterfaceState, LiveLosses};
 
 use super::{LiveFigures, LiveScreen, LiveTimes, chart, heat, table};
 use crate::safe::{columns as width_of, fit};
@@ -40,7 +40,7 @@ fn whole(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
     let history = &live.history[live.history.len() - seconds..];
     let pad = columns - LABEL - seconds;
     for (label, values) in [
-        ("ops/s", history.iter().map(|second| Some(second.operations as f64)).collect::<Vec<_>>()),
+        ("op/s", history.iter().map(|second| Some(second.operations as f64)).collect::<Vec<_>>()),
         ("p99", history.iter().map(|second| second.p99_ns.map(|ns| ns as f64)).collect()),
         ("depth", history.iter().map(|second| second.queue_depth).collect()),
     ] {
@@ -115,7 +115,7 @@ fn waiting(live: &LiveScreen) -> String {
 
 fn numbers_head(live: &LiveScreen) -> String {
     let lost = if live.losses.is_some() { "lost" } else { "" };
-    format!("{:8}{:>9}{:>10}{:>10}{:>10}{:>9}{:>9}{:>10}", "", "ops/s", "p50", "p99", "errors/s", "depth", "MB/s", lost)
+    format!("{:8}{:>9}{:>10}{:>10}{:>10}{:>9}{:>9}{:>10}", "", "op/s", "p50", "p99", "errors/s", "depth", "MB/s", lost)
 }
 
 fn numbers(label: &str, figures: &LiveFigures, live: &LiveScreen) -> String {
@@ -143,14 +143,19 @@ fn said(losses: LiveLosses) -> String {
         lost("lost by the kernel:", losses.kernel),
         lost("buffer full:", losses.freezes),
         lost("lost by the interface:", losses.interface),
+        lost("lost, as the input reports:", losses.reported),
         lost("interface down:", losses.downs),
     ];
     let all: Vec<String> = all.into_iter().flatten().collect();
-    if all.is_empty() {
-        "The capture has lost no packets so far".to_owned()
-    } else {
-        format!("Packets {}", all.join("  "))
+    if !all.is_empty() {
+        return format!("Packets {}", all.join("  "));
     }
+    match losses.state {
+        InterfaceState::NoInterface => "The input reports no lost packets so far (a pcap input cannot report any)",
+        _ if losses.interface_unknown => "The kernel reports no lost packets so far",
+        _ => "The kernel and the interface report no lost packets so far",
+    }
+    .to_owned()
 }
 
 fn keys(columns: usize) -> String {

@@ -23,7 +23,7 @@ pub(super) fn lines(live: &LiveScreen, columns: usize, rows: usize) -> Vec<Strin
     let name_columns = columns.saturating_sub(NUMBERS);
     let mut lines = vec![
         format!("Time waited in the last minute, by {}{within}{unknown}", live.by),
-        format!("{:name_columns$}{:>9}{:>8}{:>11}{:>11}{:>10}", "", "ops/s", "waited", "mean", "p99 ~", "errors"),
+        format!("{:name_columns$}{:>9}{:>8}{:>11}{:>11}{:>10}", "", "op/s", "waited", "mean", "p99 ~", "errors"),
     ];
     lines.extend(rows_of(live, rows).iter().map(|row| line(row, live, name_columns)));
     lines.resize(2 + rows, String::new());
@@ -83,7 +83,8 @@ fn line(row: &Shown, live: &LiveScreen, name_columns: usize) -> String {
     let name = fit(&fit_middle(&row.name, name_columns.saturating_sub(3)), name_columns.saturating_sub(3));
     let pad = name_columns.saturating_sub(2 + width_of(&name));
     // A sum is at least this; a percentile or a mean of a part may be anything.
-    let (least, part) = if row.at_least { ("\u{2265}", "*") } else { ("", "") };
+    let least = if row.at_least { "\u{2265}" } else { "" };
+    let part = if row.at_least || live.lately.is_incomplete() { "*" } else { "" };
     let time = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), |ns| format!("{}{part}", duration(ns / 1e9)));
     let share = |part: u64, whole: u64| if whole > 0 { part as f64 / whole as f64 } else { 0.0 };
     let per_second = if live.table_s > 0.0 { row.sum.count as f64 / live.table_s } else { 0.0 };
@@ -101,6 +102,7 @@ fn line(row: &Shown, live: &LiveScreen, name_columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::live::LiveFigures;
     use plimsoll_model::{Names, Procedure, Protocol, Sink as _};
     use plimsoll_stats::Dimension;
     use plimsoll_stats::live::Recent;
@@ -135,6 +137,19 @@ mod tests {
             ["\u{2265}1.50", "\u{2265}75.0%", "2.00", "ms*", "2.00", "ms*", "\u{2265}0"]
         );
         assert_eq!(numbers(&lines[3]), ["0.500", "25.0%", "2.00", "ms", "2.00", "ms", "0"]);
+    }
+
+    #[test]
+    fn times_of_a_minute_with_losses_are_marked() {
+        let lately = [
+            LiveFigures { lost_packets: 1, ..LiveFigures::default() },
+            LiveFigures { interface_down: true, ..LiveFigures::default() },
+        ];
+        for lately in lately {
+            let lines = lines(&LiveScreen { lately, ..live(vec![row(Some("b"), 4)]) }, 80, 1);
+            let numbers: Vec<&str> = lines[2].split_whitespace().collect();
+            assert_eq!(numbers, [">", "b", "2.00", "100.0%", "2.00", "ms*", "2.00", "ms*", "0"]);
+        }
     }
 
     #[test]

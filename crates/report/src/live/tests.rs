@@ -49,7 +49,7 @@ fn a_screen_fills_the_terminal_and_no_more() {
 #[test]
 fn everything_is_on_the_smallest_usual_screen() {
     let text = screen(&live(), 80, 24).join("\n");
-    for part in ["interface eth0", "2023-11-14 22:14:59 UTC  LIVE", "ops/s", "199", "200 µs", "4.00 ms~*", "█", "> ü"]
+    for part in ["interface eth0", "2023-11-14 22:14:59 UTC  LIVE", "op/s", "199", "200 µs", "4.00 ms~*", "█", "> ü"]
     {
         assert!(text.contains(part), "{part}:\n{text}");
     }
@@ -113,8 +113,26 @@ fn notices_are_above_the_losses_as_far_as_there_is_room() {
         let found = lines.iter().filter(|line| line.ends_with(" notice")).count();
         assert_eq!(found, shown, "{lines:#?}");
         assert!(lines.last().unwrap().starts_with("q quit"), "{lines:#?}");
-        assert!(lines[lines.len() - 2].starts_with("The capture has lost"), "{lines:#?}");
+        assert!(lines[lines.len() - 2].starts_with("The input reports no lost packets"), "{lines:#?}");
     }
+}
+
+/// A pcap pipe has no count, and Linux does not show that of every interface.
+#[test]
+fn no_loss_is_claimed_of_what_has_no_count() {
+    use plimsoll_stats::live::{InterfaceState, LiveLosses};
+    let said = |losses: LiveLosses| {
+        let lines = screen(&LiveScreen { losses: Some(losses), ..live() }, 100, 30);
+        lines[28].clone()
+    };
+    let pipe = LiveLosses::default();
+    assert_eq!(said(pipe), "The input reports no lost packets so far (a pcap input cannot report any)");
+    assert_eq!(said(LiveLosses { reported: 7, ..pipe }), "Packets lost, as the input reports: 7");
+    let interface = LiveLosses { state: InterfaceState::Up, ..pipe };
+    assert_eq!(said(interface), "The kernel and the interface report no lost packets so far");
+    let unknown = LiveLosses { interface_unknown: true, ..interface };
+    assert_eq!(said(unknown), "The kernel reports no lost packets so far");
+    assert_eq!(said(LiveLosses { kernel: 1, ..unknown }), "Packets lost by the kernel: 1");
 }
 
 #[test]

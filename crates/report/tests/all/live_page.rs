@@ -74,7 +74,7 @@ fn seconds(numbers: std::ops::Range<i64>, clients: u8) -> Vec<String> {
         let second = recent.second(number * SECOND).unwrap();
         let operations = second.total().count;
         let figures = LiveFigures { operations, p99_ns: Some(1_000_000), seconds: 1.0, ..LiveFigures::default() };
-        events.push(moment(&figures, second, &names).unwrap());
+        events.push(moment(&figures, second, &names, 0).unwrap());
     }
     events
 }
@@ -195,6 +195,61 @@ fn a_page_without_packets_says_so_and_goes_on_with_the_first_second() {
     page.send("second", &seconds(60..61, 1)[0]);
     page.send("state", &json!({ "losses": {}, "silent": false, "notices": [] }).to_string());
     assert_eq!((page.text("state").as_str(), page.text("notices").as_str()), ("LIVE", ""));
+    assert_eq!(page.0.complaints(), Vec::<String>::new());
+}
+
+/// The event of a second with one client, and with these values.
+fn second_with(number: i64, values: &[(&str, Value)]) -> String {
+    let mut second: Value = serde_json::from_str(&seconds(number..number + 1, 1).remove(0)).unwrap();
+    values.iter().for_each(|(name, value)| second[*name] = value.clone());
+    second.to_string()
+}
+
+#[test]
+fn a_page_whose_packets_have_stopped_says_so_and_nobody_knows_who_waits() {
+    let Some(mut page) = Page::open("live-stopped") else { return };
+    page.send("second", &second_with(60, &[("waiting", json!(1)), ("oldest_ns", json!(2_000_000_000_u64))]));
+    let shown = |page: &mut Page| ["waiting", "oldest", "state"].map(|id| page.text(id));
+    page.send("state", &json!({ "losses": {}, "stopped": false }).to_string());
+    assert_eq!(shown(&mut page), ["1.00", "the oldest for 2.00 s", "LIVE"]);
+    page.send("state", &json!({ "losses": {}, "stopped": true }).to_string());
+    assert_eq!(shown(&mut page), ["–", "unknown: no packets", "NO PACKETS"]);
+    page.click("#pause");
+    assert_eq!(shown(&mut page), ["1.00", "the oldest for 2.00 s", "PAUSED"], "of that second");
+    assert_eq!(page.0.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn times_in_tables_of_a_minute_with_losses_are_marked() {
+    let Some(mut page) = Page::open("live-lossy-tables") else { return };
+    let marked = |page: &mut Page| {
+        let rows: Vec<_> = ["client", "share", "operation"].into_iter().flat_map(|id| page.table(id)).collect();
+        assert_eq!(rows.len(), 8, "{rows:?}");
+        rows.iter().flat_map(|row| [row[3].ends_with(" *"), row[4].ends_with(" *")]).collect::<Vec<_>>()
+    };
+    page.send("second", &second_with(60, &[]));
+    assert_eq!(marked(&mut page), [false; 16]);
+    page.send("second", &second_with(61, &[("lost_packets", json!(7))]));
+    page.send("second", &second_with(62, &[]));
+    assert_eq!(marked(&mut page), [true; 16]);
+    page.send("second", &second_with(122, &[]));
+    assert_eq!(marked(&mut page), [false; 16], "more than a minute later");
+    page.send("second", &second_with(123, &[("interface_down", json!(true))]));
+    assert_eq!(marked(&mut page), [true; 16]);
+}
+
+/// A laptop that slept for more than five minutes gets no event of the step itself.
+#[test]
+fn a_page_that_missed_a_step_back_of_the_clock_goes_on() {
+    let Some(mut page) = Page::open("live-step") else { return };
+    (1_000..1_003).for_each(|number| page.send("second", &second_with(number, &[])));
+    (100..103).for_each(|number| page.send("second", &second_with(number, &[("step", json!(1))])));
+    assert_eq!((page.text("moment").as_str(), page.text("state").as_str()), ("1970-01-01 00:01:42 UTC", "LIVE"));
+    assert_eq!(page.0.value("document.getElementById('rate').textContent"), "12.0");
+    // A second that comes twice, as after a lost connection, still changes nothing.
+    page.send("second", &second_with(101, &[("step", json!(1))]));
+    assert_eq!(page.text("moment"), "1970-01-01 00:01:42 UTC");
+    assert_eq!(page.table("share")[0][2], "12.0", "three seconds");
     assert_eq!(page.0.complaints(), Vec::<String>::new());
 }
 

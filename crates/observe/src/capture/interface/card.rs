@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use super::Interface;
 use super::clock::now_ns;
+use super::socket::BoundInterface;
 
 /// How often the counters are read. By a clock that cannot be set: by the time of the packets, a clock that is set back by an hour
-/// would stop the reading for an hour.
-const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// would stop the reading for an hour. Less than one wait for packets, so that each wait reads them: views show a second 0.2 s after its
+/// end, and its losses must be known by then.
+const CHECK_INTERVAL: Duration = Duration::from_millis(90);
 
 /// Packets that the card lost between two instants, ns since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,28 +23,66 @@ pub(super) struct CardLoss {
 /// The counters of the card.
 #[derive(Debug)]
 pub(super) struct Card {
-    folder: PathBuf,
+    /// Where Linux shows all interfaces.
+    root: PathBuf,
+    interface: BoundInterface,
     /// Their sum when they were last read; `None` if Linux does not show them.
     before: Option<u64>,
     read: Instant,
 }
 
+impl Interface {
+    /// Losses of the card are between two readings of its counters, wherever the packets of the ring are.
+    pub(super) fn look_at_card(&mut self, at_once: bool) {
+        if !at_once && !self.card.is_due(Instant::now()) {
+            return;
+        }
+        // After its removal another interface may have its name.
+        let Ok(interface) = self.socket.interface() else { return };
+        if let Some(renamed) = self.card.follow(interface) {
+            self.counts.learned(renamed);
+        }
+        if let Some(loss) = self.card.look() {
+            self.losses.of_interface(loss.packets);
+            self.counts.lost_by_interface(loss);
+        }
+    }
+}
+
 impl Card {
     /// Those of an interface, from now on.
-    pub(super) fn of(name: &str) -> Self {
-        Self::in_folder(PathBuf::from("/sys/class/net").join(name).join("statistics"))
+    pub(super) fn of(interface: BoundInterface) -> Self {
+        Self::below(PathBuf::from("/sys/class/net"), interface)
     }
 
-    pub(super) fn in_folder(folder: PathBuf) -> Self {
-        let mut this = Self { folder, before: None, read: Instant::now() };
+    pub(super) fn below(root: PathBuf, interface: BoundInterface) -> Self {
+        let mut this = Self { root, interface, before: None, read: Instant::now() };
         this.before = this.drops();
         this
     }
 
-    /// The losses since the counters were last read, if a reading is due, or `at_once`.
-    pub(super) fn look(&mut self, at_once: bool) -> Option<CardLoss> {
-        let now = Instant::now();
-        if at_once || self.is_due(now) { self.compare(self.drops(), now, now_ns()) } else { None }
+    /// What is unknown without the counters, for people; `None` if Linux shows them.
+    pub(super) fn what_is_unknown(&self) -> Option<String> {
+        let name = &self.interface.name;
+        self.before.is_none().then(|| {
+            format!(
+                "the number of packets that {name} itself drops is unknown: {}/{name} does not show this interface (the watch may run \
+                in a network namespace); `ip -s -s link show {name}` shows the number (missed, fifo)",
+                self.root.display()
+            )
+        })
+    }
+
+    /// Goes on with the interface as it is now. If it was renamed, a sentence for people.
+    fn follow(&mut self, interface: BoundInterface) -> Option<String> {
+        let before = std::mem::replace(&mut self.interface, interface);
+        let (before, now) = (before.name, &self.interface.name);
+        (before != *now).then(|| format!("{before} was renamed to {now}: the capture continues"))
+    }
+
+    /// The losses since the counters were last read.
+    fn look(&mut self) -> Option<CardLoss> {
+        self.compare(self.drops(), Instant::now(), now_ns())
     }
 
     fn is_due(&self, now: Instant) -> bool {
@@ -59,9 +100,15 @@ impl Card {
         (packets > 0).then_some(CardLoss { packets, from_ns, to_ns: now_ns })
     }
 
+    /// The sum of the counters, if Linux shows them. In another network namespace than its own, /sys shows another interface of this name.
     fn drops(&self) -> Option<u64> {
-        let read = |name| std::fs::read_to_string(self.folder.join(name)).ok()?.trim().parse::<u64>().ok();
-        Some(read("rx_missed_errors")?.saturating_add(read("rx_fifo_errors")?))
+        let BoundInterface { index, name, address } = &self.interface;
+        let read = |file: &str| std::fs::read_to_string(self.root.join(name).join(file)).ok();
+        let number = |file: &str| read(file)?.trim().parse::<u64>().ok();
+        // The socket has only the start of a long address.
+        let is_same = number("ifindex")? == *index && read("address")?.trim().starts_with(address.as_str());
+        let [missed, fifo] = ["statistics/rx_missed_errors", "statistics/rx_fifo_errors"].map(number);
+        missed.zip(fifo).filter(|_| is_same).map(|(missed, fifo)| missed.saturating_add(fifo))
     }
 }
 
@@ -76,16 +123,16 @@ mod tests {
 
     fn begun(drops: Option<u64>) -> (Card, Instant) {
         let read = Instant::now();
-        (Card { folder: PathBuf::new(), before: drops, read }, read)
+        (Card { root: PathBuf::new(), interface: BoundInterface::default(), before: drops, read }, read)
     }
 
     #[test]
     fn a_loss_is_between_the_reading_before_and_this_one() {
         let (mut card, begun) = begun(Some(100));
         let at = |ms| begun + Duration::from_millis(ms);
-        assert!(!card.is_due(at(999)) && card.is_due(at(1_000)));
+        assert!(!card.is_due(at(89)) && card.is_due(at(90)), "before views show its second");
         assert_eq!(card.compare(Some(100), at(1_000), START_NS), None);
-        assert!(!card.is_due(at(1_900)), "it was read at 1 s");
+        assert!(!card.is_due(at(1_089)), "it was read at 1 s");
         let found = card.compare(Some(107), at(2_050), START_NS + 1_050_000_000);
         let expected = CardLoss { packets: 7, from_ns: START_NS, to_ns: START_NS + 1_050_000_000 };
         assert_eq!(found, Some(expected), "whenever packets came");
@@ -112,16 +159,71 @@ mod tests {
         assert_eq!(card.compare(Some(999), begun, START_NS), None, "a driver that was loaded again starts from 0");
     }
 
+    /// Shows a file of an interface, as /sys does.
+    fn put(root: &Scratch, interface: &str, file: &str, text: &str) {
+        let file = root.path().join(interface).join(file);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, format!("{text}\n")).unwrap();
+    }
+
+    fn eth0() -> BoundInterface {
+        BoundInterface { index: 7, name: "eth0".to_owned(), address: "02:00:00:00:00:07".to_owned() }
+    }
+
+    fn card(root: &Scratch, interface: BoundInterface) -> Card {
+        Card::below(root.path().to_owned(), interface)
+    }
+
     #[test]
     fn both_counters_are_read() {
-        let scratch = Scratch::new("card");
-        let put = |name: &str, count: u64| std::fs::write(scratch.path().join(name), format!("{count}\n")).unwrap();
-        put("rx_missed_errors", 5);
-        assert_eq!(Card::in_folder(scratch.path().to_owned()).before, None, "one of two");
-        put("rx_fifo_errors", 2);
-        let mut card = Card::in_folder(scratch.path().to_owned());
-        put("rx_missed_errors", 15);
-        assert_eq!(card.look(true).map(|loss| loss.packets), Some(10));
-        assert_eq!(card.look(true), None);
+        let root = Scratch::new("card");
+        put(&root, "eth0", "ifindex", "7");
+        put(&root, "eth0", "address", "02:00:00:00:00:07");
+        put(&root, "eth0", "statistics/rx_missed_errors", "5");
+        assert_eq!(card(&root, eth0()).before, None, "one of two");
+        put(&root, "eth0", "statistics/rx_fifo_errors", "2");
+        let mut card = card(&root, eth0());
+        assert_eq!(card.what_is_unknown(), None);
+        put(&root, "eth0", "statistics/rx_missed_errors", "15");
+        assert_eq!(card.look().map(|loss| loss.packets), Some(10));
+        assert_eq!(card.look(), None);
+    }
+
+    /// `nsenter --net` leaves /sys as it is: it then shows the interfaces of the host.
+    #[test]
+    fn the_counters_of_another_interface_of_this_name_do_not_count() {
+        for (index, address) in [("8", "02:00:00:00:00:07"), ("7", "02:00:00:00:00:08")] {
+            let root = Scratch::new("card-other");
+            put(&root, "eth0", "ifindex", index);
+            put(&root, "eth0", "address", address);
+            put(&root, "eth0", "statistics/rx_missed_errors", "5");
+            put(&root, "eth0", "statistics/rx_fifo_errors", "0");
+            let mut card = card(&root, eth0());
+            assert_eq!(card.before, None, "{index} {address}");
+            let unknown = card.what_is_unknown().unwrap();
+            assert!(unknown.contains("packets that eth0 itself drops is unknown"), "{unknown}");
+            put(&root, "eth0", "statistics/rx_missed_errors", "50");
+            assert_eq!(card.look(), None);
+        }
+    }
+
+    #[test]
+    fn an_interface_that_is_renamed_keeps_its_counters() {
+        let root = Scratch::new("card-renamed");
+        for name in ["eth0", "lan"] {
+            put(&root, name, "ifindex", "7");
+            put(&root, name, "address", "02:00:00:00:00:07");
+            put(&root, name, "statistics/rx_missed_errors", "5");
+            put(&root, name, "statistics/rx_fifo_errors", "0");
+        }
+        let mut card = card(&root, eth0());
+        assert_eq!(card.follow(eth0()), None);
+        // Another interface gets the name.
+        put(&root, "eth0", "ifindex", "9");
+        put(&root, "eth0", "statistics/rx_missed_errors", "500");
+        put(&root, "lan", "statistics/rx_missed_errors", "8");
+        let renamed = card.follow(BoundInterface { name: "lan".to_owned(), ..eth0() });
+        assert_eq!(renamed.as_deref(), Some("eth0 was renamed to lan: the capture continues"));
+        assert_eq!(card.look().map(|loss| loss.packets), Some(3));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::card::CardLoss;
-use super::socket::{PacketSocket, interface_index};
+use super::socket::PacketSocket;
 use crate::capture::Hole;
 use crate::named_services::NamedServices;
 
@@ -20,6 +20,7 @@ pub struct InterfaceCounts {
     kernel_drops: AtomicU64,
     freezes: AtomicU64,
     interface_drops: AtomicU64,
+    interface_drops_unknown: AtomicBool,
     downs: AtomicU64,
     /// Since when the interface is down, ns since the Unix epoch; 0 while it is up.
     down_since_ns: AtomicU64,
@@ -39,6 +40,7 @@ impl InterfaceCounts {
             kernel_drops: AtomicU64::new(0),
             freezes: AtomicU64::new(0),
             interface_drops: AtomicU64::new(0),
+            interface_drops_unknown: AtomicBool::new(false),
             downs: AtomicU64::new(0),
             down_since_ns: AtomicU64::new(0),
             gone: AtomicBool::new(false),
@@ -63,6 +65,11 @@ impl InterfaceCounts {
     /// Packets that the interface itself lost, of any kind: rx_missed_errors and rx_fifo_errors.
     pub fn interface_drops(&self) -> u64 {
         self.interface_drops.load(Relaxed)
+    }
+
+    /// Whether nobody knows how many packets the interface itself lost: Linux does not show its counters.
+    pub fn are_interface_drops_unknown(&self) -> bool {
+        self.interface_drops_unknown.load(Relaxed)
     }
 
     /// The interface's name.
@@ -107,6 +114,12 @@ impl InterfaceCounts {
         (!learned.is_empty()).then(|| learned.join("; "))
     }
 
+    /// Linux does not show how many packets the interface lost; `text` is for people.
+    pub(super) fn lacks_interface_drops(&self, text: String) {
+        self.interface_drops_unknown.store(true, Relaxed);
+        self.learned(text);
+    }
+
     /// The filter has changed or could not be changed, or the ring is shorter than it was to be.
     pub(super) fn learned(&self, text: String) {
         self.learned.lock().unwrap_or_else(PoisonError::into_inner).push(text);
@@ -148,11 +161,10 @@ impl InterfaceCounts {
         }
     }
 
-    /// The interface is down, since this time; packets may be missing from `from_ns` on. The live views must know at once: they show a
-    /// second as complete soon after its end.
-    pub(super) fn went_down(&self, from_ns: u64, since_ns: u64) {
+    /// The interface is down, or was removed, since `since_ns`; packets may be missing from `from_ns` on. The live views must know at once:
+    /// they show a second as complete soon after its end.
+    pub(super) fn went_down(&self, (from_ns, since_ns): (u64, u64), is_gone: bool) {
         self.down_since_ns.store(since_ns, Relaxed);
-        let is_gone = interface_index(&self.name).is_err();
         self.gone.store(is_gone, Relaxed);
         // One that was removed misses nothing.
         if !is_gone {

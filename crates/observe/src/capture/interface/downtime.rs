@@ -40,8 +40,8 @@ impl Interface {
             (None, Some(_)) => self.begin_downtime((now_ns, now_ns), self.carrier.is_known()),
             // Packets show that there is a carrier, even if the driver says that there is none.
             (None, None) if !ready => {
-                let Self { carrier, socket, name, .. } = self;
-                if let Some(seen_ns) = carrier.look((Instant::now(), now_ns), || socket.state(name)) {
+                let Self { carrier, socket, .. } = self;
+                if let Some(seen_ns) = carrier.look((Instant::now(), now_ns), || socket.state()) {
                     self.begin_downtime((seen_ns.max(self.last_ns).min(now_ns), now_ns), true);
                 }
             }
@@ -53,14 +53,14 @@ impl Interface {
 
     /// It went down between `from_ns` and `now_ns`: packets are certainly missing only from then on.
     fn begin_downtime(&mut self, (from_ns, now_ns): (u64, u64), needs_carrier: bool) {
-        self.counts.went_down(from_ns, now_ns);
+        self.counts.went_down((from_ns, now_ns), self.socket.interface().is_err());
         self.carrier.forget();
         self.down = Some(Down { since_ns: now_ns, is_written: false, needs_carrier, up_ns: None, shown_ns: now_ns });
     }
 
     fn look_again(&mut self, mut down: Down, now_ns: u64) {
         let is_up = |state: LinkState| state.is_up && (state.has_carrier || !down.needs_carrier);
-        match self.socket.state(&self.name).map(is_up) {
+        match self.socket.state().map(is_up) {
             Ok(true) => match down.up_ns {
                 Some(up_ns) if now_ns.saturating_sub(up_ns) > BEHIND_NS => self.up_again(down, up_ns),
                 up_ns => self.down = Some(Down { up_ns: up_ns.or(Some(now_ns)), ..down }),

@@ -5,11 +5,17 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::Interface;
+use super::section::{self, Lost};
 
 /// Files that the ring has at most: when it is full, a 16th of it goes at a time.
 const FILES: u64 = 16;
 /// The smallest file, in bytes: less is not worth a file.
 const SMALLEST_FILE: u64 = 64 << 10;
+/// How often files are looked for that became too old.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How much of an interface's packets to store, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +34,7 @@ struct Complete {
     path: PathBuf,
     bytes: u64,
     last_ns: u64,
+    written: Instant,
 }
 
 /// The file that is written.
@@ -37,6 +44,8 @@ struct Open {
     file: File,
     bytes: u64,
     first_ns: u64,
+    /// When the last packet was written. By a clock that cannot be set, unlike the time of the packet.
+    written: Instant,
 }
 
 /// The ring.
@@ -48,6 +57,8 @@ pub(super) struct Folder {
     complete: VecDeque<Complete>,
     open: Option<Open>,
     numbered: u64,
+    /// When files were last looked for that became too old.
+    looked: Instant,
     /// A full disk has deleted files before the ring was full; and that was asked for.
     is_short: bool,
     was_short: bool,
@@ -69,6 +80,7 @@ impl Folder {
             complete: VecDeque::new(),
             open: None,
             numbered: 0,
+            looked: Instant::now(),
             is_short: false,
             was_short: false,
         })
@@ -125,13 +137,30 @@ impl Folder {
             return Err(error);
         }
         open.bytes += blocks.len() as u64;
+        open.written = Instant::now();
         Ok(())
+    }
+
+    /// Ends the present file: with the blocks from `unsaved` on, and with the losses of its time, which are added to the blocks.
+    pub(super) fn end(&mut self, blocks: &mut Vec<u8>, unsaved: usize, (last_ns, lost): (u64, Lost)) -> io::Result<()> {
+        let packets = self.write(blocks.get(unsaved..).unwrap_or_default(), last_ns);
+        let (end, written) = (blocks.len(), self.open.as_ref().map(|open| open.written));
+        section::statistics(blocks, last_ns, lost);
+        packets?;
+        self.write(blocks.get(end..).unwrap_or_default(), last_ns)?;
+        if let (Some(open), Some(written)) = (&mut self.open, written) {
+            // The losses make no packet younger.
+            open.written = written;
+        }
+        self.end_file(last_ns)?;
+        // By the times of the packets, those from before the clock was set back are still to come.
+        self.delete_old(Instant::now())
     }
 
     /// Ends the present file, whose last packet had this time, and deletes files that are too many or too old.
     pub(super) fn end_file(&mut self, last_ns: u64) -> io::Result<()> {
-        if let Some(Open { path, bytes, .. }) = self.open.take() {
-            self.complete.push_back(Complete { path, bytes, last_ns });
+        if let Some(Open { path, bytes, written, .. }) = self.open.take() {
+            self.complete.push_back(Complete { path, bytes, last_ns, written });
         }
         let file_bytes = self.file_bytes();
         let oldest_ns = self.options.kept_ns.map_or(0, |kept| last_ns.saturating_sub(kept));
@@ -144,6 +173,45 @@ impl Folder {
             self.complete.pop_front();
         }
         Ok(())
+    }
+
+    /// Whether all packets of the present file are too old.
+    fn is_outdated(&self, now: Instant) -> bool {
+        self.open.as_ref().is_some_and(|open| self.is_old(open.written, now))
+    }
+
+    fn is_old(&self, written: Instant, now: Instant) -> bool {
+        let kept = self.options.kept_ns.map(Duration::from_nanos);
+        kept.is_some_and(|kept| now.saturating_duration_since(written) > kept)
+    }
+
+    /// Deletes the complete files that are too old.
+    fn delete_old(&mut self, now: Instant) -> io::Result<()> {
+        self.looked = now;
+        while let Some(first) = self.complete.front()
+            && self.is_old(first.written, now)
+        {
+            delete(&first.path)?;
+            self.complete.pop_front();
+        }
+        Ok(())
+    }
+}
+
+impl Interface {
+    /// Deletes files that became too old. While no packet comes, no packet begins a new file, which would do so.
+    pub(super) fn delete_old_files(&mut self) {
+        let Self { folder, counts, blocks, losses, last_ns, name, link, socket, down, .. } = self;
+        let now = Instant::now();
+        let is_due = |folder: &&mut Folder| now.saturating_duration_since(folder.looked) >= CHECK_INTERVAL;
+        let Some(folder) = folder.as_mut().filter(is_due).filter(|_| counts.may_save()) else { return };
+        // The begin and the end of a downtime must be in one section, so in one file.
+        if folder.is_outdated(now) && down.is_none() {
+            let unsaved = blocks.len();
+            counts.saved(folder.end(blocks, unsaved, (*last_ns, losses.end_section())));
+            section::begin(blocks, name, *link, socket.snap_length());
+        }
+        counts.saved(folder.delete_old(now));
     }
 }
 
@@ -170,7 +238,7 @@ fn begin(options: &SaveOptions, head: &[u8], numbered: &mut u64, first_ns: u64) 
         return Err(error);
     }
     *numbered = number;
-    Ok(Open { path, file, bytes: head.len() as u64, first_ns })
+    Ok(Open { path, file, bytes: head.len() as u64, first_ns, written: Instant::now() })
 }
 
 #[cfg(test)]
@@ -227,6 +295,45 @@ mod tests {
         Folder::new(options, Vec::new()).unwrap().write(&[0], 1).unwrap();
         let mode = |name: &str| fs::metadata(scratch.path().join(name)).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode("ring"), mode("ring/capture-000001.pcapng")), (0o700, 0o600));
+    }
+
+    /// Nobody works at the weekend: no packet comes that would begin a new file.
+    #[test]
+    fn files_become_too_old_without_packets() {
+        let scratch = Scratch::new("ring-old");
+        let (path, hour) = (scratch.path().join("ring"), Duration::from_secs(3_600));
+        let kept_ns = Some(u64::try_from(hour.as_nanos()).unwrap());
+        let mut ring = Folder::new(SaveOptions { folder: path.clone(), bytes: 1 << 30, kept_ns }, vec![1]).unwrap();
+        let mut blocks = vec![0; 100];
+        ring.end(&mut blocks, 0, (1, Lost::default())).unwrap();
+        assert!(blocks.len() > 100, "the losses are in the stream");
+        ring.write(&[0], 2).unwrap();
+        assert_eq!(fs::read(path.join("capture-000001.pcapng")).unwrap().len(), 1 + blocks.len());
+        let (now, later) = (Instant::now(), Instant::now() + 2 * hour);
+        ring.delete_old(now).unwrap();
+        assert!(!ring.is_outdated(now) && names(&path).len() == 2);
+        // The first look leaves the file that is written, which must end first.
+        ring.delete_old(later).unwrap();
+        assert!(ring.is_outdated(later));
+        assert_eq!(names(&path), ["capture-000002.pcapng"]);
+        let written = ring.open.as_ref().unwrap().written;
+        ring.end(&mut blocks, usize::MAX, (2, Lost::default())).unwrap();
+        assert_eq!(ring.complete.front().unwrap().written, written, "the losses make it no younger");
+        ring.delete_old(later).unwrap();
+        assert!(!ring.is_outdated(later) && names(&path).is_empty());
+    }
+
+    /// A server that is busy all the time has no moment without packets.
+    #[test]
+    fn a_clock_that_is_set_back_keeps_no_file_for_longer() {
+        let (scratch, kept_ns) = (Scratch::new("ring-back"), Some(1));
+        let path = scratch.path().join("ring");
+        let mut ring = Folder::new(SaveOptions { folder: path.clone(), bytes: 1 << 30, kept_ns }, vec![1]).unwrap();
+        ring.write(&[0], 1_000_000).unwrap();
+        ring.end_file(1_000_000).unwrap();
+        ring.write(&[0], 500).unwrap();
+        ring.end(&mut Vec::new(), 0, (500, Lost::default())).unwrap();
+        assert!(names(&path).is_empty(), "{:?}", names(&path));
     }
 
     #[test]

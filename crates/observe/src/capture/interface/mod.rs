@@ -143,7 +143,8 @@ impl Interface {
         if let Some(error) = socket.take_error().map_err(failed)? {
             return Err(failed(error));
         }
-        let carrier = Carrier::of(socket.state(&name).map_err(failed)?, now_ns());
+        let carrier = Carrier::of(socket.state().map_err(failed)?, now_ns());
+        let card = Card::of(socket.interface().map_err(failed)?);
         let (filter, program) = match &filter {
             None => {
                 let filter = PortFilter::new(link, ports);
@@ -151,7 +152,7 @@ impl Interface {
                 (Some(filter), program)
             }
             Some(expression) => {
-                let program = tcpdump::program(link, expression);
+                let program = tcpdump::program((&name, link), expression);
                 let refused = |source| InterfaceError::Filter { expression: expression.as_str().into(), source };
                 (None, program.map_err(refused)?)
             }
@@ -164,10 +165,11 @@ impl Interface {
             Folder::new(save, head.clone()).map_err(|source| InterfaceError::Save { folder, source })
         });
         let counts = Arc::new(InterfaceCounts::of(&name, filter.is_some()));
+        card.what_is_unknown().into_iter().for_each(|text| counts.lacks_interface_drops(text));
         let folder = folder.transpose()?;
         let began_ns = now_ns();
         socket.filter(&program).map_err(failed)?;
-        let (card, losses, stop) = (Card::of(&name), Losses::default(), StopReading::default());
+        let (losses, stop) = (Losses::default(), StopReading::default());
         let name = name.into();
         Ok(Self {
             name,
@@ -204,7 +206,7 @@ impl Interface {
 
     /// Whether the system reports a link now. Some drivers report none although packets come.
     pub fn has_link(&self) -> bool {
-        self.socket.state(&self.name).is_ok_and(|state| state.has_carrier)
+        self.socket.state().is_ok_and(|state| state.has_carrier)
     }
 
     /// Ends the capture when `stop` is set.
@@ -237,6 +239,7 @@ impl Interface {
             let from = self.blocks.len();
             self.write_losses();
             self.save(from);
+            self.delete_old_files();
         }
         self.look_for_downtime(ready)?;
         Ok(ready || self.given < self.blocks.len())
@@ -253,14 +256,12 @@ impl Interface {
             counts.lost_between(*last_ns, packet.time_ns, losses.take_hole());
             let is_full = |folder: &&mut Folder| folder.is_full(packet.time_ns, blocks.len() - unsaved);
             if let Some(folder) = folder.as_mut().filter(is_full).filter(|_| counts.may_save()) {
-                section::statistics(blocks, *last_ns, losses.end_section());
-                let ended = folder.write(blocks.get(unsaved..).unwrap_or_default(), *last_ns);
-                counts.saved(ended.and_then(|()| folder.end_file(*last_ns)));
+                counts.saved(folder.end(blocks, unsaved, (*last_ns, losses.end_section())));
                 section::begin(blocks, name, *link, socket.snap_length());
                 unsaved = blocks.len();
             }
             *last_ns = packet.time_ns;
-            section::packet(blocks, &packet);
+            section::packet(blocks, &packet, socket.snap_length());
         }
         // Before the kernel has room again: so far, all losses were behind the blocks that are full now.
         self.look_for_losses()?;
@@ -278,14 +279,6 @@ impl Interface {
         let packets = self.counts.look(&self.socket)?;
         self.losses.of_kernel(self.ring.ready(), packets);
         Ok(())
-    }
-
-    /// Losses of the card are between two readings of its counters, wherever the packets of the ring are.
-    fn look_at_card(&mut self, at_once: bool) {
-        if let Some(loss) = self.card.look(at_once) {
-            self.losses.of_interface(loss.packets);
-            self.counts.lost_by_interface(loss);
-        }
     }
 
     /// Shows the packets that the kernel lost behind the last one, and before `to_ns`.

@@ -35,13 +35,16 @@ pub(super) fn begin(out: &mut Vec<u8>, name: &str, link: LinkType, snap_length: 
     out.extend_from_slice(&writer::interface(link, snap_length, name.as_bytes(), NANOSECONDS));
 }
 
-/// Adds a packet; a VLAN tag that was taken out of it is put back.
-pub(super) fn packet(out: &mut Vec<u8>, packet: &RingPacket<'_>) {
+/// Adds a packet; a VLAN tag that was taken out of it is put back. It stays within the snap length that the section states: libpcap reads
+/// no file with a longer packet.
+pub(super) fn packet(out: &mut Vec<u8>, packet: &RingPacket<'_>, snap_length: u32) {
     let (addresses, rest, tag) = match (packet.vlan.as_ref(), packet.captured.split_at_checked(ADDRESSES)) {
         (Some(tag), Some((addresses, rest))) => (addresses, rest, &tag[..]),
         _ => (packet.captured, &[][..], &[][..]),
     };
-    let captured = packet.captured.len() + tag.len();
+    let too_long = (packet.captured.len() + tag.len()).saturating_sub(snap_length as usize);
+    let rest = rest.get(..rest.len().saturating_sub(too_long)).unwrap_or_default();
+    let captured = addresses.len() + tag.len() + rest.len();
     let original_len = packet.original_len.saturating_add(tag.len() as u32);
     let total = (32 + captured.next_multiple_of(4)) as u32;
     let ticks = packet.time_ns;
@@ -85,4 +88,30 @@ fn moment(out: &mut Vec<u8>, time_ns: u64, what: u16, comment: &str) {
     let time = writer::timestamp(time_ns);
     let options = [(OPT_COMMENT, comment.as_bytes()), (what, &time[..])];
     out.extend_from_slice(&writer::statistics(time_ns, &options));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// libpcap reads no file that has a packet longer than its section states.
+    #[test]
+    fn a_tag_that_is_put_back_makes_no_packet_longer_than_the_snap_length() {
+        let captured: Vec<u8> = (0..96).collect();
+        let tag = Some([0x81, 0, 0, 9]);
+        for (len, vlan, expected) in [(96, tag, 96_u32), (94, tag, 96), (92, tag, 96), (90, tag, 94), (96, None, 96)] {
+            let tagged = RingPacket { time_ns: 7, captured: &captured[..len], original_len: 1_000, vlan };
+            let mut blocks = Vec::new();
+            packet(&mut blocks, &tagged, 96);
+            let word = |at: usize| u32::from_le_bytes(blocks[at..at + 4].try_into().unwrap());
+            assert_eq!((word(20), word(24)), (expected, if vlan.is_some() { 1_004 } else { 1_000 }), "{len} {vlan:?}");
+            assert_eq!(blocks.len() as u32, 32 + expected.next_multiple_of(4), "{len} {vlan:?}");
+            assert!(blocks[28..].starts_with(&captured[..12]), "{len} {vlan:?}");
+            if let Some(tag) = vlan {
+                assert!(
+                    blocks[40..].starts_with(&tag) && blocks[44..].starts_with(&captured[12..expected as usize - 4])
+                );
+            }
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! Spec: packet(7); Linux' include/uapi/linux/if_packet.h
 
-use std::ffi::{CString, c_int, c_uint};
+use std::ffi::{CStr, CString, c_int, c_uint};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -31,6 +31,16 @@ pub(super) struct LinkState {
     /// Packets can pass: it is up, and has a link. Loopback and interfaces without a link always have it; a tun interface has it while a
     /// program uses it.
     pub(super) has_carrier: bool,
+}
+
+/// An interface, as the network namespace of the socket has it now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct BoundInterface {
+    /// Its number. One that is removed and made again with the same name has another.
+    pub(super) index: u64,
+    pub(super) name: String,
+    /// Its address in hexadecimal, as /sys shows it: 8 bytes of it at most, and none if the interface has no address.
+    pub(super) address: String,
 }
 
 /// A packet socket.
@@ -86,13 +96,43 @@ impl PacketSocket {
         address.sll_family = libc::AF_PACKET as u16;
         address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
         address.sll_ifindex = index as c_int;
+        let len = size_of::<libc::sockaddr_ll>() as socklen_t;
+        let to = std::ptr::from_ref(&address).cast::<libc::sockaddr>();
+        // SAFETY: `address` is an address of `len` bytes, and lives longer than the call.
+        checked(unsafe { libc::bind(self.fd.as_raw_fd(), to, len) })?;
+        Ok(self.address()?.sll_hatype)
+    }
+
+    /// The address of the socket: the interface that it is bound to.
+    fn address(&self) -> io::Result<libc::sockaddr_ll> {
+        // SAFETY: the structure contains only numbers, for which 0 is valid.
+        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
         let mut len = size_of::<libc::sockaddr_ll>() as socklen_t;
         let to = std::ptr::from_mut(&mut address).cast::<libc::sockaddr>();
-        // SAFETY: `address` is an address of `len` bytes, and lives longer than both calls.
-        checked(unsafe { libc::bind(self.fd.as_raw_fd(), to, len) })?;
-        // SAFETY: as before; the kernel writes `len` bytes at most.
+        // SAFETY: `address` has `len` bytes, which is the most that the kernel writes, and lives longer than the call.
         checked(unsafe { libc::getsockname(self.fd.as_raw_fd(), to, &raw mut len) })?;
-        Ok(address.sll_hatype)
+        Ok(address)
+    }
+
+    /// The interface that the socket is bound to.
+    ///
+    /// # Errors
+    /// It was removed: the kernel then ends the binding for good. No packet comes from an interface that is made again with the same name.
+    pub(super) fn interface(&self) -> io::Result<BoundInterface> {
+        let address = self.address()?;
+        // -1 once the interface was removed.
+        let number = address.sll_ifindex;
+        let index = u64::try_from(number).map_err(|_| io::Error::from_raw_os_error(libc::ENODEV))?;
+        // SAFETY: the structure contains only numbers, for which 0 is valid.
+        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+        request.ifr_ifru.ifru_ifindex = number;
+        // SAFETY: the kernel reads the number in `request` and writes the name there, before the call returns.
+        checked(unsafe { libc::ioctl(self.fd.as_raw_fd(), libc::SIOCGIFNAME as _, &raw mut request) })?;
+        // SAFETY: the kernel has written a name that ends with 0.
+        let name = unsafe { CStr::from_ptr(request.ifr_name.as_ptr()) }.to_string_lossy().into_owned();
+        let bytes = address.sll_addr.iter().take(usize::from(address.sll_halen));
+        let address = bytes.map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(":");
+        Ok(BoundInterface { index, name, address })
     }
 
     /// The counters since the last call: the kernel resets them at each query.
@@ -107,14 +147,29 @@ impl PacketSocket {
         Ok((error[0] != 0).then(|| io::Error::from_raw_os_error(error[0])))
     }
 
+    /// The state of the interface that the socket is bound to, whatever its name is now.
+    ///
+    /// # Errors
+    /// It was removed.
+    pub(super) fn state(&self) -> io::Result<LinkState> {
+        loop {
+            let name = self.interface()?.name;
+            let state = self.state_of(&name);
+            // Otherwise it was renamed in between, and another interface may have got its name.
+            if self.interface()?.name == name {
+                return state;
+            }
+        }
+    }
+
     /// The state of the interface of this name.
     ///
     /// # Errors
-    /// There is no such interface any more.
-    pub(super) fn state(&self, name: &str) -> io::Result<LinkState> {
+    /// There is no such interface.
+    pub(super) fn state_of(&self, name: &str) -> io::Result<LinkState> {
         // SAFETY: the structure contains only numbers, for which 0 is valid.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-        // A name of the interface that was opened fits, with a 0 behind it.
+        // The name of an interface fits, with a 0 behind it.
         let room = request.ifr_name.len() - 1;
         for (to, from) in request.ifr_name.iter_mut().take(room).zip(name.bytes()) {
             *to = from as libc::c_char;

@@ -21,6 +21,12 @@ pub enum FilterError {
     /// It cannot be run.
     #[error("cannot run tcpdump, which compiles the expression: {0}")]
     NotRun(io::Error),
+    /// The kernel removes VLAN tags before it filters. tcpdump compiles `vlan` for that only if it may open the interface.
+    #[error(
+        "Linux removes the outer VLAN tag of a packet before the filter, and tcpdump can filter by it only if it may open the interface \
+        ({0}); run as root, or leave out `vlan`"
+    )]
+    Vlan(Box<str>),
     /// It is not an expression that tcpdump knows.
     #[error("{0}; `man pcap-filter` describes the language")]
     Refused(Box<str>),
@@ -29,12 +35,32 @@ pub enum FilterError {
     NoProgram(&'static str),
 }
 
-/// Compiles an expression for packets of this link type.
-pub(super) fn program(link: LinkType, expression: &str) -> Result<Vec<sock_filter>, FilterError> {
-    let link = if link == LinkType::RawIp { "RAW" } else { "EN10MB" };
+/// Compiles an expression for packets of this interface.
+pub(super) fn program((name, link): (&str, LinkType), expression: &str) -> Result<Vec<sock_filter>, FilterError> {
+    if link == LinkType::RawIp {
+        return compiled(&["-y", "RAW"], expression);
+    }
+    let program = compiled(&["-y", "EN10MB"], expression)?;
+    if !has_word(expression, "vlan") {
+        return Ok(program);
+    }
+    // For an interface that it opens, tcpdump asks the kernel for the tag; otherwise it looks for the tag in the packet, where it is not.
+    compiled(&["-p", "-i", name, "-y", "EN10MB"], expression).map_err(|error| match error {
+        FilterError::Refused(why) => FilterError::Vlan(why.trim_matches(['(', ')']).into()),
+        error => error,
+    })
+}
+
+/// Whether an expression has this word, in whatever meaning.
+fn has_word(expression: &str, word: &str) -> bool {
+    expression.split(|character: char| !character.is_alphanumeric()).any(|part| part == word)
+}
+
+/// What tcpdump compiles with these options.
+fn compiled(options: &[&str], expression: &str) -> Result<Vec<sock_filter>, FilterError> {
     let mut tcpdump = Command::new("tcpdump");
     // Behind `--` an expression cannot be an option.
-    tcpdump.args(["-ddd", "-y", link, "--", expression]).stdin(Stdio::null());
+    tcpdump.arg("-ddd").args(options).args(["--", expression]).stdin(Stdio::null());
     let ended = tcpdump.output().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => FilterError::Missing,
         _ => FilterError::NotRun(error),
@@ -71,6 +97,15 @@ fn instruction(line: &str) -> Option<sock_filter> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_expression_has_a_word_only_as_a_whole() {
+        for (expression, expected) in
+            [("vlan 7 and udp", true), ("udp and (vlan)", true), ("not vlan", true), ("host vlans.example", false)]
+        {
+            assert_eq!(has_word(expression, "vlan"), expected, "{expression}");
+        }
+    }
 
     #[test]
     fn a_program_is_read_only_if_all_of_it_is_there() {

@@ -79,6 +79,20 @@ fn an_answer_that_does_not_acknowledge_its_request_is_older() {
     assert_eq!(bench.rows(), [row("CLOSE", Outcome::Unanswered, 1, None)]);
 }
 
+/// The response to a READ that waits. File data may look like its header, but not before the end of a message of its length.
+#[test]
+fn a_response_to_a_read_is_due_with_its_own_length_alone() {
+    const LEN: u16 = 5_000;
+    let mut bench = Bench::new();
+    bench.asks(&request(5, command::READ_ANDX, &[0xff, 0, 9, 0, 0, LEN, LEN, 0, 0, 0, 0, 0]));
+    let words = [0xff, 0, 0, 0, 0, LEN, 59, 0, 0, 0, 0, 0];
+    let message = build(0x80, OK, 5, &[(command::READ_ANDX, &words, &[7; LEN as usize])]);
+    let len = u32::try_from(message.len()).unwrap();
+    let mut is_due = |len, direction| bench.smb1.is_due(&message, len, direction);
+    assert!(is_due(len, SERVER) && is_due(len + 8, SERVER), "with padding");
+    assert!(!is_due(len - 1, SERVER) && !is_due(len + 9, SERVER) && !is_due(len, CLIENT));
+}
+
 #[test]
 fn a_raw_write_has_two_parts() {
     let mut bench = Bench::new();

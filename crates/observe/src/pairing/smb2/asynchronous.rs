@@ -22,10 +22,43 @@ pub(super) type AcrossChannels = (Endpoint, u64, u64, u64);
 pub(super) struct Asynchronous {
     pending: HashMap<AcrossChannels, Vec<(ConnectionContext, Waiting)>, foldhash::fast::RandomState>,
     count: usize,
-    /// How many of these each connection has: of those that do not wait by design, and of those that do.
-    of_connections: HashMap<u32, [u32; 2], foldhash::fast::RandomState>,
+    /// Those of each connection.
+    of_connections: HashMap<u32, WaitingKeys, foldhash::fast::RandomState>,
     /// Requests that wait at the end of the capture, by connection: no other channel answers them any more.
     left: HashMap<u32, Vec<(ConnectionContext, Waiting)>, foldhash::fast::RandomState>,
+}
+
+/// The requests of a connection. A connection that ends asks for its own: searching all would cost too much with many connections.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct WaitingKeys {
+    /// Keys of those that do not wait by design, and how many have each key.
+    keys: HashMap<AcrossChannels, u32, foldhash::fast::RandomState>,
+    /// How many wait by design.
+    by_design: u32,
+}
+
+impl WaitingKeys {
+    fn add(&mut self, across: AcrossChannels, by_design: bool) {
+        match by_design {
+            true => self.by_design += 1,
+            false => *self.keys.entry(across).or_default() += 1,
+        }
+    }
+
+    fn remove(&mut self, across: &AcrossChannels, by_design: bool) {
+        if by_design {
+            self.by_design = self.by_design.saturating_sub(1);
+        } else if let Some(count) = self.keys.get_mut(across) {
+            *count -= 1;
+            if *count == 0 {
+                self.keys.remove(across);
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.keys.is_empty() && self.by_design == 0
+    }
 }
 
 impl Asynchronous {
@@ -37,7 +70,7 @@ impl Asynchronous {
                 self.left.entry(one.0.connection).or_default().push(one);
             }
         }
-        self.of_connections.values_mut().for_each(|[others, _]| *others = 0);
+        self.of_connections.values_mut().for_each(|held| held.keys.clear());
     }
 
     /// What waits of a connection, once the capture has ended.
@@ -67,10 +100,10 @@ impl Asynchronous {
         self.of_connections.contains_key(&connection)
     }
 
-    /// Passes the requests of one connection that do not wait by design to `take`. Only a connection that has some searches all requests.
+    /// Passes the requests of one connection that do not wait by design to `take`.
     pub(super) fn waiting_of(&self, connection: u32, mut take: impl FnMut(&Pending)) {
-        let has_some = self.of_connections.get(&connection).is_some_and(|[others, _]| *others > 0);
-        let all = has_some.then(|| self.pending.values().flatten()).into_iter().flatten();
+        let keys = self.of_connections.get(&connection).into_iter().flat_map(|held| held.keys.keys());
+        let all = keys.filter_map(|across| self.pending.get(across)).flatten();
         let held = all.filter(|(link, waiting)| link.connection == connection && !waiting.pending.long_lived);
         let left = self.left.get(&connection).into_iter().flatten();
         held.chain(left).for_each(|(_, waiting)| take(&waiting.pending));
@@ -83,7 +116,7 @@ impl Asynchronous {
     }
 
     pub(super) fn hold(&mut self, across: AcrossChannels, link: ConnectionContext, waiting: Waiting) {
-        self.of_connections.entry(link.connection).or_default()[usize::from(waiting.pending.long_lived)] += 1;
+        self.of_connections.entry(link.connection).or_default().add(across, waiting.pending.long_lived);
         self.pending.entry(across).or_default().push((link, waiting));
         self.count += 1;
     }
@@ -104,16 +137,15 @@ impl Asynchronous {
             self.pending.remove(&across);
         }
         self.count -= 1;
-        self.forget(&found);
+        self.forget(&across, &found);
         Some(found)
     }
 
     /// A connection has this request no longer.
-    fn forget(&mut self, (link, waiting): &(ConnectionContext, Waiting)) {
-        let Some(counts) = self.of_connections.get_mut(&link.connection) else { return };
-        let count = &mut counts[usize::from(waiting.pending.long_lived)];
-        *count = count.saturating_sub(1);
-        if *counts == [0; 2] {
+    fn forget(&mut self, across: &AcrossChannels, (link, waiting): &(ConnectionContext, Waiting)) {
+        let Some(held) = self.of_connections.get_mut(&link.connection) else { return };
+        held.remove(across, waiting.pending.long_lived);
+        if held.is_empty() {
             self.of_connections.remove(&link.connection);
         }
     }
@@ -195,5 +227,21 @@ mod tests {
         assert_eq!((frames(&all, 1), all.has_any_of(1)), (vec![], false));
         all.give_back();
         assert_eq!(frames(&all, 2), [3]);
+    }
+
+    /// Servers before SMB 3 number sessions and async ids anew on every connection.
+    #[test]
+    fn requests_with_the_same_key_are_told_apart_by_their_connections() {
+        let mut all = Asynchronous::default();
+        for connection in [1, 1, 2] {
+            hold(&mut all, connection, 1, READ);
+        }
+        assert_eq!((frames(&all, 1), frames(&all, 2)), (vec![1, 1], vec![1]), "each once");
+        assert!(all.release(key(1), 1, READ).is_some());
+        assert_eq!((frames(&all, 1), frames(&all, 2)), (vec![1], vec![1]));
+        assert!(all.release(key(1), 1, READ).is_some());
+        assert_eq!((frames(&all, 1), all.has_any_of(1), frames(&all, 2)), (vec![], false, vec![1]));
+        let known = (all.of_connections.len(), all.of_connections[&2].keys.len());
+        assert_eq!(known, (1, 1), "each connection knows its own");
     }
 }

@@ -24,6 +24,9 @@ use crate::missing::client_by_port;
 const OUTSTANDING_MAX: usize = 16_384;
 /// Header and body of CANCEL, and of the requests and responses that are as short: ECHO, LOGOFF, TREE_DISCONNECT.
 const CANCEL_LEN: u32 = 68;
+/// The header, and the body of a FLUSH. A LOCK has as many bytes more for each of its ranges. Their responses are as short as that of ECHO.
+const HEADER_LEN: u32 = 64;
+const LOCK_LEN: u32 = 24;
 /// An error response, which is also an interim one.
 const ERROR_LEN: std::ops::RangeInclusive<u32> = 72..=73;
 /// Breaks of an oplock and of a lease.
@@ -60,6 +63,8 @@ pub(super) struct Outstanding {
     in_clear: Option<u64>,
     /// Requests that may have been answered, though they wait here: a short response counted as that of a CANCEL before them.
     doubtful: usize,
+    /// Since nothing was outstanding, a request came whose response may be as short as that of ECHO: a FLUSH or a LOCK.
+    short_expected: bool,
     /// The last message since bytes were missing, ns; `None` where all that is outstanding is known.
     unsettled: Option<i64>,
 }
@@ -88,10 +93,7 @@ impl Outstanding {
         times: &mut SealedTimes,
     ) {
         let Some(client) = client.or_else(|| client_by_port(&link.ends)) else { return };
-        let Some(size) = transform::Encrypted::new(message.bytes).and_then(|header| header.original_message_size())
-        else {
-            return;
-        };
+        let Some(size) = size(message) else { return };
         times.sums.connections += u64::from(!std::mem::replace(&mut self.seen, true));
         let from_server = usize::from(direction != client);
         self.asked |= from_server == 0;
@@ -163,10 +165,11 @@ impl Outstanding {
         while let Some((first_ns, _)) = self.requests.pop_front() {
             self.without_response(first_ns);
         }
-        self.doubtful = 0;
+        (self.doubtful, self.short_expected) = (0, false);
     }
 
     fn request(&mut self, first_ns: i64, size: u32) {
+        self.short_expected |= size > HEADER_LEN && (size - HEADER_LEN).is_multiple_of(LOCK_LEN);
         self.requests.push_back((first_ns, size));
         self.area_ns -= i128::from(first_ns);
         self.balance += 1;
@@ -190,12 +193,14 @@ impl Outstanding {
             self.besides.push(last_ns);
         }
         if let Some((asked_ns, asked)) = self.requests.pop_front() {
-            self.doubtful += usize::from(asked == CANCEL_LEN);
+            // An ECHO has a response of its own length. Another one, or that of a FLUSH or LOCK, may be of a request behind a CANCEL.
+            let may_be_of_another = ERROR_LEN.contains(&size) || self.short_expected;
+            self.doubtful += usize::from(asked == CANCEL_LEN && may_be_of_another);
             times.pair(wait(asked_ns, last_ns), asked, size);
         }
-        if self.requests.is_empty() {
-            self.doubtful = 0;
-        }
+        // Further responses (interim ones) may have taken those that were left behind.
+        self.doubtful = self.doubtful.min(self.requests.len());
+        self.short_expected &= !self.requests.is_empty();
     }
 
     /// The outstanding requests get no response that is captured: adds up the ones so far.
@@ -253,8 +258,17 @@ impl SealedTimes {
 
 /// Whether a message that was not read is as short as ECHO.
 pub(super) fn may_be_echo(message: &Message<'_>) -> bool {
-    let size = transform::Encrypted::new(message.bytes).and_then(|header| header.original_message_size());
-    size == Some(CANCEL_LEN)
+    size(message) == Some(CANCEL_LEN)
+}
+
+/// Whether a message that was not read is as short as an error response.
+pub(super) fn may_be_error(message: &Message<'_>) -> bool {
+    size(message).is_some_and(|size| ERROR_LEN.contains(&size))
+}
+
+/// Size of an encrypted message without its transform header.
+fn size(message: &Message<'_>) -> Option<u32> {
+    transform::Encrypted::new(message.bytes)?.original_message_size()
 }
 
 /// Whether a message of this size may be a break, to which no request belongs.

@@ -1,9 +1,12 @@
-//! A cable that is pulled: its interface stays up without a carrier. In a network namespace, with a virtual cable.
+//! An interface that goes down, loses its carrier (its cable is pulled), is renamed or is removed. In a network namespace, with a virtual
+//! cable.
 
+use std::os::fd::{AsFd, AsRawFd};
 use std::time::Instant;
 
 use plimsoll_testkit::namespace::Namespace;
 use plimsoll_testkit::servers::available;
+use plimsoll_testkit::{Link, Traffic};
 
 use super::*;
 
@@ -33,7 +36,7 @@ fn plug(place: &Namespace) {
     place.ip("link set dev far up");
     place.within(|| {
         let socket = PacketSocket::open(MAX_PACKET_BYTES).unwrap();
-        wait_until(|| socket.state("near").unwrap().has_carrier);
+        wait_until(|| socket.state_of("near").unwrap().has_carrier);
     });
 }
 
@@ -49,6 +52,58 @@ fn send(place: &Namespace, count: usize) {
 
 fn near(save: Option<&Path>) -> InterfaceOptions {
     InterfaceOptions { name: "near".to_owned(), ..options(vec![PORT], save) }
+}
+
+/// In a network namespace of its own, whose loopback goes down and comes back.
+#[test]
+fn the_time_in_which_the_interface_is_down_is_in_the_stream_and_stored() {
+    let ip = |change: &str| std::process::Command::new("ip").args(["link", "set", "lo", change]).status().is_ok();
+    let test = move || {
+        // SAFETY: takes a number alone, and concerns this thread alone.
+        if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 || !ip("up") {
+            return skip("needs root, to make a network namespace, and ip");
+        }
+        let scratch = Scratch::new("down");
+        let (sender, folder, stop) = (Sender::new(), scratch.path().join("ring"), StopReading::default());
+        let (options, until) = (options(vec![sender.port()], Some(&folder)), stop.clone());
+        let (give, opened) = std::sync::mpsc::channel();
+        // A separate thread, because an open interface takes this thread's capabilities.
+        let reader = std::thread::spawn(move || {
+            let interface = open(options)?;
+            give.send(interface.counts()).unwrap();
+            let mut captures = Captures::of_interface(interface, until).unwrap().as_they_come();
+            let live = frames(&mut captures);
+            Some((live, captures.anomalies()))
+        });
+        let Ok(counts) = opened.recv() else { return };
+        sender.send(5, 100);
+        ip("down");
+        let mut holes = Vec::new();
+        // The first one says that it went down, the second one that it is still down.
+        while holes.len() < 2 {
+            assert!(!reader.is_finished(), "the capture goes on");
+            std::thread::sleep(Duration::from_millis(10));
+            holes.extend(counts.take_holes());
+        }
+        assert_eq!(counts.down_since(), Some(holes[0].from_ns));
+        assert_eq!(holes[0].to_ns, holes[0].from_ns, "known as soon as it is noticed");
+        ip("up");
+        sender.send(7, 100);
+        stop.ask();
+        let (live, anomalies) = reader.join().unwrap().unwrap();
+        assert_eq!((live.len(), counts.downs(), counts.is_gone()), (12, 1, false));
+        assert_eq!(counts.down_since(), None);
+        assert!(holes.iter().all(|hole| hole.packets.is_none() && hole.to_ns >= hole.from_ns), "{holes:?}");
+        let downtime = anomalies.downtime;
+        let (from, to) = (downtime.first_ns.unwrap(), downtime.first_end_ns.unwrap());
+        assert_eq!((downtime.count, downtime.total_ns), (1, from.abs_diff(to)));
+        let times: Vec<i64> = live.iter().filter_map(|(_, time_ns, _)| *time_ns).collect();
+        assert!(times[4] <= from && from < to && to <= times[5], "{times:?} {downtime:?}");
+        let files = capture_files(&[folder]).unwrap();
+        let mut again = Captures::open(files.iter().map(Input::of).collect()).unwrap();
+        assert_eq!((frames(&mut again), again.anomalies()), (live, anomalies));
+    };
+    std::thread::spawn(test).join().unwrap();
 }
 
 #[test]
@@ -140,4 +195,106 @@ fn an_interface_that_never_had_a_carrier_is_not_down() {
         wait(&mut captures);
         counts.down_since().is_some()
     });
+}
+
+/// Reads packets until the capture ends, or for this many waits. Returns how many there were, and whether it ended.
+fn frames_within(captures: &mut Captures, waits: usize) -> (usize, bool) {
+    let (mut count, mut idle) = (0, 0);
+    while idle < waits {
+        match captures.next_or_idle().unwrap() {
+            Next::Frame(_) => count += 1,
+            Next::Idle => idle += 1,
+            Next::End => return (count, true),
+        }
+    }
+    (count, false)
+}
+
+/// As after a restart of a container: the socket gets no packet of the new interface, whatever its name.
+#[test]
+fn an_interface_that_is_removed_and_made_again_is_not_up_again() {
+    let Some(place) = cable() else { return };
+    plug(&place);
+    let capture = place.within(|| open(near(None)).map(|interface| (interface.counts(), interface)));
+    let Some((counts, interface)) = capture else { return };
+    let mut captures = Captures::of_interface(interface, StopReading::default()).unwrap().as_they_come();
+    send(&place, 5);
+    assert_eq!(frames_until_idle(&mut captures), 5);
+    // Nobody reads meanwhile.
+    place.ip("link del dev near");
+    place.ip("link add near type veth peer name far");
+    place.ip("link set dev near up");
+    plug(&place);
+    assert_eq!(frames_within(&mut captures, 100), (0, true));
+    let anomalies = captures.anomalies();
+    assert_eq!((counts.is_gone(), counts.downs(), anomalies.interfaces_removed), (true, 0, 1));
+    assert_eq!(anomalies.downtime.count, 0);
+}
+
+#[test]
+fn an_interface_that_is_renamed_is_captured_on() {
+    let Some(place) = cable() else { return };
+    plug(&place);
+    let capture = place.within(|| open(near(None)).map(|interface| (interface.counts(), interface)));
+    let Some((counts, interface)) = capture else { return };
+    let stop = StopReading::default();
+    let mut captures = Captures::of_interface(interface, stop.clone()).unwrap().as_they_come();
+    send(&place, 5);
+    assert_eq!(frames_until_idle(&mut captures), 5);
+    // Before Linux 6.2 an interface is renamed only while it is down.
+    place.ip("link set dev near down");
+    wait_until(|| {
+        assert_eq!(frames_within(&mut captures, 1), (0, false));
+        counts.down_since().is_some()
+    });
+    place.ip("link set dev near name lan");
+    place.ip("link set dev lan up");
+    wait_until(|| {
+        assert_eq!(frames_within(&mut captures, 1), (0, false));
+        counts.down_since().is_none()
+    });
+    place.ip("neigh replace 10.93.0.2 lladdr 02:00:00:00:00:02 nud permanent dev lan");
+    send(&place, 7);
+    assert_eq!(frames_until_idle(&mut captures), 7);
+    stop.ask();
+    assert_eq!(frames(&mut captures).len(), 0);
+    assert_eq!((counts.is_gone(), counts.downs(), captures.anomalies().interfaces_removed), (false, 1, 0));
+    let said = counts.take_learned().unwrap();
+    assert!(said.contains("near was renamed to lan: the capture continues"), "{said}");
+}
+
+/// Linux takes the outer tag out of a packet before the filter sees the packet.
+#[test]
+fn a_filter_by_vlan_finds_the_tag_that_was_taken_out() {
+    let Some(place) = cable() else { return };
+    plug(&place);
+    let expression = format!("vlan 7 and udp port {PORT}");
+    let filtered = InterfaceOptions { filter: Some(expression), ..near(None) };
+    let interface = match place.within(|| Interface::open(filtered)) {
+        Err(InterfaceError::Filter { source: FilterError::Missing, .. }) => return skip("needs tcpdump"),
+        opened => opened.unwrap(),
+    };
+    let mut captures = Captures::of_interface(interface, StopReading::default()).unwrap().as_they_come();
+    place.within(|| {
+        let cable = PacketSocket::open(MAX_PACKET_BYTES).unwrap();
+        cable.bind(socket::interface_index("far").unwrap()).unwrap();
+        for vlan in [8, 7] {
+            let mut traffic = Traffic::new(Link::Ethernet);
+            traffic.vlans = vec![vlan];
+            let to = SocketAddr::new([10, 93, 0, 1].into(), PORT);
+            traffic.udp("10.93.0.2:900".parse().unwrap(), to, &[0; 100], None);
+            let frame = &traffic.frames[0].bytes;
+            // SAFETY: the call reads the bytes of `frame`, which lives longer.
+            let sent = unsafe { libc::send(cable.as_fd().as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) };
+            assert_eq!(usize::try_from(sent).unwrap(), frame.len());
+        }
+    });
+    let tag = loop {
+        match captures.next_or_idle().unwrap() {
+            Next::Frame(frame) => break frame.captured[12..16].to_vec(),
+            Next::Idle => {}
+            Next::End => panic!("the capture goes on"),
+        }
+    };
+    assert_eq!(tag, [0x81, 0, 0, 7]);
 }
