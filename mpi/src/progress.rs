@@ -118,7 +118,7 @@ fn numbers(parts: &[Part], rate: Option<f64>) -> String {
     let (operations, errors) = (sum(|part| part.operations), sum(|part| part.errors));
     if operations + errors > 0 {
         text += &format!("; {operations} operations, {errors} errors");
-        text += &rate.map(|rate| format!(", {rate:.0} operations/s")).unwrap_or_default();
+        text += &rate.map(|rate| format!(", {rate:.0} op/s")).unwrap_or_default();
     }
     text
 }
@@ -136,7 +136,7 @@ mod tests {
         let all = parts(&["8 clients\tmeasuring\t4\t4\t100\t1\n", "8 clients\tmeasuring\t4\t4\t50\t0\n"]);
         assert_eq!(phases(&all), "8 clients: measuring (2 of 2 parts)");
         assert_eq!(numbers(&all, None), "; 150 operations, 1 errors");
-        assert_eq!(numbers(&all, Some(24.6)), "; 150 operations, 1 errors, 25 operations/s");
+        assert_eq!(numbers(&all, Some(24.6)), "; 150 operations, 1 errors, 25 op/s");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use plimsoll_observe::names::HostsFile;
 use plimsoll_report::When;
 use plimsoll_report::safe::for_shell;
 use plimsoll_results::{ProcedureSet, Tables, Usage};
+use plimsoll_stats::Headline;
 
 /// The transactions that count; those of no criterion all do.
 #[derive(Clone, Debug, Default)]
@@ -44,13 +45,8 @@ pub struct Filter {
 impl Filter {
     /// The filters in force, as the user wrote them.
     pub fn describe(&self) -> Vec<String> {
-        let time = |flag: &str, when: &When| match when {
-            When::SinceStart(after) => format!("--{flag} {}", humantime::format_duration(*after)),
-            When::Clock(clock) => format!("--{flag} {clock}"),
-        };
-        let times = [("from", &self.from), ("to", &self.to)];
-        let mut all: Vec<String> =
-            times.iter().filter_map(|(flag, when)| when.as_ref().map(|when| time(flag, when))).collect();
+        let times = [("--from", self.from), ("--to", self.to)];
+        let mut all: Vec<String> = times.into_iter().filter_map(|(flag, when)| Some(time(flag, when?))).collect();
         all.extend(described("client", &self.client));
         all.extend(described("server", &self.server));
         all.extend(described("share", &self.share));
@@ -63,16 +59,24 @@ impl Filter {
         all
     }
 
-    /// Refuses a time that a capture from `first` to `last` does not have, or has several times.
+    /// Refuses a time that a capture from `first` to `last` does not have, or has several times, and an end before the start.
     ///
     /// # Errors
-    /// The capture does not have it, or has it several times.
+    /// The capture does not have it, or has it several times; no time is between the two.
     pub fn check(&self, first: Option<i64>, last: Option<i64>) -> Result<(), Usage> {
         let Some(span) = first.zip(last) else { return Ok(()) };
         for (flag, when) in [("--from", self.from), ("--to", self.to)] {
             when.map_or(Ok(()), |when| when.check(span)).map_err(|error| Usage(format!("{flag} {error}")))?;
         }
-        Ok(())
+        match self.from.zip(self.to) {
+            Some((from, to)) if to.resolve(span.0) <= from.resolve(span.0) => {
+                let (from, to) = (time("--from", from), time("--to", to));
+                Err(Usage(format!(
+                    "{to}: this is not after {from}, so no request is between the two; give a later --to"
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Reads the names of hosts, and finds the addresses of those that are wanted.
@@ -105,7 +109,7 @@ impl Filter {
     pub fn read<S: Sink>(&self, tables: Tables, sink: S) -> anyhow::Result<Observed<Filtered<S>>> {
         let (first, last) = tables.span_ns().unzip();
         self.check(first, last)?;
-        let mut sink = self.before(sink);
+        let mut sink = self.in_front(sink, tables.headline());
         let (names, mut coverage) = tables.read(&mut sink)?;
         sink.narrow(&mut coverage);
         Ok(Observed { sink, names, coverage })
@@ -113,6 +117,11 @@ impl Filter {
 
     /// A sink that lets the wanted transactions through to `sink`.
     pub fn before<S>(&self, sink: S) -> Filtered<S> {
+        self.in_front(sink, Headline::Response)
+    }
+
+    /// The same, if this response time leads.
+    fn in_front<S>(&self, sink: S, headline: Headline) -> Filtered<S> {
         let moment = |when: Option<When>| when.map(|when| -> Moment { Box::new(move |start| when.resolve(start)) });
         let filters = || Filters {
             range: TimeRange::new((moment(self.from), moment(self.to))),
@@ -124,8 +133,17 @@ impl Filter {
             procedures: procedures(&self.operation),
             statuses: Terms::of(&self.status),
             slower_than_ns: self.slower_than.map(|limit| i64::try_from(limit.as_nanos()).unwrap_or(i64::MAX)),
+            from_intended: headline == Headline::FromIntended,
         };
         Filtered::new((!self.describe().is_empty()).then(filters), sink)
+    }
+}
+
+/// An option with its time, as the user wrote it.
+fn time(flag: &str, when: When) -> String {
+    match when {
+        When::SinceStart(after) => format!("{flag} {}", humantime::format_duration(after)),
+        When::Clock(clock) => format!("{flag} {clock}"),
     }
 }
 
@@ -143,4 +161,25 @@ fn procedures(terms: &[Term<ProcedureSet>]) -> Option<Vec<bool>> {
 
 fn described<T>(flag: &str, terms: &[Term<T>]) -> impl Iterator<Item = String> {
     terms.iter().map(move |term| format!("--{flag} {}", for_shell(&term.written)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_before_the_start_is_refused() {
+        let check = |from: &str, to: &str| {
+            let (from, to) = (from.parse().ok(), to.parse().ok());
+            // 2026-11-21 03:08:17.5 to 03:08:27.5 UTC.
+            let first = 1_795_230_497_500_000_000;
+            let filter = Filter { from, to, ..Filter::default() };
+            filter.check(Some(first), Some(first + 10_000_000_000)).err().map(|Usage(why)| why)
+        };
+        assert_eq!(check("50", "100"), None);
+        for (from, to) in [("100", "50"), ("5", "5"), ("5", "2026-11-21 03:08:18Z")] {
+            let why = check(from, to).unwrap();
+            assert!(why.starts_with("--to ") && why.contains(": this is not after --from "), "{why}");
+        }
+    }
 }

@@ -140,14 +140,14 @@ impl Job {
     pub fn of_tables(self, tables: Tables) -> anyhow::Result<(Findings, Option<DrillDown>)> {
         let Self { wanted: Wanted { by, slowest, io, page, filter, .. }, hosts, source, .. } = self;
         let source = Source { vantage: tables.vantage().to_owned(), ..source };
-        let headline = tables.headline();
+        let (headline, facts) = (tables.headline(), tables.facts());
         let io = io.then_some(Limits::CAPTURE);
         let statistics = Statistics::new(Options { slowest, by, headline, tallies: true, io });
         let cube = page.then(|| Cube::new(headline));
         let Observed { sink, names, coverage } = filter.read(tables, (statistics, cube))?;
         let (statistics, cube) = sink.sink;
         let drill = cube.map(|cube| DrillDown::collect(&cube, &names, &source, status_name));
-        let findings = Findings::collect(&statistics, &coverage, &names, source, status_name).of_a_table();
+        let findings = Findings::collect(&statistics, &coverage, &names, source, status_name).of_a_table(facts);
         Ok((findings.with_host_names(|ip| hosts.name(ip)), drill))
     }
 

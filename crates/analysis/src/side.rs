@@ -6,7 +6,8 @@ use anyhow::Context;
 use plimsoll_observe::capture::{Captures, Input};
 use plimsoll_observe::filter::Filtered;
 use plimsoll_observe::{Observed, Observer, status_name};
-use plimsoll_report::collect::comparison::{Contestant, LevelRuns, MeasuredRun};
+use plimsoll_report::collect::TableFacts;
+use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint, MeasuredRun};
 use plimsoll_report::findings::{Findings, Source};
 use plimsoll_results::Tables;
 use plimsoll_results::comparison::points::CurvePoint;
@@ -35,7 +36,22 @@ struct Whole {
     name: String,
     observed: Observed<Filtered<(IntervalRecorder, Statistics)>>,
     vantage: &'static str,
-    is_table: bool,
+    table: Option<Table>,
+}
+
+/// What is known of a table besides its rows.
+struct Table {
+    facts: TableFacts,
+    level_name: String,
+    point: Option<LoadPoint>,
+    unfinished: Option<String>,
+}
+
+impl Table {
+    fn of(tables: &Tables) -> Self {
+        let (facts, level_name) = (tables.facts(), tables.level_name());
+        Self { facts, level_name, point: tables.point(), unfinished: tables.unfinished() }
+    }
 }
 
 impl SideReader<'_> {
@@ -57,10 +73,15 @@ impl SideReader<'_> {
             about: Default::default(),
         };
         let findings = Findings::collect(&statistics, &coverage, &whole.observed.names, source, status_name);
-        let findings = if whole.is_table { findings.of_a_table() } else { findings };
+        let (findings, words, point, unfinished) = match whole.table {
+            Some(Table { facts, level_name, point, unfinished }) => {
+                (findings.of_a_table(facts), level_name, point, unfinished)
+            }
+            None => (findings, WHOLE_CAPTURE.to_owned(), None, None),
+        };
         let runs = vec![MeasuredRun { span_ns, intervals: recorder.finish() }];
-        let levels = vec![LevelRuns { words: WHOLE_CAPTURE.to_owned(), point: None, runs }];
-        Ok(ComparedSide { contestant: Contestant { findings, levels }, unfinished: None })
+        let levels = vec![LevelRuns { words, point, runs }];
+        Ok(ComparedSide { contestant: Contestant { findings, levels }, unfinished })
     }
 
     /// A point of a curve.
@@ -69,12 +90,14 @@ impl SideReader<'_> {
     /// It cannot be read.
     pub fn point(&self, path: &Path) -> anyhow::Result<CurvePoint> {
         // Names of different captures are of different sets: nothing with names is kept.
-        let Whole { observed, vantage, is_table, .. } =
-            self.whole(path, Options { slowest: 0, ..Options::default() })?;
+        let Whole { observed, vantage, table, .. } = self.whole(path, Options { slowest: 0, ..Options::default() })?;
         let (recorder, statistics) = observed.sink.sink;
         let (coverage, names) = (observed.coverage, observed.names);
         let findings = Findings::collect(&statistics, &coverage, &names, Source::default(), status_name);
-        let findings = if is_table { findings.of_a_table() } else { findings };
+        let findings = match table {
+            Some(table) => findings.of_a_table(table.facts),
+            None => findings,
+        };
         Ok(CurvePoint {
             statistics,
             intervals: recorder.finish(),
@@ -94,11 +117,11 @@ impl SideReader<'_> {
     }
 
     fn table(&self, path: &Path, tables: Tables, options: Options) -> anyhow::Result<Whole> {
-        let (vantage, headline) = (tables.vantage(), tables.headline());
+        let (vantage, headline, table) = (tables.vantage(), tables.headline(), Table::of(&tables));
         let statistics = Statistics::new(Options { headline, ..options });
         let recorder = IntervalRecorder::new(Intervals::growing()).of(headline);
         let observed = self.filter.read(tables, (recorder, statistics))?;
-        Ok(Whole { name: path.display().to_string(), observed, vantage, is_table: true })
+        Ok(Whole { name: path.display().to_string(), observed, vantage, table: Some(table) })
     }
 
     fn capture(&self, path: &Path, options: Options) -> anyhow::Result<Whole> {
@@ -126,6 +149,6 @@ impl SideReader<'_> {
         anomalies.add_to(&mut observed.coverage);
         self.filter.check(observed.coverage.first_ns, observed.coverage.last_ns).with_context(|| name.clone())?;
         observed.sink.narrow(&mut observed.coverage);
-        Ok(Whole { name, observed, vantage: "wire", is_table: false })
+        Ok(Whole { name, observed, vantage: "wire", table: None })
     }
 }

@@ -126,7 +126,7 @@ fn each_frame(
 fn summary(counts: &Counts, output: &Path) -> String {
     let Counts { packets, messages, not_understood, not_ip } = *counts;
     let mut text = format!(
-        "{}: {packets} packets with {} SMB 2 and 3 messages, {} SMB1 messages and {} RPC (NFS) messages\n",
+        "{}: {packets} packets. Messages of SMB 2 and 3: {}; of SMB1: {}; of RPC (NFS): {}\n",
         output.display(),
         messages.smb2,
         messages.smb1,

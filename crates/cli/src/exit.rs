@@ -9,6 +9,7 @@ pub(crate) use plimsoll_results::{Interrupted, Usage, first_reason};
 use crate::shell;
 use plimsoll_console::output_file::Refused;
 use plimsoll_console::secrecy::{given, without_passwords};
+use plimsoll_console::system_error::in_words;
 
 /// The end of a subcommand, except by an error of its input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub(crate) enum Done {
     Failed(String),
     /// It ran, but no verdict follows, because the numbers must not be used: why.
     NoVerdict(String),
-    /// No condition failed, but one could not be judged.
+    /// No condition failed, but one is undecided.
     Undecided {
         /// The exit code: [`NO_VERDICT`] unless `--exit-undecided` names another.
         code: u8,
@@ -75,9 +76,9 @@ fn tell(error: &anyhow::Error) {
 }
 
 fn say(text: &str) {
+    let text = in_words(&without_passwords(text));
     // Names of files may hold anything; what acts in a terminal is shown as an escape.
-    let text = plimsoll_report::safe::for_terminal(&without_passwords(text)).into_owned();
-    shell::note(&format!("plimsoll: {text}"));
+    shell::note(&format!("plimsoll: {}", plimsoll_report::safe::for_terminal(&text)));
 }
 
 /// An error with its causes. Repeated texts are left out, because some errors already quote their cause.

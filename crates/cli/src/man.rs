@@ -52,7 +52,8 @@ fn find<'a>(command: &'a clap::Command, words: &[String]) -> anyhow::Result<&'a 
         found.ok_or_else(|| {
             let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
             let expected = if names.is_empty() { "no further word".to_owned() } else { names.join(", ") };
-            Usage(format!("{}: unknown subcommand {word}; expected {expected}", full_name(command))).into()
+            let (given, parent) = (words.join(" "), full_name(command));
+            Usage(format!("man {given}: {word} is no subcommand of {parent}; expected {expected}")).into()
         })
     })
 }
@@ -101,7 +102,9 @@ mod tests {
     fn an_unknown_subcommand_is_a_usage_error() {
         let command = crate::Arguments::command();
         let error = find(&command, &["nothing".to_owned()]).unwrap_err();
-        assert!(error.is::<Usage>() && error.to_string().contains("expected analyze, "), "{error}");
+        let said = error.to_string();
+        assert!(said.starts_with("man nothing: nothing is no subcommand of plimsoll; expected analyze, "), "{said}");
+        assert!(error.is::<Usage>());
         let error = find(&command, &["analyze".to_owned(), "more".to_owned()]).unwrap_err();
         assert!(error.to_string().contains("expected no further word"), "{error}");
     }

@@ -55,10 +55,11 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let exports = arguments.exports.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
     let recording = Recording::open(&arguments.recording)?;
     let findings = findings(&recording, plimsoll_observe::status_name)?;
+    let validity = findings.validity.clone();
     let exported = exports
         .into_iter()
         .zip(&arguments.exports)
-        .map(|(file, to)| file.write(|out| to.format.write(&recording, out, &to.file)));
+        .map(|(file, to)| file.write(|out| to.format.write((&recording, &validity), out, &to.file)));
     let done = Done::with(&findings.validity, output.prints());
     first_error(exported.chain([output.write(&findings.into())]).collect::<Vec<_>>())?;
     Ok(done)

@@ -69,8 +69,8 @@ fn level_specs(name: &str, place: usize) -> Vec<LevelSpec> {
         let (warmup_ns, measured_ns) = (nanoseconds(PHASES.0), Some(nanoseconds(PHASES.1)));
         let phases = Phases { warmup_ns, measured_ns, ..Phases::default() };
         let plan = Plan { phases, seed: SEED, level: first + number, ..Plan::new(load) };
-        let words = format!("{name}, {clients} client{}", if clients == 1 { "" } else { "s" });
-        LevelSpec { plan, load_name: words, curve: Some(name.to_owned()), parameter: None, share: None }
+        let load_name = format!("{name}, {clients} client{}", if clients == 1 { "" } else { "s" });
+        LevelSpec { plan, load_name, curve: Some(name.to_owned()), parameter: None, share: None }
     };
     (0..).zip(LEVELS).map(level_spec).collect()
 }

@@ -187,7 +187,11 @@ impl Files<'_> {
         let mut plan = Plan { depth: lanes, phases, timeout_ns, ..Plan::new(load) };
         (plan.reconnect.attempts, plan.reconnect.after_timeout) = (attempts, after_timeout);
         let run = |watch: &Watch| engine::run(&plan, &work, |_| Nowhere, watch, None);
-        self.monitor.during_files(what, before, run, || job.progress()).context(what).map(|_| ())
+        let done = self.monitor.during_files(what, before, run, || job.progress());
+        // The error says that no connection was made: the work had not begun.
+        let without_connection = matches!(&done, Err(engine::EngineError::NobodyConnected { .. }));
+        let done = done.map(|_| ()).map_err(anyhow::Error::from);
+        if without_connection { done } else { done.context(what) }
     }
 }
 

@@ -1,6 +1,12 @@
 //! The results of the levels of a run, and what ended it early.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use plimsoll_model::{Reason, Validity};
+use plimsoll_results::recording_findings::first_levels;
+
 use crate::level::LevelResult;
+use crate::level_spec::LevelSpec;
 use crate::measured_together::MeasuredTogether;
 
 /// Results of the levels.
@@ -91,6 +97,54 @@ impl std::fmt::Display for CurveCutoff {
     }
 }
 
+/// Where the load curves of these levels ended.
+pub(super) fn cutoffs<'l>(ran: impl IntoIterator<Item = &'l LevelResult>, limit_s: Option<f64>) -> Vec<CurveCutoff> {
+    ran.into_iter().filter_map(|ran| CurveCutoff::after(ran, limit_s?)).collect()
+}
+
+/// Numbers of the planned levels that did not run. A load curve that ended where the server had become too slow lacks none.
+pub(super) fn missing_levels<'l>(
+    planned: impl Iterator<Item = &'l LevelSpec>,
+    ran: &BTreeMap<u32, LevelResult>,
+    stop_above_s: Option<f64>,
+) -> BTreeSet<u32> {
+    let over = cutoffs(ran.values(), stop_above_s);
+    let is_over = |level_spec: &LevelSpec| over.iter().any(|cutoff| cutoff.curve == level_spec.curve);
+    let absent = planned.filter(|level_spec| !ran.contains_key(&level_spec.plan.level) && !is_over(level_spec));
+    absent.map(|level_spec| level_spec.plan.level).collect()
+}
+
+/// Beginnings of reasons that are not those of a level.
+const EARLY: &str = "The run ended early";
+const WITH_ERROR: &str = "The run ended with an error";
+
+/// The reason against a run that ended without some of its planned levels, `missing`, although nobody stopped it; `None` if none is
+/// missing.
+pub(super) fn ended_early(missing: &[String], besides: &anyhow::Result<()>) -> Option<Reason> {
+    let missing = match missing {
+        [] => return None,
+        some => first_levels(some),
+    };
+    let why = match besides {
+        Err(error) => format!("{error:#}"),
+        // The reason is that of the level.
+        Ok(()) => "the level before could not be run".to_owned(),
+    };
+    Some(Reason::partial(format!("{EARLY}, without these load levels: {missing}. The reason: {why}")))
+}
+
+/// The reason against the complete levels of a run that an error ended.
+pub(super) fn ended_with(error: &anyhow::Error) -> Reason {
+    Reason::partial(format!("{WITH_ERROR}: {error:#}"))
+}
+
+/// Why a run ended: the error that ended it, otherwise the first reason of its verdict. A reason against a level explains no missing one.
+pub(super) fn why_ended(validity: &Validity) -> Option<&str> {
+    let reasons = || validity.reasons.iter().map(String::as_str);
+    let error = reasons().find_map(|reason| reason.strip_prefix(WITH_ERROR)?.strip_prefix(": "));
+    error.or_else(|| reasons().find(|reason| reason.starts_with(EARLY))).or_else(|| reasons().next())
+}
+
 /// The note about a stopped run: the level that was stopped is not one of those after which it was stopped.
 pub(super) fn stopped_at<'l>(ran: impl IntoIterator<Item = &'l LevelResult>, planned: Option<usize>) -> String {
     let whole = ran.into_iter().filter(|level| level.complete()).count();
@@ -112,5 +166,32 @@ mod tests {
         assert_eq!(stopped_at(&ran, Some(5)), "the user stopped the run after 1 of 5 load levels");
         assert_eq!(stopped_at(&ran, None), "the user stopped the run after 1 load level");
         assert_eq!(stopped_at(&ran[1..], Some(1)), "the user stopped the run after 0 of 1 load level");
+    }
+
+    #[test]
+    fn a_run_ended_because_of_its_error_and_not_of_its_levels() {
+        let why = |reasons: &[Reason]| why_ended(&Validity::of(reasons.iter().cloned())).map(str::to_owned);
+        let (late, half) = (Reason::invalid("At 1 client: late"), Reason::partial("At 2 clients: an outage"));
+        let error = ended_with(&anyhow::anyhow!("exit status: 1").context("--on-phase"));
+        assert_eq!(why(&[late.clone(), half.clone(), error]).as_deref(), Some("--on-phase: exit status: 1"));
+        let early = ended_early(&["2 clients".to_owned()], &Ok(())).unwrap();
+        assert_eq!(why(&[late.clone(), early.clone()]), Some(early.text));
+        assert_eq!(why(&[half, late]).as_deref(), Some("At 1 client: late"));
+        assert_eq!(why(&[]), None);
+    }
+
+    #[test]
+    fn a_run_that_ended_early_names_the_levels_that_it_lacks_and_why() {
+        let missing = ["2 clients".to_owned(), "3 clients".to_owned()];
+        let text = |missing: &[String], besides| ended_early(missing, &besides).map(|reason| reason.text);
+        assert_eq!(text(&[], Err(anyhow::anyhow!("files stay"))), None, "it has all its levels");
+        let failed = text(&missing, Err(anyhow::anyhow!("exit status: 1").context("--on-phase")));
+        let expected = "The run ended early, without these load levels: 2 clients, 3 clients. The reason: --on-phase: exit status: 1";
+        assert_eq!(failed.as_deref(), Some(expected));
+        assert!(text(&missing[1..], Ok(())).is_some_and(|text| text.contains("without these load levels: 3 clients.")));
+        let many: Vec<String> = (1..=40).map(|clients| format!("{clients} clients")).collect();
+        assert!(
+            text(&many, Ok(())).is_some_and(|text| text.contains("4 clients, 5 clients and 35 more. The reason: "))
+        );
     }
 }

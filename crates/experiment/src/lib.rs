@@ -80,7 +80,7 @@ pub use parts::options::{PartOptions, repeat_whole};
 pub use phase_hook::PhaseHook;
 pub use ranges::LevelList;
 pub use resolved_target::{ResolvedTarget, refused_target};
-pub use resume::finished_levels;
+pub use resume::{EarlierLevels, earlier_levels};
 pub use run_recording::RunRecording;
 pub use run_result::RunResult;
 pub use run_spec::{KerberosSpec, RunSpec, ServerSpec, VariantSpec, absolute_workload};

@@ -85,6 +85,7 @@ impl LoadOptions {
     /// The options are not those of a load.
     pub fn levels(&self, defaults: &Defaults) -> anyhow::Result<Vec<LevelSpec>> {
         let base = self.load(defaults)?;
+        self.check_clients(&base)?;
         let at = |&level: &f64| at_level(base, ("--levels", level));
         let loads = match &self.levels {
             None => vec![base],
@@ -110,6 +111,7 @@ impl LoadOptions {
             (None, Load::Partly { every_ns, .. }) => Some(every_ns),
             (None, _) => None,
         };
+        self.rate.map_or(Ok(()), |rate| check_rate("--rate", rate))?;
         let load = match (self.users, self.rate, *default) {
             (Some(users), _, _) => {
                 let missing = || Usage("--users requires --every, e.g. --every 11s".to_owned());
@@ -124,6 +126,19 @@ impl LoadOptions {
         };
         self.check_schedule(&load)?;
         Ok(load)
+    }
+
+    /// Refuses a number of clients that is none of the levels: it would have no effect.
+    fn check_clients(&self, load: &Load) -> Result<(), Usage> {
+        match (self.clients, &self.levels, load) {
+            (Some(clients), Some(LevelList(levels)), Load::Closed { .. }) if !levels.contains(&f64::from(clients)) => {
+                Err(Usage(format!(
+                    "--clients {clients}: --levels gives the numbers of clients, and {clients} is not one of them; remove \
+                    --clients, or add {clients} to --levels"
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Refuses options of a schedule that this load does not have: they would have no effect.
@@ -144,6 +159,35 @@ impl LoadOptions {
         Ok(())
     }
 
+    /// Refuses counts of 0, each with its option; `lanes` is the queue depth.
+    fn check_counts(&self, lanes: u32) -> Result<(), Usage> {
+        let counts = [
+            ("--clients", self.clients),
+            ("--users", self.users),
+            ("--depth", Some(lanes)),
+            ("--connections", Some(self.connections)),
+            ("--channels", Some(self.channels)),
+            ("--clients-per-connection", Some(self.clients_per_connection)),
+        ];
+        let zero = counts.into_iter().find(|(_, count)| *count == Some(0));
+        zero.map_or(Ok(()), |(flag, _)| Err(Usage(format!("{flag} 0: expected an integer >= 1"))))
+    }
+
+    /// Refuses times of 0 and a think time that ends before it begins, each with its option.
+    fn check_times(&self) -> Result<(), Usage> {
+        let times = [("--duration", self.duration), ("--every", self.every), ("--timeout", Some(self.timeout))];
+        if let Some((flag, _)) = times.into_iter().find(|(_, time)| time.is_some_and(|time| time.is_zero())) {
+            return Err(Usage(format!("{flag} 0s: expected a time above 0, e.g. 30s")));
+        }
+        match self.think {
+            Some(Pause::Uniform(low, high)) if low > high => {
+                let [low, high] = [low, high].map(|ns| humantime::format_duration(Duration::from_nanos(ns)));
+                Err(Usage(format!("--think {low}..{high}: expected the shorter time first")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The level with this number, of this load; `flag` names the option that gave the load.
     ///
     /// # Errors
@@ -154,9 +198,7 @@ impl LoadOptions {
 
     fn level_of(&self, defaults: &Defaults, load: Load, number: u32) -> anyhow::Result<LevelSpec> {
         let (lanes, connections) = (self.depth.unwrap_or(defaults.depth), self.connections);
-        if lanes == 0 {
-            return Err(Usage("--depth 0: the queue depth must be at least 1".to_owned()).into());
-        }
+        self.check_counts(lanes)?;
         if connections > lanes {
             // Plimsoll does not raise the depth itself, because this would be a second difference between compared runs.
             return Err(Usage(format!(
@@ -165,9 +207,7 @@ impl LoadOptions {
             ))
             .into());
         }
-        if self.duration.is_some_and(|duration| duration.is_zero()) {
-            return Err(Usage("--duration 0s: expected a time above 0, e.g. 30s".to_owned()).into());
-        }
+        self.check_times()?;
         let plan = Plan {
             depth: lanes,
             connections,
@@ -191,115 +231,20 @@ impl LoadOptions {
 }
 
 fn at_level(base: Load, (flag, level): (&str, f64)) -> Result<Load, Usage> {
-    base.at_level(level).ok_or_else(|| Usage(format!("{flag} {level}: expected an integer >= 1")))
+    let load = base.at_level(level).ok_or_else(|| Usage(format!("{flag} {level}: expected an integer >= 1")))?;
+    match load {
+        Load::Open { rate, .. } => check_rate(flag, rate).map(|()| load),
+        _ => Ok(load),
+    }
+}
+
+/// Refuses a rate that the load engine cannot have; `flag` names the option that gave it.
+fn check_rate(flag: &str, rate: f64) -> Result<(), Usage> {
+    let highest = Plan::HIGHEST_RATE;
+    let is_possible = rate > 0.0 && rate <= highest;
+    let why = || Usage(format!("{flag} {rate}: expected a number above 0, at most {highest} iterations/s"));
+    if is_possible { Ok(()) } else { Err(why()) }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::parameters::variants;
-    use crate::{levels_of_variant, repeated};
-
-    const PHASES: Phases =
-        Phases { connect_ns: 1, warmup_ns: 1_000_000_000, measured_ns: Some(2_000_000_000), drain_ns: 1 };
-    const DEFAULTS: Defaults =
-        Defaults { load: Load::Closed { clients: 4, think: Pause::Constant(5) }, depth: 1, phases: PHASES };
-
-    fn options() -> LoadOptions {
-        LoadOptions::default()
-    }
-
-    fn loads(options: &LoadOptions) -> Vec<Load> {
-        options.levels(&DEFAULTS).unwrap().iter().map(|step| step.plan.load).collect()
-    }
-
-    #[test]
-    fn without_options_the_workload_decides() {
-        let step = &options().levels(&DEFAULTS).unwrap()[0];
-        assert_eq!(step.plan.load, DEFAULTS.load);
-        assert_eq!((step.load_name.as_str(), step.plan.phases.warmup_ns), ("4 clients", 1_000_000_000));
-    }
-
-    #[test]
-    fn levels_are_of_what_is_asked_for() {
-        let levels = || Some(LevelList(vec![1.0, 8.0]));
-        let closed = |clients| Load::Closed { clients, think: Pause::Constant(5) };
-        assert_eq!(loads(&LoadOptions { levels: levels(), ..options() }), [closed(1), closed(8)]);
-        let open = |rate| Load::Open { clients: 4, rate, arrivals: Arrivals::Constant };
-        let rated = LoadOptions { levels: levels(), rate: Some(1.0), ..options() };
-        assert_eq!(loads(&rated), [open(1.0), open(8.0)]);
-        let every = Some(Duration::from_secs(1));
-        let users = LoadOptions { levels: levels(), users: Some(1), every, ..options() };
-        assert!(matches!(loads(&users)[1], Load::Partly { users: 8, every_ns: 1_000_000_000, .. }));
-    }
-
-    #[test]
-    fn repeats_are_levels_with_draws_of_their_own() {
-        let levels = LoadOptions { levels: Some(LevelList(vec![1.0, 8.0])), seed: 5, ..options() };
-        let all = repeated(levels.levels(&DEFAULTS).unwrap(), 2);
-        let seen: Vec<_> = all
-            .iter()
-            .map(|step| (step.load_name.as_str(), step.curve.as_deref(), step.plan.level, step.plan.seed))
-            .collect();
-        let [first, second] = ["repeat 1", "repeat 2"].map(Some);
-        let expected = [
-            ("1 client", first, 0, 5),
-            ("8 clients", first, 1, 5),
-            ("1 client", second, 2, 6),
-            ("8 clients", second, 3, 6),
-        ];
-        assert_eq!(seen, expected);
-        assert_eq!(repeated(levels.levels(&DEFAULTS).unwrap(), 1)[0].curve, None);
-    }
-
-    #[test]
-    fn variants_are_curves_of_their_own() {
-        let levels = LoadOptions { levels: Some(LevelList(vec![1.0, 8.0])), ..options() };
-        let vary = "block=1B,2B".parse().unwrap();
-        let variants = variants("blocks-read", &[], Some(&vary)).unwrap();
-        let steps = |times| repeated(levels.levels(&DEFAULTS).unwrap(), times);
-        let second = levels_of_variant(steps(1), 1, &variants[1]);
-        let seen: Vec<_> = second.iter().map(|step| (step.curve.as_deref(), step.plan.level)).collect();
-        assert_eq!(seen, [(Some("block=2B"), 2), (Some("block=2B"), 3)]);
-        assert_eq!(second[0].parameter.as_ref().unwrap().value, "2B");
-        let last = &levels_of_variant(steps(2), 1, &variants[1])[3];
-        assert_eq!((last.curve.as_deref(), last.plan.level), (Some("block=2B, repeat 2"), 7));
-    }
-
-    #[test]
-    fn connections_do_not_make_the_load_deeper() {
-        let plan = |depth, connections| {
-            (LoadOptions { depth, connections, ..options() }).levels(&DEFAULTS).map(|steps| steps[0].plan.clone())
-        };
-        let error = plan(None, 4).unwrap_err().to_string();
-        assert!(
-            error.starts_with("--connections 4: a client cannot use more connections than its queue depth, 1")
-                && error.contains("--depth 4")
-        );
-        assert!(plan(Some(3), 4).is_err());
-        let spread = plan(Some(8), 4).unwrap();
-        assert_eq!((spread.depth, spread.connections, spread.outstanding()), (8, 4, 32));
-    }
-
-    #[test]
-    fn what_makes_no_sense_is_said() {
-        assert!((LoadOptions { levels: Some(LevelList(vec![1.5])), ..options() }).levels(&DEFAULTS).is_err());
-        assert!((LoadOptions { users: Some(3), ..options() }).levels(&DEFAULTS).is_err());
-        assert!((LoadOptions { clients: Some(0), ..options() }).levels(&DEFAULTS).is_err());
-        assert!((LoadOptions { duration: Some(Duration::ZERO), ..options() }).levels(&DEFAULTS).is_err());
-        let error = (LoadOptions { depth: Some(0), ..options() }).levels(&DEFAULTS).unwrap_err().to_string();
-        assert_eq!(error, "--depth 0: the queue depth must be at least 1");
-    }
-
-    #[test]
-    fn options_of_a_schedule_need_one() {
-        let (every, arrivals) = (Some(Duration::from_secs(1)), Some(Arrivals::Poisson));
-        let said =
-            |options: LoadOptions| options.load(&DEFAULTS).err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(said(LoadOptions { every, ..options() }).starts_with("--every: only users"));
-        assert!(said(LoadOptions { every, rate: Some(1.0), ..options() }).starts_with("--every: only users"));
-        assert!(said(LoadOptions { arrivals, ..options() }).starts_with("--arrivals: clients without a schedule"));
-        assert_eq!(said(LoadOptions { arrivals, rate: Some(1.0), ..options() }), "");
-        assert_eq!(said(LoadOptions { arrivals, every, users: Some(1), ..options() }), "");
-    }
-}
+mod tests;

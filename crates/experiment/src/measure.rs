@@ -10,7 +10,7 @@ use plimsoll_report::findings::Findings;
 
 use super::level::LevelResult;
 use super::level_spec::LevelSpec;
-use super::levels::{CurveCutoff, stopped_at};
+use super::levels::{CurveCutoff, cutoffs, ended_early, missing_levels, stopped_at};
 use super::open_files;
 use super::parameters::Variant;
 use super::resolved_target::ResolvedTarget;
@@ -40,18 +40,14 @@ pub fn measure(
     let planned = variants.iter().map(|(_, level_specs)| level_specs.len()).sum();
     let files = variants.iter().map(|(variant, level_specs)| resolved.open_files(level_specs, &variant.workload)).max();
     open_files::allow(files.unwrap_or(0))?;
-    let cutoffs = |all: &BTreeMap<u32, LevelResult>| -> Vec<CurveCutoff> {
-        all.values().filter_map(|ran| CurveCutoff::after(ran, runner.stop_above_s?)).collect()
-    };
-    let over = cutoffs(&all);
-    let wanted = |level_spec: &LevelSpec| {
-        !all.contains_key(&level_spec.plan.level) && !over.iter().any(|cutoff| cutoff.curve == level_spec.curve)
-    };
+    let planned_levels = || variants.iter().flat_map(|(_, level_specs)| level_specs);
+    let left = missing_levels(planned_levels(), &all, runner.stop_above_s);
     // If all levels exist already, only the server's facts are queried.
-    let whole = !variants.iter().any(|(_, level_specs)| level_specs.iter().any(wanted));
+    let whole = left.is_empty();
+    let wanted = |level_spec: &&LevelSpec| left.contains(&level_spec.plan.level);
     let mut prepared_targets: Vec<(Option<String>, Runner<'_>, PreparedTarget, Vec<LevelSpec>)> = Vec::new();
     for (place, (variant, level_specs)) in variants.iter().enumerate() {
-        let left: Vec<LevelSpec> = level_specs.iter().filter(|level_spec| wanted(level_spec)).cloned().collect();
+        let left: Vec<LevelSpec> = level_specs.iter().filter(wanted).cloned().collect();
         if !left.is_empty() || whole && place == 0 {
             let runner = Runner { workload: &variant.workload, ..*runner };
             // The files are those of all levels, including finished ones.
@@ -79,9 +75,27 @@ pub fn measure(
     }
     let mut facts = common_facts_first(&agreed);
     facts.extend(notes);
-    facts.extend(cutoffs(&all).iter().map(CurveCutoff::to_string));
+    facts.extend(cutoffs(all.values(), runner.stop_above_s).iter().map(CurveCutoff::to_string));
     facts.extend(stopped.then(|| stopped_at(all.values(), Some(planned))));
+    let lacking = missing_levels(planned_levels(), &all, runner.stop_above_s);
+    let lacking: Vec<String> =
+        planned_levels().filter(|level| lacking.contains(&level.plan.level)).map(LevelSpec::shown).collect();
     let result =
         RunResult { spec: spec.clone(), workload: runner.workload, levels: all.into_values().collect(), names, facts };
-    Ok((result.findings(), besides))
+    Ok((whole_or_early(result.findings(), &lacking, &besides, runner), besides))
+}
+
+/// The findings of a run; if it ended without some of its levels, although nobody stopped it, with that reason. Its recording is then
+/// not finished.
+pub(crate) fn whole_or_early(
+    findings: Findings,
+    lacking: &[String],
+    besides: &anyhow::Result<()>,
+    runner: &Runner<'_>,
+) -> Findings {
+    let Some(reason) = ended_early(lacking, besides).filter(|_| !runner.monitor.stopped()) else { return findings };
+    if let Some(recording) = runner.recording {
+        recording.end_early();
+    }
+    findings.and([reason])
 }

@@ -31,7 +31,10 @@ pub(crate) fn items<'a>(text: &'a str, read: impl Fn(&str) -> Option<f64>) -> Re
             continue;
         };
         let number = |text: &str| {
-            read(text.trim()).filter(|n| n.is_finite()).ok_or(format!("{part}: expected a number, got {text}"))
+            read(text.trim()).filter(|n| n.is_finite()).ok_or_else(|| match text.trim() {
+                "" => format!("{part}: a number is missing; expected a range such as 1..15 or 100..1000/100"),
+                text => format!("{part}: expected a number, got {text}"),
+            })
         };
         let (to, step) = match (rest.split_once('*'), rest.split_once('/')) {
             (Some((to, factor)), _) => (
@@ -132,6 +135,9 @@ mod tests {
             "1..2000",
         ] {
             assert!(levels(text).is_err(), "{text}: {:?}", levels(text));
+        }
+        for text in ["1..", "..5", "1..5/"] {
+            assert!(levels(text).unwrap_err().contains(": a number is missing; expected a range"), "{text}");
         }
     }
 }

@@ -6,15 +6,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plimsoll_drive::engine::so_far;
 use plimsoll_model::{Coverage, Names};
-use plimsoll_recording::folder::{Finished, LevelWriter};
+use plimsoll_recording::folder::{Finished, LevelWriter, Recording};
 use plimsoll_report::findings::{Findings, Run};
 use plimsoll_results::record::{Measurement, RecordTo, Recorder};
+use plimsoll_results::recording_findings;
 use plimsoll_stats::{IntervalWidth, Options, Statistics};
 use plimsoll_workload::Workload;
 
 use super::level::{LevelResult, headline, unfinished};
 use super::level_spec::LevelSpec;
+use super::levels::ended_with;
 use super::parts::part_result::PartResult;
+use super::resume::EarlierLevels;
 use super::run_spec::RunSpec;
 use crate::recording_channel::{DescribeLevel, RecordingChannel, WorkerCheckpoint};
 
@@ -24,7 +27,7 @@ pub struct RunRecording<'a> {
     folder: PathBuf,
     // Levels run in sequence, on another thread than the progress display.
     state: Mutex<State>,
-    /// A level could not be recorded.
+    /// A level could not be recorded, or the run ended without some of its levels.
     failed: AtomicBool,
 }
 
@@ -50,17 +53,18 @@ impl<'a> RunRecording<'a> {
         Ok(Some(Self::new(to, recorder, spec, workload)))
     }
 
-    /// Goes on with one, if one is wanted, with the levels that `keeps` keeps.
+    /// Goes on with the one that has these levels already, whose others are removed; begins one where there are none.
     ///
     /// # Errors
-    /// There is none, or it cannot be written to.
+    /// It changed since these levels were read, or cannot be written to.
     pub fn resume(
         to: Option<&RecordTo>,
         (spec, workload): (&RunSpec, &'a Workload),
-        keeps: impl Fn(u32) -> bool,
+        earlier: Option<&EarlierLevels>,
     ) -> anyhow::Result<Option<Self>> {
-        let Some(to) = to else { return Ok(None) };
-        let recorder = to.resume(spec.seed, |level| keeps(level.number))?;
+        let Some((to, earlier)) = to.zip(earlier) else { return Self::begin(to, spec, workload) };
+        let seen = &earlier.recording.manifest;
+        let recorder = to.resume(spec.seed, seen, |level| earlier.finished.contains_key(&level.number))?;
         Ok(Some(Self::new(to, recorder, spec, workload)))
     }
 
@@ -87,6 +91,11 @@ impl<'a> RunRecording<'a> {
         let written = state.recorder.writer.publish();
         self.failed.fetch_or(written.is_err(), Relaxed);
         Ok(written?)
+    }
+
+    /// The run ends without some of its levels, although nobody stopped it.
+    pub(crate) fn end_early(&self) {
+        self.failed.store(true, Relaxed);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -179,12 +188,22 @@ impl<'a> RunRecording<'a> {
                 }
                 recorder.finish(stopped, findings)
             }
-            Err(error) => {
-                recorder.give_up(error);
-                Ok(())
-            }
+            Err(error) => match with_levels(&self.folder) {
+                Some(findings) => recorder.finish(true, &findings.and([ended_with(error)])),
+                None => {
+                    recorder.give_up(error);
+                    Ok(())
+                }
+            },
         }
     }
+}
+
+/// The findings of a recording with levels of an earlier run; `None` if it has no level that can be read.
+fn with_levels(folder: &Path) -> Option<Findings> {
+    let recording = Recording::open(folder).ok()?;
+    let findings = recording_findings::findings(&recording, plimsoll_client::status_name).ok()?;
+    (!findings.levels.is_empty()).then_some(findings)
 }
 
 /// Says what there is of a level that goes on.
@@ -200,8 +219,12 @@ fn describe(workload: &Workload, level_spec: &LevelSpec, names: &Arc<Names>) -> 
             statistics.merge(of_worker);
             parts.push(part.clone());
         }
-        let level =
-            unfinished((statistics, intervals), so_far(&level_spec.plan, parts), &level_spec.plan, &level_spec.load_name);
+        let level = unfinished(
+            (statistics, intervals),
+            so_far(&level_spec.plan, parts),
+            &level_spec.plan,
+            &level_spec.load_name,
+        );
         finished(&level.on(&level_spec).named_as(iterations.iter().cloned()), &names)
     })
 }

@@ -109,15 +109,34 @@ pub(super) fn behind(level: &Level<'_>) -> Option<String> {
     let generator = level.generator;
     let unended = Some(level.unended).filter(|unended| *unended > 0);
     Some(format!(
-        "the rate was not reached: {achieved:.1} of {asked:.1} iterations/s (limit: at least {limit:.0} %); {never_started} planned \
-        iterations were never started{unended}{backlog}{remedy}",
+        "the rate was not reached: {achieved:.1} of {asked:.1} iterations/s (limit: at least {limit:.0} %){missing}{backlog}{remedy}",
         achieved = generator.achieved_rate,
         limit = ACHIEVED * 100.0,
-        never_started = generator.never_sent,
-        unended = unended.map_or_else(String::new, |unended| format!(", and {unended} never ended")),
+        missing = missing(generator.never_sent, level.unended),
         backlog = backlog(level),
         remedy = unended.map_or("", |_| "; if iterations take longer than the drain, use a longer --warmup")
     ))
+}
+
+/// The planned iterations that were never started, and those that never ended.
+fn missing(never_started: u64, unended: u64) -> String {
+    let planned = |count: u64| match count {
+        1 => "1 planned iteration".to_owned(),
+        count => format!("{count} planned iterations"),
+    };
+    let were = if never_started == 1 { "was" } else { "were" };
+    match (never_started, unended) {
+        (0, 0) => String::new(),
+        (0, unended) => format!("; {} never ended", planned(unended)),
+        (count, 0) => format!("; {} {were} never started", planned(count)),
+        (count, unended) => format!("; {} {were} never started, and {unended} never ended", planned(count)),
+    }
+}
+
+/// The same, if a load generator that is late or busy may be the only cause: it begins iterations late, or not at all. That those which
+/// began never end is the server's fault.
+pub(super) fn behind_by_generator(level: &Level<'_>) -> Option<String> {
+    behind(level).filter(|_| level.unended as f64 <= (1.0 - ACHIEVED) * level.generator.planned as f64)
 }
 
 /// Fewer iterations were over than were due, although they began on time and ended later: the load was as asked for.

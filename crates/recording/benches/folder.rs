@@ -81,6 +81,7 @@ fn row_group_of_clients(bencher: divan::Bencher<'_, '_>, clients: u16) {
     bencher
         .with_inputs(|| packed(&mut packer, &all))
         .bench_local_values(|pieces| pieces.into_iter().for_each(|rows| level.rows(rows, &names)));
-    let finished = Finished { load_name: None, span_ns: (None, None), state: Vec::new(), about: Value::Null, part: None };
+    let finished =
+        Finished { load_name: None, span_ns: (None, None), state: Vec::new(), about: Value::Null, part: None };
     writer.end(level, finished, &names).expect("nothing went wrong");
 }

@@ -30,6 +30,7 @@ mod single;
 pub mod sizes;
 mod slots;
 mod status_name;
+mod table;
 mod units;
 mod validity;
 
@@ -37,6 +38,7 @@ pub(crate) use counts::{are, plural, thousands};
 pub use rows::times_of;
 pub(crate) use share_words::percent;
 pub use status_name::StatusName;
+pub use table::TableFacts;
 
 use crate::findings::Overhead;
 use crate::findings::*;
@@ -144,18 +146,9 @@ impl Findings {
         self
     }
 
-    /// Collects from a table of transactions, without packets: losses of the capture are unknown.
-    #[must_use]
-    pub fn of_a_table(self) -> Findings {
-        let reason = Reason::partial(
-            "The input is a table of transactions without packets, so it does not show whether the capture dropped packets. If you have \
-            the capture, analyze the capture instead.",
-        );
-        self.and([reason])
-    }
-
     /// The same with more reasons against its numbers.
-    fn and(self, more: impl IntoIterator<Item = Reason>) -> Findings {
+    #[must_use]
+    pub fn and(self, more: impl IntoIterator<Item = Reason>) -> Findings {
         let others = self.validity.each_reason().map(|(verdict, text)| Reason { verdict, text: text.to_owned() });
         let validity = Validity::of(others.chain(more));
         Findings { validity, ..self }

@@ -5,12 +5,13 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use anyhow::Context;
-use plimsoll_model::Names;
+use plimsoll_model::{Names, Reason, Validity};
 use plimsoll_recording::folder::{Progress, RecordedLevel, Recording};
 use plimsoll_report::collect::StatusName;
 use plimsoll_report::collect::run::MeasuredLevel;
 use plimsoll_report::findings::{About, Findings, Run, Source};
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::record::{HOST_NAMES, Measurement};
 use crate::{cautions, read_level};
@@ -25,7 +26,19 @@ pub fn findings(recording: &Recording, status_name: StatusName) -> anyhow::Resul
         Measurement::Analyze { source, .. } => of_analysis(recording, source, status_name)?,
     };
     findings.warnings.extend(incomplete(recording).map(|what| format!("This recording {what}")));
-    Ok(findings)
+    Ok(match &recording.manifest.validity {
+        Some(recorded) => with_recorded(findings, recorded),
+        None => findings,
+    })
+}
+
+/// Adds the reasons of the manifest that do not follow from the statistics, such as the error that ended a run, or a recording that is
+/// missing in a merged one.
+fn with_recorded(findings: Findings, recorded: &Validity) -> Findings {
+    let known = |text: &str| findings.validity.reasons.iter().any(|reason| reason == text);
+    let more = recorded.each_reason().filter(|(_, text)| !known(text));
+    let more: Vec<Reason> = more.map(|(verdict, text)| Reason { verdict, text: text.to_owned() }).collect();
+    if more.is_empty() { findings } else { findings.and(more) }
 }
 
 /// The user's title, labels and description of a recording.
@@ -124,8 +137,9 @@ pub fn incomplete(recording: &Recording) -> Option<String> {
     // Results so far belong to a level in `partial`.
     let levels = || recording.manifest.levels.iter().filter(|level| !level.is_so_far());
     // A stopped level is present but not finished.
-    let whole =
-        |level: &&RecordedLevel| level.load_name.is_none() || read_level(&level.about).is_ok_and(|level| level.complete);
+    let whole = |level: &&RecordedLevel| {
+        level.load_name.is_none() || read_level(&level.about).is_ok_and(|level| level.complete)
+    };
     let finished = levels().filter(whole).count();
     let stopped = levels().count() - finished;
     let left = match recording.partial.len() + stopped {
@@ -136,8 +150,70 @@ pub fn incomplete(recording: &Recording) -> Option<String> {
     let what = match recording.manifest.state {
         Progress::Finished => return None,
         Progress::Running => "is unfinished (its process was killed, or is still running)",
-        Progress::Interrupted => "was interrupted",
+        Progress::Interrupted => "ended early (the user or an error stopped it)",
     };
     let levels = if finished == 1 { "level" } else { "levels" };
-    Some(format!("{what}: it holds {finished} finished {levels}{left}."))
+    let missing = planned_levels(recording).filter(|(number, _)| {
+        let is_finished = |level: &RecordedLevel| u64::from(level.number) == *number && whole(&level);
+        !recording.manifest.levels.iter().any(is_finished)
+    });
+    Some(format!("{what}: it holds {finished} finished {levels}{left}{}.", listed(missing.map(|(_, words)| words))))
+}
+
+/// Number and words of each load level that a run planned, as far as that is known: the levels of a search, and those after a limit of
+/// --stop-above, follow from measurements.
+fn planned_levels(recording: &Recording) -> impl Iterator<Item = (u64, String)> {
+    let spec = recording.manifest.measured.get("spec");
+    let has = |name: &str| spec.and_then(|spec| spec.get(name)).is_some_and(|value| !value.is_null());
+    let variants = spec.filter(|_| !has("search") && !has("stop_above_s")).and_then(|spec| spec.get("variants"));
+    let levels = variants.and_then(Value::as_array).into_iter().flatten().filter_map(|variant| variant.get("levels"));
+    levels.filter_map(Value::as_array).flatten().filter_map(|level| {
+        let words = level.get("load_name")?.as_str()?;
+        let curve = level.get("curve").and_then(Value::as_str).map(|curve| format!(" ({curve})")).unwrap_or_default();
+        Some((level.pointer("/plan/level")?.as_u64()?, format!("{words}{curve}")))
+    })
+}
+
+/// The load levels that a recording lacks, as the rest of a sentence; empty if it lacks none.
+fn listed(missing: impl Iterator<Item = String>) -> String {
+    let missing: Vec<String> = missing.collect();
+    if missing.is_empty() { String::new() } else { format!("; not finished: {}", first_levels(&missing)) }
+}
+
+/// The first of these load levels, and the number of the others: a run may have thousands.
+#[must_use]
+pub fn first_levels(levels: &[String]) -> String {
+    const MOST: usize = 5;
+    let shown = levels.get(..MOST).unwrap_or(levels).join(", ");
+    match levels.len().saturating_sub(MOST) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::Verdict;
+
+    use super::*;
+
+    #[test]
+    fn reasons_of_the_manifest_are_added_once() {
+        let of = |reasons: &[Reason]| Validity::of(reasons.iter().cloned());
+        let (late, error) = (Reason::partial("At 1 client: late"), Reason::invalid("MOUNT: Connection refused"));
+        let before = of(std::slice::from_ref(&late));
+        let same = with_recorded(Findings { validity: before.clone(), ..Findings::default() }, &before);
+        assert_eq!((same.validity.verdict, same.validity.reasons.len()), (Verdict::Partial, 1));
+        let both = with_recorded(same, &of(&[error, late])).validity;
+        assert_eq!(both.verdict, Verdict::Invalid);
+        assert_eq!(both.reasons, ["MOUNT: Connection refused", "At 1 client: late"]);
+    }
+
+    #[test]
+    fn a_list_of_missing_levels_is_short() {
+        let levels = |count: usize| listed((1..=count).map(|clients| format!("{clients} clients")));
+        assert_eq!(levels(0), "");
+        assert_eq!(levels(2), "; not finished: 1 clients, 2 clients");
+        assert!(levels(40).ends_with("4 clients, 5 clients and 35 more"), "{}", levels(40));
+    }
 }

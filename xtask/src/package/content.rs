@@ -14,6 +14,9 @@ const SHELLS: [(&str, &str); 4] =
     [("bash", "plimsoll"), ("zsh", "_plimsoll"), ("fish", "plimsoll.fish"), ("powershell", "plimsoll.ps1")];
 /// Where a bundled part of Apache ECharts begins with its notice and licences.
 const CHARTS: &str = "crates/report/assets/echarts.min.js";
+/// Documents outside of `docs/`: messages of the program name MEASUREMENT.md and pages of `docs/`, which link to the others.
+const DOCUMENTS: [&str; 3] = ["README.md", "CHANGELOG.md", "MEASUREMENT.md"];
+const SBOM: &str = "sbom.cdx.json";
 
 /// The program, and a folder with what goes beside it.
 #[derive(Clone, Debug)]
@@ -21,7 +24,7 @@ pub(super) struct Content {
     pub(super) release: Release,
     pub(super) platform: &'static Platform,
     pub(super) program: PathBuf,
-    /// Manual pages in `man`, completions in `completions`, texts in `doc`.
+    /// Manual pages in `man`, completions in `completions`, documents in `doc`, licences in `licences`.
     folder: PathBuf,
     /// For the trees of formats, and trials.
     pub(super) scratch: PathBuf,
@@ -52,14 +55,17 @@ impl Content {
             let script = process::output(content.command().args(["completions", shell]))?;
             files::write(&content.folder.join("completions").join(file), &script)?;
         }
-        let doc = content.folder.join("doc");
-        for name in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {
-            files::copy(&workspace::root().join(name), &doc.join(name))?;
+        let (doc, notices) = (content.folder.join("doc"), content.folder.join("licences"));
+        for name in documents()? {
+            files::copy(&workspace::root().join(&name), &doc.join(&name))?;
+        }
+        for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
+            files::copy(&workspace::root().join(name), &notices.join(name))?;
         }
         let crates = licences::crates(platform.target)?;
-        files::write(&doc.join("THIRD-PARTY.txt"), &licences::text(&crates)?)?;
-        files::write(&doc.join("ECHARTS.txt"), &charts_notice()?)?;
-        files::write(&doc.join("sbom.cdx.json"), &sbom::document(&content.release, &crates))?;
+        files::write(&notices.join("THIRD-PARTY.txt"), &licences::text(&crates)?)?;
+        files::write(&notices.join("ECHARTS.txt"), &charts_notice()?)?;
+        files::write(&content.sbom(), &sbom::document(&content.release, &crates))?;
         Ok(content)
     }
 
@@ -74,7 +80,7 @@ impl Content {
 
     /// The bill of materials.
     pub(super) fn sbom(&self) -> PathBuf {
-        self.folder.join("doc/sbom.cdx.json")
+        self.folder.join(SBOM)
     }
 
     /// The name of the bill of materials outside of a package.
@@ -88,6 +94,7 @@ impl Content {
         self.copy("man", &folder.join("man/man1"))?;
         self.copy("completions", &folder.join("completions"))?;
         self.copy("doc", folder)?;
+        self.copy_notices(folder)?;
         files::copy(&self.program, &folder.join(self.platform.program))
     }
 
@@ -105,14 +112,27 @@ impl Content {
             files::copy(&self.folder.join("completions").join(file), &share.join(place).join(file))?;
         }
         self.copy("doc", &share.join("doc/plimsoll"))?;
+        self.copy_notices(&share.join("doc/plimsoll"))?;
         files::settle(root, &self.release.epoch)
+    }
+
+    /// Copies the licences and the bill of materials.
+    pub(super) fn copy_notices(&self, to: &Path) -> Outcome {
+        self.copy("licences", to)?;
+        files::copy(&self.sbom(), &to.join(SBOM))
     }
 
     /// Copies one of the folders.
     pub(super) fn copy(&self, name: &str, to: &Path) -> Outcome {
-        let from = self.folder.join(name);
-        files::names(&from)?.iter().try_for_each(|file| files::copy(&from.join(file), &to.join(file)))
+        files::copy_tree(&self.folder.join(name), to)
     }
+}
+
+/// Documents of every package, as paths below the root of this tree: in a package they have the same paths below its folder of documents,
+/// so the paths in messages and the links between pages are right there, too.
+fn documents() -> Result<Vec<String>, String> {
+    let is_document = |file: &String| file.starts_with("docs/") || DOCUMENTS.contains(&file.as_str());
+    Ok(workspace::files()?.into_iter().filter(is_document).collect())
 }
 
 /// The comment at the start of the charts' library: its notice, and the licences of its parts.
@@ -125,7 +145,30 @@ fn charts_notice() -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    /// Without this, a remedy in a message names a file that no user has.
+    #[test]
+    fn packages_have_every_document_that_the_program_names() {
+        let is_source = |file: &String| file.starts_with("crates/") && file.ends_with(".rs");
+        let is_in_path = |c: char| c.is_ascii_alphanumeric() || "/-_.".contains(c);
+        let mut named = BTreeSet::new();
+        for source in workspace::files().unwrap().into_iter().filter(is_source) {
+            let text = files::read(&workspace::root().join(source)).unwrap();
+            for (at, _) in text.match_indices("docs/") {
+                let path = text[at..].split(|c| !is_in_path(c)).next().unwrap_or_default().trim_end_matches('.');
+                if path.ends_with(".md") {
+                    named.insert(path.to_owned());
+                }
+            }
+        }
+        assert!(named.len() > 20 && named.contains("docs/load-generators.md"), "{named:?}");
+        let packed: BTreeSet<String> = documents().unwrap().into_iter().collect();
+        let missing: Vec<&String> = named.difference(&packed).collect();
+        assert!(missing.is_empty() && packed.contains("MEASUREMENT.md"), "{missing:?}");
+    }
 
     #[test]
     fn the_charts_have_their_notice() {

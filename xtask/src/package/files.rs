@@ -36,6 +36,12 @@ pub(super) fn copy(from: &Path, to: &Path) -> Outcome {
     fs::copy(from, to).map(drop).map_err(|error| format!("{} to {}: {error}", from.display(), to.display()))
 }
 
+/// Copies all files below a folder, with the folders in it.
+pub(super) fn copy_tree(from: &Path, to: &Path) -> Outcome {
+    let files = list(from)?;
+    files.iter().map(|file| file.trim_start_matches('/')).try_for_each(|file| copy(&from.join(file), &to.join(file)))
+}
+
 /// Names in a folder, in order.
 pub(super) fn names(folder: &Path) -> Result<Vec<String>, String> {
     let listed = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -92,4 +98,21 @@ pub(super) fn sums(folder: &Path) -> Result<String, String> {
     let names = names(folder)?;
     let others = names.iter().filter(|name| *name != "SHA256SUMS");
     others.map(|name| Ok(format!("{}  {name}\n", sha256(&folder.join(name))?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_is_copied_with_the_folders_in_it() {
+        let folder = std::env::temp_dir().join(format!("plimsoll-package-files-{}", std::process::id()));
+        let (from, to) = (folder.join("from"), folder.join("to"));
+        write(&from.join("docs/decisions/1.md"), "one").unwrap();
+        write(&from.join("README.md"), "read").unwrap();
+        copy_tree(&from, &to).unwrap();
+        let copied = list(&to).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(copied, ["/README.md", "/docs/decisions/1.md"]);
+    }
 }

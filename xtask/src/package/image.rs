@@ -21,7 +21,8 @@ pub(super) fn write(content: &Content, folder: &Path) -> Result<PathBuf, String>
     files::empty(&root)?;
     files::empty(&image)?;
     files::copy(&content.program, &root.join("usr/bin/plimsoll"))?;
-    content.copy("doc", &root.join("usr/share/doc/plimsoll"))?;
+    // Nothing in the image could show a document.
+    content.copy_notices(&root.join("usr/share/doc/plimsoll"))?;
     // Where captures are mounted and reports are written.
     files::make(&root.join("data"))?;
     files::settle(&root, epoch)?;

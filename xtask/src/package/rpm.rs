@@ -1,5 +1,6 @@
 //! The RPM package, for Fedora, RHEL and SUSE: as the Debian package, a static program that needs nothing.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -8,6 +9,8 @@ use super::{about, files, trial};
 use crate::{Outcome, process};
 
 const ZSH: &str = "zsh/site-functions";
+/// The folder of documents: the package owns it and the folders in it, so that rpm removes them.
+const DOC: &str = "/usr/share/doc/plimsoll";
 /// Nothing of this machine or of this hour, no search for dependencies, nothing changed in the files.
 const MACROS: [&str; 8] = [
     "_buildhost localhost",
@@ -26,7 +29,10 @@ pub(super) fn write(content: &Content, folder: &Path) -> Result<PathBuf, String>
     content.installed(&root, ZSH)?;
     files::empty(&top)?;
     let (version, processor) = (&content.release.version, content.platform.processor);
-    let owned = files::list(&root)?.into_iter().chain(["%dir /usr/share/doc/plimsoll".to_owned()]);
+    let packed = files::list(&root)?;
+    let folders: BTreeSet<&str> =
+        packed.iter().filter(|file| file.starts_with(DOC)).filter_map(|file| Some(file.rsplit_once('/')?.0)).collect();
+    let owned = packed.iter().cloned().chain(folders.iter().map(|folder| format!("%dir {folder}")));
     let spec = format!(
         "Name: plimsoll\nVersion: {version}\nRelease: 1\nSummary: {}\nLicense: MIT OR Apache-2.0\nAutoReqProv: no\n\n\
          %description\n{}\n\n%install\ncp -a '{}/.' %{{buildroot}}\n\n%files\n%defattr(-,root,root)\n{}\n",

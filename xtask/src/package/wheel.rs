@@ -25,10 +25,8 @@ pub(super) fn write(content: &Content, folder: &Path) -> Result<PathBuf, String>
     let (data, info) = (tree.join(format!("{name}.data")), tree.join(format!("{name}.dist-info")));
     files::copy(&content.program, &data.join("scripts/plimsoll"))?;
     content.copy("man", &data.join("data/share/man/man1"))?;
-    content.copy("doc", &info.join("licenses"))?;
-    for other in ["README.md", "CHANGELOG.md", "sbom.cdx.json"] {
-        std::fs::remove_file(info.join("licenses").join(other)).map_err(|error| format!("{other}: {error}"))?;
-    }
+    content.copy("doc", &data.join("data/share/doc/plimsoll"))?;
+    content.copy("licences", &info.join("licenses"))?;
     files::copy(&content.sbom(), &info.join("sboms/plimsoll.cdx.json"))?;
     let licences = files::names(&info.join("licenses"))?;
     let licences: String = licences.iter().map(|name| format!("License-File: {name}\n")).collect();

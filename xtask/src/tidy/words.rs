@@ -4,7 +4,7 @@ use super::source::Source;
 
 /// A replaced word and the word to use. Underscores and capitals inside a name are boundaries: `station` is found in
 /// `stations_with_errors` and `StationTally`, and not in `workstation`. A word without a capital is found in any case.
-const REPLACED: [(&str, &str); 55] = [
+const REPLACED: [(&str, &str); 63] = [
     ("station", "client (in code: client_index)"),
     ("stations", "clients"),
     ("Station", "Client"),
@@ -60,6 +60,14 @@ const REPLACED: [(&str, &str); 55] = [
     ("turn_kind", "iteration_kind"),
     ("late_turns", "late_iterations"),
     ("AsServerSays", "ServerDefault"),
+    ("\"stage\"", "\"level\" for a load level"),
+    ("[\"stages\"]", "[\"levels\"]"),
+    ("\"stages\":", "\"levels\":"),
+    ("stages[", "levels["),
+    ("stage-0000", "level-0000"),
+    ("stage-0001", "level-0001"),
+    ("stage-*", "level-*"),
+    ("plan.stage", "plan.level"),
 ];
 
 /// Not checked: this table, and texts about the past.
@@ -115,11 +123,19 @@ mod tests {
         for old in ["struct KeptMessages {", "fn kept(&self)", "mod kept;", "if met { \"kept\" }", "{limit} | kept\""] {
             assert_eq!(count(old), 1, "{old}");
         }
+        for old in
+            ["known(\"stage\", U32)", "report[\"stages\"]", "`stages[].server`", "R/stage-0000.partial", "'R/stage-*/'"]
+        {
+            assert_eq!(count(old), 1, "{old}");
+        }
         assert_eq!(count("a station,\nand stations\n"), 2);
     }
 
     #[test]
     fn other_words_are_not() {
+        for text in ["a stage of the analysis", "name = \"stages\"", "cargo xtask bench --stages stream"] {
+            assert_eq!(count(text), 0, "{text}");
+        }
         for text in ["workstation", "stationary", "--seed 1", "rotation", "Toldo", "it was unreached", "crew"] {
             assert_eq!(count(text), 0, "{text}");
         }

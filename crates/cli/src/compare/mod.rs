@@ -8,7 +8,7 @@ use plimsoll_report::collect::comparison::{Contestant, Ignore, Order};
 use plimsoll_report::findings::letter;
 use plimsoll_results::comparison::points;
 use plimsoll_results::comparison::{
-    ComparedSide, Condition, Judgement, compare, invalid_sides, nothing_judged, read_recording,
+    ComparedSide, Condition, Judgement, compare, invalid_sides, nothing_judged, read_recording, refuse_repeated,
 };
 
 use crate::exit::{Done, NO_VERDICT, Usage};
@@ -55,6 +55,10 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         Some(points) => points::files(points).collect(),
         None => arguments.subjects.iter().map(PathBuf::as_path).collect(),
     };
+    // A capture may be several points of curves.
+    if points.is_none() {
+        refuse_repeated(subjects.iter().copied())?;
+    }
     let inputs = subjects
         .iter()
         .copied()
@@ -109,8 +113,9 @@ pub(crate) struct Conditions {
     /// leases [default: if they differ, no ranking and exit code 4]
     #[arg(long)]
     ignore_guarantees: bool,
-    /// Call differences better or worse, rank the servers and check --fail-if even if the loads differ, for example in --clients,
-    /// --depth, --rate or --think, or are unknown (captures) [default: if they differ, changes from the baseline are not judged]
+    /// Call differences better or worse, rank the servers and check --fail-if even if the loads or workloads differ, for
+    /// example in --clients, --rate, --think or --set, or loads are unknown (captures) [default: if they differ, changes from the
+    /// baseline are not judged]
     #[arg(long)]
     ignore_load: bool,
 }
@@ -193,7 +198,7 @@ mod tests {
         assert!(matches!(done(&[], &[], &["u"]), Done::Undecided { code: 4, why } if why == "u"));
         let skip = ["--exit-undecided", "125"];
         assert!(matches!(done(&skip, &[], &["u"]), Done::Undecided { code: 125, .. }));
-        // A failed condition counts, even if others could not be judged.
+        // A failed condition counts, even if others are undecided.
         assert_eq!(done(&skip, &["f"], &["u"]), Done::Failed("f".to_owned()));
     }
 }

@@ -120,7 +120,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let spec = BreakdownSpec {
         counters: arguments.server_side.counters(&target)?,
         target,
-        connect_options: flags.connect_options(calls.seed ^ u64::from(std::process::id()) << 32),
+        connect_options: flags.connect_options(),
         local: arguments.calls.local.clone(),
         calls,
         server_metrics: arguments.server_side.metrics(),

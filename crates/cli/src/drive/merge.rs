@@ -55,12 +55,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     });
     // Folders of the other kind are named in the error.
     let (findings, recorded) = match arguments.folders.iter().any(|folder| is_of_captures(folder)) {
-        true if arguments.clock_difference.is_some() => {
-            return Err(Usage(
-                "--clock-difference applies only to parts of a run: remove it to merge captures".to_owned(),
-            )
-            .into());
-        }
+        true if arguments.clock_difference.is_some() => anyhow::bail!(Usage(
+            "--clock-difference applies only to parts of a run: remove it to merge captures".to_owned()
+        )),
         true => merge_captures(&arguments.folders, to, plimsoll_observe::status_name)?,
         false => merge_parts(&arguments.folders, arguments.clock_difference, to)?,
     };

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use plimsoll_model::Names;
 use plimsoll_report::safe::for_terminal;
 use plimsoll_workload::{BUILTINS, Builtin, FileSet, Workload};
 
@@ -82,13 +81,14 @@ fn show(name: &str, out: &mut impl Write) -> anyhow::Result<()> {
     Ok(writeln!(out, "# SHA-256 of this file: {}", workload.digest())?)
 }
 
-/// How large the file set is for as many clients as the workload asks for.
+/// How large the file set is for as many clients as the workload asks for; for one client, if each has its own files.
 fn files(workload: &Workload) -> anyhow::Result<String> {
-    let clients = workload.defaults().load.clients();
-    let set = FileSet::new(workload, "", clients, &mut Names::with_limit(0))?;
+    let (set, is_per_client) = FileSet::per_client_or_whole(workload)?;
+    let each = if is_per_client { " per client" } else { "" };
     Ok(match set.files() {
-        0 => "no files at the start; the workload creates its own".to_owned(),
-        1 => format!("1 file, {}", indicatif::BinaryBytes(set.bytes())),
-        count => format!("{count} files, {}", indicatif::BinaryBytes(set.bytes())),
+        0 if workload.makes_its_own() => "no files at the start; the workload creates its own".to_owned(),
+        0 => "no files".to_owned(),
+        1 => format!("1 file{each}, {}", indicatif::BinaryBytes(set.bytes())),
+        count => format!("{count} files{each}, {}", indicatif::BinaryBytes(set.bytes())),
     })
 }

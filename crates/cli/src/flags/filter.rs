@@ -36,7 +36,7 @@ pub(crate) struct FilterFlags {
     /// Only this user: name without domain (alice), name with domain (corp/alice), or uid; accepts * and ?
     #[arg(long, value_name = "GLOB", value_parser = |text: &str| Term::parse(text, Pattern::parse))]
     user: Vec<Term<Pattern>>,
-    /// Only this operation (write), procedure (READ_ANDX) or group (Other.Directory; Write includes flush)
+    /// Only this operation (write), procedure (READ_ANDX, NFS3 WRITE) or group (Other.Directory; Write includes flush)
     #[arg(long, value_name = "NAME", value_parser = |text: &str| Term::parse(text, ProcedureSet::of_label))]
     operation: Vec<Term<ProcedureSet>>,
     /// Only requests with this result: a status (ACCESS_DENIED, NFS3ERR_STALE, 0xc0000022), or succeeded, expected (e.g. the

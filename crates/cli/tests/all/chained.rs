@@ -289,6 +289,32 @@ fn captures_of_other_servers_add_up() {
     );
 }
 
+/// The same folder, and another analysis of the same capture: each request counts once, and the verdict says it. `report` of the merged
+/// recording says it, too.
+#[test]
+fn no_capture_is_merged_twice() {
+    let scratch = Scratch::new("chained-twice");
+    let folder = scratch.path();
+    let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/smb2-samba/capture.pcap.zst");
+    let analyzed = |recording: &str| {
+        let done = plimsoll(folder, &["analyze", capture.to_str().unwrap(), "--json", "-", "--record", recording]);
+        crate::only_side(&done.stdout)
+    };
+    let (one, _) = (analyzed("r1"), analyzed("r2"));
+    for other in ["r1", "./r1", "r2"] {
+        let merged = plimsoll(folder, &["merge", "r1", other, "--json", "-", "--record", "all", "--overwrite"]);
+        assert_eq!(merged.status.code(), Some(4), "{other}: {}", said(&merged));
+        let merged = crate::only_side(&merged.stdout);
+        assert_eq!(merged["operations"], one["operations"], "{other}");
+        let reasons = merged["validity"]["reasons"].to_string();
+        assert!(reasons.contains(&format!("{other} is not merged: its capture is also in r1")), "{reasons}");
+        let again = plimsoll(folder, &["report", "all", "--json", "-"]);
+        assert_eq!(crate::only_side(&again.stdout)["validity"], merged["validity"], "{other}");
+    }
+    let again = plimsoll(folder, &["merge", "r2", "all", "--json", "-"]);
+    assert_eq!(again.status.code(), Some(4), "the earlier merged recording has the same capture");
+}
+
 /// A ring of capture files has some without a packet, and some without a byte.
 #[test]
 fn files_without_packets_are_links_of_a_chain() {

@@ -8,6 +8,8 @@ use plimsoll_testkit::command::Running;
 use plimsoll_testkit::servers::Scratch;
 use serde_json::Value;
 
+use crate::faults::command::copy;
+
 /// Runs `plimsoll` in a folder; returns its exit code. Its output is in `out` and `err`.
 fn plimsoll(folder: &Path, arguments: &[&str]) -> Option<i32> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
@@ -78,11 +80,16 @@ fn recordings_of_captures_compare_as_the_captures_do() {
         assert!(page.contains("(capture)"));
     }
     // Three are two against the first.
-    let three = compared(folder, &["one", "other", "one"], 0);
+    copy(&folder.join("one"), folder.join("again"));
+    let three = compared(folder, &["one", "other", "again"], 0);
     let rows = three["comparison"]["levels"][0]["rows"].as_array().unwrap();
     let with_difference = rows.iter().flat_map(|row| row["metrics"].as_array().unwrap());
     let same = |metric: &Value| metric["differences"][1].is_null() || metric["differences"][1]["value"] == 0.0;
     assert!(with_difference.into_iter().all(same), "a recording does not differ from itself");
+    // A condition that compares it with itself would pass.
+    assert_eq!(plimsoll(folder, &["compare", "one", "./one", "--fail-if", "mean > +60%"]), Some(2));
+    let refused = said(folder, "err");
+    assert!(refused.contains("./one: ") && refused.contains("would be compared with itself"), "{refused}");
 }
 
 /// A filtered analysis has the time that its filters left, as a filtered comparison has.

@@ -10,6 +10,8 @@ use plimsoll_testkit::servers::Scratch;
 use plimsoll_testkit::servers::faulty::{Fault, Faulty, Framing, Rule, Which};
 use serde_json::Value;
 
+use crate::faults::command::copy;
+
 /// Maximum duration of a command on a busy machine.
 const LIMIT: Duration = Duration::from_secs(240);
 /// Additional delay of the slower server: about twenty times the other one's time.
@@ -104,7 +106,8 @@ fn a_slower_server_is_second_and_nobody_wins_against_himself() {
     // In reverse order, and against itself.
     let (found, ..) = ranking(folder, &["slow", "quick"]);
     assert!(ranked(&found).iter().all(|one| places(one) != [Some(1), Some(2)]), "{found:#}");
-    let (found, text, _) = ranking(folder, &["quick", "quick", "quick"]);
+    ["same", "again"].into_iter().for_each(|name| copy(&folder.join("quick"), folder.join(name)));
+    let (found, text, _) = ranking(folder, &["quick", "same", "again"]);
     for one in ranked(&found) {
         assert!(places(&one).iter().all(|place| matches!(place, None | Some(1))), "{one:#}");
     }

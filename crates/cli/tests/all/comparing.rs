@@ -122,7 +122,7 @@ fn conditions_fail_where_the_interval_supports_it() {
     assert_eq!(code(&["--fail-if", "mean > +50%", "--fail-if", "throughput < -5%"]), Some(0));
     let undecided = compare(&both, &["--fail-if", "getattr.mean > +20%"]);
     assert_eq!(undecided.status.code(), Some(4));
-    assert!(String::from_utf8(undecided.stdout).unwrap().contains("COULD NOT BE JUDGED"));
+    assert!(String::from_utf8(undecided.stdout).unwrap().contains(": UNDECIDED"));
     assert_eq!(code(&["--fail-if", "getattr.mean > +20%", "--exit-undecided", "125"]), Some(125));
     assert_eq!(code(&["--exit-undecided", "125"]), Some(2), "it means nothing without a condition");
     let wrong = compare(&both, &["--fail-if", "getattr.men > +10%"]);
@@ -136,8 +136,8 @@ fn a_quiet_gate_names_its_condition_in_one_line() {
     let (_scratch, both) = captures("compare-quiet");
     for (conditions, code, word) in [
         (&["--fail-if", "getattr.mean > +10%"][..], 1, "failed"),
-        (&["--fail-if", "getattr.mean > +20%"], 4, "could not be judged"),
-        (&["--fail-if", "getattr.mean > +20%", "--exit-undecided", "125"], 125, "could not be judged"),
+        (&["--fail-if", "getattr.mean > +20%"], 4, "is undecided: "),
+        (&["--fail-if", "getattr.mean > +20%", "--exit-undecided", "125"], 125, "is undecided: "),
     ] {
         let ended = compare(&both, &[conditions, &["-q"]].concat());
         let said = String::from_utf8(ended.stderr).unwrap();

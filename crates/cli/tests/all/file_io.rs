@@ -36,7 +36,7 @@ fn reads_at_random_and_in_order_are_told_apart_and_counted_exactly() {
     let _alone = alone();
     let scratch = Scratch::new("file-io");
     for target in ["embedded:smb", "embedded:nfs"] {
-        // docs/streaming.md, docs/iops.md: 8 KiB at random places; 1 MiB in order.
+        // docs/streaming-and-iops.md: 8 KiB at random places; 1 MiB in order.
         let ([run, table, capture], reads) = drive("random-read", target, scratch.path());
         assert_eq!(table, capture, "{target}: the table and the capture of one run");
         let sizes = run["reads"]["sizes"].as_array().unwrap();

@@ -9,6 +9,8 @@ use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
 use plimsoll_testkit::servers::faulty::{Fault, Faulty, Framing, Rule, Which};
 
+use crate::faults::command::copy;
+
 /// A load that two busy cores can generate: speed is not tested.
 pub(crate) const SHORT: [&str; 10] =
     ["--warmup", "20ms", "--duration", "200ms", "--clients", "2", "--think", "5ms", "--depth", "1"];
@@ -168,7 +170,7 @@ fn recordings_of_captures_are_judged() {
     let same = plimsoll(&["gate", "--ignore-guarantees", "--fail-if", "mean > +100%", "a", "c", "--", "b", "d"]);
     assert_eq!(same.status.code(), Some(0), "{}", words(&same));
     assert!(words(&same).contains("passed from 2 and 2 recordings"), "{}", words(&same));
-    // A single recording per side does not show the effect of a restart, and the same one given twice is still single.
+    // A single recording per side does not show the effect of a restart, and a copy of it is no second one.
     let single = judge(&["a", "slow"]);
     assert_eq!(single.status.code(), Some(4), "{}", words(&single));
     assert!(
@@ -176,13 +178,19 @@ fn recordings_of_captures_are_judged() {
         "{}",
         words(&single)
     );
-    let twice = judge(&["a", "b", "b", "slow"]);
+    copy(&scratch.path().join("b"), scratch.path().join("copied"));
+    let twice = judge(&["a", "b", "copied", "slow"]);
     assert!(words(&twice).contains("undecided from 0 and 0 runs"), "{}", words(&twice));
     assert!(
         twice.status.code() == Some(4) && words(&twice).contains("runs of the baseline overlap in time"),
         "{}",
         words(&twice)
     );
+    for sides in [&["a", "a"][..], &["a", "b", "--", "./a"]] {
+        let refused = judge(sides);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(refused.status.code() == Some(2) && said.contains("would be compared with itself"), "{said}");
+    }
     let behind = plimsoll(&["gate", "a", "--", "b", "--fail-if", "mean > +5%"]);
     assert!(String::from_utf8_lossy(&behind.stderr).contains("--fail-if: options go before --"));
     let load = judge(&["a", "slow", "--duration", "3s", "--budget", "1m"]);

@@ -54,6 +54,7 @@ mod queries_of_many;
 mod questions;
 mod recorded;
 mod recorded_sql;
+mod recorded_tables;
 mod replay;
 mod replicated;
 mod reserved_ports;

@@ -294,6 +294,7 @@ fn what_parts_cannot_do_is_usage() {
         assert!(said.contains(says), "{arguments:?}: {said}");
     }
     let ended = output(plimsoll(scratch.path()).args(["merge", "nothing"]));
-    assert_eq!(ended.status.code(), Some(2));
+    // An input that cannot be used, as for `report nothing`.
+    assert_eq!(ended.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&ended.stderr).contains("no folder has a usable recording of a part"));
 }

@@ -1,7 +1,7 @@
 //! The queries of docs/queries.md give the same answers in DuckDB and DataFusion, and the numbers of the reports.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
@@ -23,9 +23,14 @@ pub(crate) const QUERIES: [&str; 6] = [
 const WEEK_S: &str = "604800";
 
 fn record(capture: &Path, recording: &Path) -> Value {
+    record_some(capture, recording, "all")
+}
+
+/// `rows`: which transactions have a row.
+fn record_some(capture: &Path, recording: &Path, rows: &str) -> Value {
     let mut plimsoll = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    plimsoll.arg("analyze").arg(capture).args(["-q", "--json", "-", "--record-transactions", "all", "--record"]);
-    let output = output(plimsoll.arg(recording));
+    plimsoll.arg("analyze").arg(capture).args(["-q", "--json", "-", "--by", "client", "--record-transactions", rows]);
+    let output = output(plimsoll.arg("--record").arg(recording));
     assert!(matches!(output.status.code(), Some(0 | 4)), "{}", String::from_utf8_lossy(&output.stderr));
     crate::only_side(&output.stdout)
 }
@@ -42,11 +47,15 @@ fn recordings(folder: &Path) -> Value {
     record(&netbench, &folder.join("R/netbench"))
 }
 
-fn ask(engine: &str, query: &str, folder: &Path) -> Vec<Vec<String>> {
+fn asked(engine: &str, query: &str, folder: &Path) -> Output {
     let queries = workspace().join("queries");
     let mut command = python();
     command.arg(queries.join("ask.py")).arg(engine).arg(queries.join(format!("{query}.sql"))).arg(folder.join("R"));
-    let output = output(&mut command);
+    output(&mut command)
+}
+
+fn ask(engine: &str, query: &str, folder: &Path) -> Vec<Vec<String>> {
+    let output = asked(engine, query, folder);
     assert!(output.status.success(), "{engine} {query}: {}", String::from_utf8_lossy(&output.stderr));
     let answer = String::from_utf8(output.stdout).unwrap();
     answer.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
@@ -80,6 +89,72 @@ fn engines_agree_with_each_other_and_with_the_report() {
     // Four clients, each with an own address.
     let clients = answers[3].iter().filter(|row| row[1].starts_with("10.77.0.10")).count();
     assert!(clients >= 8, "four clients in two weeks: {:?}", answers[3]);
+}
+
+/// SMB2 compounds: a client waits for all their members at the same time.
+#[test]
+fn clients_wait_as_long_as_in_the_report() {
+    if !can_import("duckdb") {
+        return;
+    }
+    let scratch = Scratch::new("query-waits");
+    let capture = workspace().join("captures/smb2-samba/capture.pcap.zst");
+    let report = record(&capture, &scratch.path().join("R/smb2"));
+    let answer = ask("duckdb", "response-time-by-client-and-hour", scratch.path());
+    let rows = report["breakdown"]["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        let client = row["keys"][0].as_str().unwrap();
+        let waited: f64 =
+            answer.iter().filter(|line| line[1] == client).map(|line| line[6].parse::<f64>().unwrap()).sum();
+        assert_eq!(waited, (row["waited_s"].as_f64().unwrap() * 1e9).round(), "{client}: {answer:?}");
+    }
+}
+
+/// Samples, copies, and unfinished levels: an answer is of every request, and of each once.
+#[test]
+fn an_answer_is_of_every_request_once() {
+    if !can_import("json") {
+        return;
+    }
+    let scratch = Scratch::new("query-copies");
+    let folder = scratch.path();
+    let [smb2, nfs] =
+        ["smb2-samba", "nfs-ganesha"].map(|name| workspace().join("captures").join(name).join("capture.pcap.zst"));
+    record_some(&smb2, &folder.join("R/smb2"), "none");
+    let refused = |query: &str| {
+        let output = asked("duckdb", query, folder);
+        assert!(!output.status.success(), "{query}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(
+        refused("slowest-files").contains("recorded with --record-transactions none"),
+        "{}",
+        refused("slowest-files")
+    );
+    record_some(&nfs, &folder.join("sample/R/nfs"), "sample");
+    let sampled = String::from_utf8(asked("duckdb", "slowest-files", &folder.join("sample")).stderr).unwrap();
+    assert!(sampled.contains("recorded with --record-transactions sample"), "{sampled}");
+    if can_import("duckdb") {
+        // Other tables need no rows of transactions; a killed program's level does not count.
+        let before = ask("duckdb", "mix-by-day", folder);
+        let (whole, partial) = (folder.join("R/smb2/level-0000"), folder.join("R/smb2/level-0001.partial"));
+        std::fs::create_dir(&partial).unwrap();
+        std::fs::copy(whole.join("intervals.parquet"), partial.join("intervals.parquet")).unwrap();
+        assert_eq!(ask("duckdb", "mix-by-day", folder), before);
+    }
+    // The same capture by another name.
+    let again = folder.join("again/R");
+    std::fs::copy(&smb2, folder.join("copy.pcap.zst")).unwrap();
+    record_some(&smb2, &again.join("one"), "none");
+    record_some(&folder.join("copy.pcap.zst"), &again.join("other"), "none");
+    let twice = String::from_utf8(asked("duckdb", "mix-by-day", &folder.join("again")).stderr).unwrap();
+    assert!(twice.contains("would count twice"), "{twice}");
+    record_some(&nfs, &folder.join("R/nfs"), "none");
+    let mut merge = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    merge.args(["merge", "R/smb2", "R/nfs", "-q", "--record", "R/all"]).current_dir(folder);
+    assert!(output(&mut merge).status.success());
+    assert!(refused("mix-by-day").contains("would count twice"), "{}", refused("mix-by-day"));
 }
 
 /// The page's way to a data set in parts keeps every row.

@@ -171,6 +171,96 @@ fn a_level_that_was_cut_short_is_run_again() {
     assert!(said.contains("elsewhere contains no recording"), "{said}");
 }
 
+const TWO: [&str; 8] = ["run", "getattr", "--levels", "1,2", "--duration", "200ms", "--warmup", "0ms"];
+const AWAY: &str = "smb://user:pw@127.0.0.1:1/share";
+
+/// A complete recording in `R`, as if a server had been measured that is down now; its manifest.
+fn recording_of_a_server_that_is_down(folder: &Path) -> Value {
+    let record = |name: &str, target: &[&str]| plimsoll(folder, &[&TWO[..], target, &["--record", name]].concat());
+    let (code, said) = record("away", &["--target", AWAY]);
+    assert_eq!(code, Some(3), "{said}");
+    let (code, said) = record("R", &[]);
+    assert!(matches!(code, Some(0 | 4)), "{said}");
+    let (away, mut here) = (json(&folder.join("away/manifest.json")), json(&folder.join("R/manifest.json")));
+    for at in ["/measured/spec/target", "/measured/spec/server", "/measured/run/target", "/measured/source/inputs"] {
+        *here.pointer_mut(at).unwrap() = away.pointer(at).unwrap().clone();
+    }
+    here
+}
+
+/// Nothing is left to run: neither the server nor the recording is touched.
+#[test]
+fn a_complete_recording_is_only_printed_and_another_computer_is_refused() {
+    let scratch = Scratch::new("sweep-complete");
+    let folder = scratch.path();
+    let manifest = folder.join("R/manifest.json");
+    let whole = recording_of_a_server_that_is_down(folder);
+    let write = |manifest_now: &Value| std::fs::write(&manifest, manifest_now.to_string()).unwrap();
+    let go_on = ["--target", AWAY, "--record", "R", "--continue", "--json", "again.json"];
+    write(&whole);
+    let (code, said) = plimsoll(folder, &[&TWO[..], &go_on].concat());
+    assert!(matches!(code, Some(0 | 4)), "{said}");
+    assert_eq!(json(&manifest), whole);
+    assert_eq!(side(&folder.join("again.json"))["levels"].as_array().unwrap().len(), 2);
+
+    let mut elsewhere = whole.clone();
+    elsewhere["machine"]["cores"] = 999.into();
+    write(&elsewhere);
+    let (code, said) = plimsoll(folder, &[&TWO[..], &go_on].concat());
+    assert!(code == Some(2) && said.contains("its number of cores is 999, not"), "{code:?}: {said}");
+    assert_eq!(json(&manifest), elsewhere);
+}
+
+/// The server is down when the sweep goes on: the finished level stays, and all readers say that the rest is missing, and why.
+#[test]
+fn a_continued_sweep_that_fails_keeps_its_levels_and_says_why() {
+    let scratch = Scratch::new("sweep-failed");
+    let folder = scratch.path();
+    let mut half = recording_of_a_server_that_is_down(folder);
+    half["levels"].as_array_mut().unwrap().pop();
+    half["state"] = "interrupted".into();
+    half["validity"] = Value::Null;
+    std::fs::write(folder.join("R/manifest.json"), half.to_string()).unwrap();
+    let (code, said) = plimsoll(folder, &[&TWO[..], &["--target", AWAY, "--record", "R", "--continue"]].concat());
+    assert_eq!(code, Some(3), "{said}");
+    let kept = json(&folder.join("R/manifest.json"));
+    assert_eq!((&kept["state"], kept["levels"].as_array().unwrap().len()), (&Value::from("interrupted"), 1));
+    let (code, said) = plimsoll(folder, &["report", "R", "--json", "R.json", "--export", "R.om"]);
+    assert!(matches!(code, Some(0 | 4)), "{said}");
+    let report = side(&folder.join("R.json"));
+    assert_eq!(report["validity"], kept["validity"]);
+    let (reasons, warnings) = (report["validity"]["reasons"].to_string(), report["warnings"].to_string());
+    assert!(reasons.contains("The run ended with an error: "), "{reasons}");
+    assert!(warnings.contains("not finished: 2 clients"), "{warnings}");
+    let metrics = std::fs::read_to_string(folder.join("R.om")).unwrap();
+    let verdict = report["validity"]["verdict"].as_str().unwrap();
+    assert!(metrics.contains(&format!("plimsoll_valid{{verdict=\"{verdict}\"}} ")), "{metrics}");
+    assert!(verdict != "valid" && metrics.contains("plimsoll_finished 0\n"), "{verdict}\n{metrics}");
+}
+
+/// The second level cannot begin: the recording of the first is not that of the whole run.
+#[test]
+fn a_sweep_that_failed_is_not_finished() {
+    let scratch = Scratch::new("sweep-hook");
+    let folder = scratch.path();
+    let hook = r#"test "$PLIMSOLL_PHASE$PLIMSOLL_LEVEL" != begin2"#;
+    let sweep = ["run", "getattr", "--levels", "1,2,3", "--duration", "200ms", "--warmup", "0ms", "--on-phase", hook];
+    let (code, said) = plimsoll(folder, &[&sweep[..], &["--record", "R", "--json", "run.json"]].concat());
+    assert_eq!(code, Some(3), "{said}");
+    let manifest = json(&folder.join("R/manifest.json"));
+    assert_eq!(manifest["state"], "interrupted");
+    let (code, said) = plimsoll(folder, &["report", "R", "--json", "R.json"]);
+    assert!(matches!(code, Some(0 | 4)), "{said}");
+    for report in ["run.json", "R.json"] {
+        let report = side(&folder.join(report));
+        assert_eq!(report["validity"], manifest["validity"]);
+        let reasons = report["validity"]["reasons"].to_string();
+        assert!(reasons.contains("without these load levels: 2 clients, 3 clients"), "{reasons}");
+    }
+    let warnings = side(&folder.join("R.json"))["warnings"].to_string();
+    assert!(warnings.contains("ended early") && warnings.contains("not finished: 2 clients, 3 clients"), "{warnings}");
+}
+
 #[test]
 fn depth_is_varied() {
     let scratch = Scratch::new("sweep-depth");

@@ -19,6 +19,7 @@ use self::jobs::{Job, at_once};
 use crate::level::LevelResult;
 use crate::level_spec::LevelSpec;
 use crate::levels::{Levels, stopped_at};
+use crate::measure::whole_or_early;
 use crate::measured_together::MeasuredTogether;
 use crate::open_files;
 use crate::resolved_target::ResolvedTarget;
@@ -72,10 +73,7 @@ pub fn measure_beside(
     let mut parties = Vec::new();
     for (place, workload) in workloads.iter().enumerate() {
         let runner = Runner { workload, ..*runner };
-        // No two of them are one client computer.
-        let seed = connect_options.seed ^ (place as u64) << 56;
-        let options = ConnectOptions { seed, ..connect_options.clone() };
-        let prepared = runner.reach(resolved, &options, &of(place), &mut names)?;
+        let prepared = runner.reach(resolved, connect_options, &of(place), &mut names)?;
         parties.push(Party { runner, prepared });
     }
     let names = Arc::new(names);
@@ -88,9 +86,10 @@ pub fn measure_beside(
         }
     }
     facts.extend(levels.stopped.then(|| stopped_at(&levels.ran, Some(level_specs.len()))));
-    let (workload, ran) = (runner.workload, levels.ran);
+    let (workload, ran, besides) = (runner.workload, levels.ran, levels.besides);
+    let lacking: Vec<String> = level_specs.iter().skip(ran.len()).map(words_of).collect();
     let result = RunResult { spec: spec.clone(), workload, levels: ran, names, facts };
-    Ok((result.findings(), levels.besides))
+    Ok((whole_or_early(result.findings(), &lacking, &besides, runner), besides))
 }
 
 /// The levels as they are run here.
@@ -217,9 +216,10 @@ impl Ready<'_> {
 
 /// What runs, in words.
 fn words(group: &[LevelSpec]) -> String {
-    let of = |level: &LevelSpec| {
-        let name = level.share.as_ref().map_or("", |share| share.workload.as_str());
-        format!("{name} ({})", level.load_name)
-    };
-    group.iter().map(of).collect::<Vec<_>>().join(" beside ")
+    group.iter().map(words_of).collect::<Vec<_>>().join(" beside ")
+}
+
+fn words_of(level: &LevelSpec) -> String {
+    let name = level.share.as_ref().map_or("", |share| share.workload.as_str());
+    format!("{name} ({})", level.load_name)
 }

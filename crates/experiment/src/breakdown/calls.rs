@@ -130,8 +130,8 @@ impl CallSpec {
         let (lanes, timeout_ns) = (phase.outstanding, self.timeout_ns);
         let plan =
             Plan { depth: lanes, phases, timeout_ns, threads: 1, seed: self.seed, level: number, ..Plan::new(load) };
-        let words = format!("{}{}", phase.call, if local { ", local" } else { "" });
+        let load_name = format!("{}{}", phase.call, if local { ", local" } else { "" });
         // No two phases are points of one load curve.
-        LevelSpec { plan, curve: Some(words.clone()), load_name: words, parameter: None, share: None }
+        LevelSpec { plan, curve: Some(load_name.clone()), load_name, parameter: None, share: None }
     }
 }

@@ -18,6 +18,9 @@ const MAX_LONG_RUNS: u32 = 3;
 /// Maximum growth of the share of iterations that ended in the phase, from one load to its half, if it does not depend on the load. A
 /// server that falls behind doubles it.
 const SAME_SHARE: f64 = 1.5;
+/// Minimum mean response time at half a load, as a share of that at the load, if requests do not wait for each other. With a server that
+/// serves all iterations side by side, too slowly for any to end, it halves.
+const SAME_SPEED: f64 = 2.0 / 3.0;
 /// Times that the search goes on below a load that the generator could not make.
 const MAX_CAPS: u32 = 3;
 
@@ -39,6 +42,25 @@ fn generators_fault(level: &LevelResult) -> Option<&str> {
     level.generators_fault().or_else(|| level.machines_fault())
 }
 
+/// A run whose iterations may be too long for it.
+#[derive(Clone, Copy, Debug)]
+struct LongRun {
+    /// The share of iterations that ended in the phase.
+    share: f64,
+    /// Mean response time, s.
+    mean_s: Option<f64>,
+}
+
+impl LongRun {
+    /// Whether the length of the iterations explains this run and one at twice the load, and no overload does.
+    fn is_like(&self, before: LongRun) -> bool {
+        // Where no iteration ends, the shares say nothing.
+        let has_share = self.share > 0.0 || before.share > 0.0;
+        let is_as_slow = || self.mean_s.zip(before.mean_s).is_some_and(|(mean, before)| mean >= SAME_SPEED * before);
+        self.share <= SAME_SHARE * before.share && (has_share || is_as_slow())
+    }
+}
+
 /// A search for the highest load that meets its objectives.
 pub(crate) struct CapacitySearch<'a> {
     spec: &'a SearchSpec,
@@ -49,8 +71,8 @@ pub(crate) struct CapacitySearch<'a> {
     invalid_trials: u32,
     /// Runs in a row that missed the objective only because iterations ended after the phase or the drain, whatever the load.
     long_runs: u32,
-    /// The share of iterations that ended in the phase, of the last of these runs.
-    long_share: Option<f64>,
+    /// The last of these runs.
+    last_long: Option<LongRun>,
     /// Number of times that the search was limited to lower loads.
     caps: u32,
     /// Why it could not go on.
@@ -67,8 +89,8 @@ impl<'a> CapacitySearch<'a> {
     pub(crate) fn new(spec: &'a SearchSpec) -> Result<Self, Usage> {
         let objectives = Objectives::parse(&spec.objectives)?;
         let (search, trials) = (Search::new(spec.bounds()), Trials::new(spec.most.plan.load));
-        let (invalid_trials, long_runs, long_share, caps, ended, is_running) = (0, 0, None, 0, None, false);
-        Ok(Self { spec, objectives, search, trials, invalid_trials, long_runs, long_share, caps, ended, is_running })
+        let (invalid_trials, long_runs, last_long, caps, ended, is_running) = (0, 0, None, 0, None, false);
+        Ok(Self { spec, objectives, search, trials, invalid_trials, long_runs, last_long, caps, ended, is_running })
     }
 
     /// Judges the last run, if there is one, and plans the next.
@@ -204,8 +226,9 @@ impl<'a> CapacitySearch<'a> {
     /// that falls behind does better at a lower one.
     fn note_long_iterations(&mut self, last: &LevelResult, why: &[String]) {
         let only = last.long_iterations().filter(|(long, _)| why == [*long]);
-        let before = std::mem::replace(&mut self.long_share, only.map(|(_, share)| share));
-        let alike = only.zip(before).is_some_and(|((_, share), before)| share <= SAME_SHARE * before);
+        let run = only.map(|(_, share)| LongRun { share, mean_s: last.mean_response_s() });
+        let before = std::mem::replace(&mut self.last_long, run);
+        let alike = run.zip(before).is_some_and(|(run, before)| run.is_like(before));
         self.long_runs = match only {
             Some(_) if alike => self.long_runs + 1,
             Some(_) => 1,

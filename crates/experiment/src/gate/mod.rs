@@ -2,6 +2,7 @@
 //! the looking (`plimsoll_stats::comparison::confidence_sequence`).
 
 mod apart;
+mod clocks;
 mod decisions;
 mod earlier;
 mod observation;
@@ -27,7 +28,7 @@ pub use question::{Known, Question, Seen};
 pub use recorded::{RecordedSide, judge_recordings};
 pub use recordings::Recordings;
 pub use result::{Basis, GateResult, GateRun, shown};
-pub use summary::{GateSummary, line, why_ended};
+pub use summary::{GateSummary, judgement};
 
 use crate::two_sides::rounds::{RUNS, TURNS};
 use crate::{Arm, LevelResult};

@@ -5,6 +5,8 @@ use plimsoll_stats::comparison::{Metric, Scope, estimate, fewest_of_percentile, 
 
 use plimsoll_results::comparison::{Condition, Threshold};
 
+/// Maximum ratio of the numbers of requests per run, of two sides whose percentiles chance moves about as much.
+const SIMILAR: f64 = 1.2;
 /// Errors that are consistent with none seen among N operations, over N (the rule of three, for 95 %).
 const NONE_SEEN: f64 = 3.0;
 
@@ -35,7 +37,8 @@ impl RunNumber {
     }
 }
 
-/// That a percentile of this number of requests is too low by chance. It is so in every run, so more runs do not help.
+/// That a percentile of this number of requests is wrong by chance: in most runs too low, and with rare stalls in some far too high. Its mean
+/// stays wrong, so more runs do not help.
 fn too_few(metric: Metric, requests: u64) -> Option<String> {
     let fewest = metric.percentile().map(fewest_of_percentile)?;
     let needed = format!("{requests} per run, at least {fewest} are needed");
@@ -100,6 +103,12 @@ impl Observation {
         };
         let zero = || format!("{} is zero in a run, so a relative change is undefined", condition.metric.label());
         if value.is_finite() { Ok(Self { value, grain, operations, per_run }) } else { Err(zero()) }
+    }
+
+    /// Whether the runs of both sides have about as many requests.
+    pub(super) fn has_similar_sides(&self) -> bool {
+        let [baseline, candidate] = self.per_run;
+        baseline.max(candidate) as f64 <= SIMILAR * baseline.min(candidate) as f64
     }
 
     /// Why the runs of the baseline, and of the candidate, have too few requests for a percentile; `None` where they have enough.

@@ -87,10 +87,10 @@ impl Question {
         }
     }
 
-    /// The sides had different loads at this level: a change against the baseline may come from the loads alone.
-    fn refuse(&mut self, loads: &str) {
+    /// The sides differ in more than their servers: a change against the baseline may come from that alone.
+    pub(super) fn refuse(&mut self, why: String) {
         if !matches!(self.condition.threshold, Threshold::Value(_)) {
-            self.unanswerable = Some(format!("{loads}; --ignore-load judges the difference in spite of that"));
+            self.unanswerable = Some(why);
         }
     }
 
@@ -113,14 +113,17 @@ impl Question {
         }
     }
 
-    /// Notes that the runs of an observation have too few requests for a percentile, which makes it too low. Such rounds are not left out:
-    /// the slower side has the fewest requests, so this would help it. If only the candidate has too few, its number is at least as high as
-    /// it seems: an upper limit can fail, and nothing can pass.
+    /// Notes that the runs of an observation have too few requests for a percentile. Such rounds are not left out: the slower side has the
+    /// fewest requests, so this would help it. The mean of such percentiles over the runs is wrong: too low, or too high if a few requests
+    /// stall. If only the candidate has too few, but hardly fewer than the baseline, chance moves both alike: an upper limit of a change can
+    /// fail, and nothing can pass.
     fn note_too_few(&mut self, observed: &Observation) {
         let [baseline, candidate] = observed.too_few(self.condition.metric);
-        let baseline = baseline.filter(|_| !matches!(self.condition.threshold, Threshold::Value(_)));
-        let lower = candidate.clone().filter(|_| !self.condition.more);
-        match baseline.or(lower) {
+        let is_change = !matches!(self.condition.threshold, Threshold::Value(_));
+        let baseline = baseline.filter(|_| is_change);
+        let can_fail = is_change && self.condition.more && observed.has_similar_sides();
+        let wrong = candidate.clone().filter(|_| !can_fail);
+        match baseline.or(wrong) {
             Some(why) => self.unanswerable = Some(why),
             None => self.cannot_pass = self.cannot_pass.take().or(candidate),
         }
@@ -196,7 +199,7 @@ impl Question {
         self.known = Some(known);
         match (self.condition.outcome((known.low, known.high)), &self.cannot_pass) {
             // Of the actions that failed, errors are only a part: requests without a response are not among them. A percentile of too few
-            // requests is too low.
+            // requests may be too low.
             (Outcome::Passed, Some(why)) => self.unanswerable = Some(why.clone()),
             (outcome, _) => self.outcome = outcome,
         }
@@ -207,10 +210,9 @@ impl Question {
 pub(super) fn refuse_other_loads(questions: &mut [Question], report: &Report) {
     for level in report.comparison.iter().flat_map(|comparison| &comparison.levels) {
         let Some(loads) = level.other_loads.iter().flatten().next() else { continue };
-        questions
-            .iter_mut()
-            .filter(|question| question.level_name == level.words)
-            .for_each(|question| question.refuse(loads));
+        questions.iter_mut().filter(|question| question.level_name == level.words).for_each(|question| {
+            question.refuse(format!("{loads}; --ignore-load judges the difference in spite of that"));
+        });
     }
 }
 
@@ -282,6 +284,20 @@ mod tests {
         assert_eq!(few("p99 > 1ms", &rounds).outcome, Outcome::Failed, "the limit says nothing of the baseline");
         let lower = few("p99 < 2ms", &[([1_050, 945], 1.5)].repeat(20));
         assert_eq!((lower.outcome, lower.is_open()), (Outcome::Undecided, false), "it seems lower than it is");
+    }
+
+    /// 0.3 % of the requests take 100 ms, all others 1 ms. The mean p99 of runs of 10,000 requests is 1 ms, and of 300 requests 2.3 ms.
+    #[test]
+    fn a_candidate_with_far_fewer_requests_does_not_fail_because_of_rare_stalls() {
+        let rounds = [([10_000, 300], 2.3)].repeat(20);
+        for condition in ["p99 > +50%", "p99 > +1ms", "p99 > 2ms"] {
+            let stalls = few(condition, &rounds);
+            assert_eq!((stalls.outcome, stalls.is_open()), (Outcome::Undecided, false), "{condition}: {stalls:?}");
+            assert!(stalls.why_unknown().unwrap().starts_with("too few requests for p99 (300 per run"), "{stalls:?}");
+        }
+        let limit = few("p99 > 1ms", &[([1_050, 945], 1.5)].repeat(20));
+        assert_eq!(limit.outcome, Outcome::Undecided, "there is no baseline that chance moves as much");
+        assert_eq!(few("p99 > +3%", &[([1_150, 945], 1.5)].repeat(20)).outcome, Outcome::Undecided);
     }
 
     #[test]

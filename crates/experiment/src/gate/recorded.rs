@@ -7,10 +7,11 @@ use anyhow::bail;
 use plimsoll_report::findings::Report;
 use plimsoll_stats::comparison::CONFIDENCE;
 
-use plimsoll_results::comparison::{Condition, RecordedRun};
+use plimsoll_results::comparison::{Condition, Outcome, RecordedRun};
 
 use super::apart::Apart;
 use super::apart::Unit;
+use super::clocks::refuse_other_clocks;
 use super::observation::{Observation, RunNumber, reliable};
 use super::question::{Nothing, Question, Seen, refuse_other_loads};
 use super::result::{Basis, GateResult, GateRun};
@@ -59,6 +60,7 @@ pub fn judge_recordings(
     };
     let mut questions: Vec<Question> = levels.iter().flat_map(ask).collect();
     refuse_other_loads(&mut questions, report);
+    refuse_other_clocks(&mut questions, report);
     let refused = report.comparison.as_ref().and_then(|comparison| comparison.refused.clone());
     let rounds = rounds(&levels);
     if rounds.is_none() {
@@ -200,8 +202,15 @@ fn apart(levels: &[Level<'_>], (questions, conditions): (&mut [Question], &[Cond
         let numbers = runs.and_then(|runs| numbers(&question.condition, &runs, &level.runs));
         question.judge_apart(numbers.and_then(|[a, b]| Apart::of(&question.condition, [&a, &b])));
     }
-    "the confidence interval of a condition contains its limit, or cannot be computed; record more runs of each side"
-        .to_owned()
+    // More runs help only a condition whose numbers could be used.
+    let is_open = |question: &Question| question.outcome == Outcome::Undecided && question.why_unknown().is_none();
+    let why = match questions.iter().any(is_open) {
+        true => {
+            "the confidence interval of a condition contains its limit, or cannot be computed; record more runs of each side"
+        }
+        false => "the runs cannot decide a condition, for the reason beside it",
+    };
+    why.to_owned()
 }
 
 /// The runs that count. A fault of the generator says nothing about the server, so such a run can be left out; any other invalid run may
@@ -361,6 +370,19 @@ mod tests {
         let without = decided(&[0, 1, 1, 0].repeat(8), [20, 19], &["mean > +3%"]);
         assert_eq!(without.basis, Basis::Rounds { all: 1, uncounted: 1 });
         assert!(without.why.contains("INVALID: actions failed"));
+    }
+
+    #[test]
+    fn more_runs_are_advised_only_where_they_help() {
+        let invalid = decided(&[0, 0, 0, 1, 1, 1], [20, 19], &["mean > +3%"]);
+        assert_eq!(invalid.basis, Basis::Apart);
+        assert_eq!(invalid.questions[0].why_unknown().as_deref(), Some("1 client is INVALID: actions failed"));
+        assert!(!invalid.why.contains("record more runs"), "{}", invalid.why);
+        let sides = [1, 2].map(|second| vec![vec![run_at(second, None)]]);
+        let report = Report { schema: String::new(), tool: String::new(), sides: Vec::new(), comparison: None };
+        let few = judge_recordings(&sides, &[Condition::parse("mean > +3%").unwrap()], &report).unwrap();
+        assert_eq!(few.questions[0].outcome, JudgedOutcome::Undecided);
+        assert!(few.why.contains("record more runs of each side"), "{}", few.why);
     }
 
     #[test]

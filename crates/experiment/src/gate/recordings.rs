@@ -6,7 +6,7 @@ use plimsoll_report::collect::StatusName;
 use plimsoll_report::collect::comparison::{Contestant, Ignore, Order};
 use plimsoll_report::findings::{Report, letter};
 use plimsoll_results::Usage;
-use plimsoll_results::comparison::{ComparedSide, Condition, compare, read_recording, read_runs};
+use plimsoll_results::comparison::{ComparedSide, Condition, compare, read_recording, read_runs, refuse_repeated};
 
 use super::recorded::{RecordedSide, judge_recordings};
 use super::result::{Basis, GateResult};
@@ -26,7 +26,7 @@ impl Recordings {
     /// Those among the arguments, before and after `--`; `None` where the sides are targets.
     ///
     /// # Errors
-    /// Only some of the arguments are recordings, or a side has none.
+    /// Only some of the arguments are recordings, a side has none, or a recording is given twice.
     pub fn named(sides: &[String], candidates: &[PathBuf]) -> Result<Option<Self>, Usage> {
         let before: Vec<PathBuf> = sides.iter().map(PathBuf::from).collect();
         let (baseline, candidate) = match (candidates, before.split_last()) {
@@ -48,19 +48,23 @@ impl Recordings {
                 candidate[0].display()
             )));
         }
+        refuse_repeated(baseline.iter().chain(&candidate).map(PathBuf::as_path))?;
         Ok(Some(Self([baseline, candidate])))
     }
 
     /// The baseline's recordings.
     ///
     /// # Errors
-    /// One of them is none.
+    /// One of them is none, or is given twice.
     pub fn baseline(sides: &[String]) -> Result<Vec<PathBuf>, Usage> {
         match sides.iter().find(|side| !Path::new(side).is_dir()) {
             Some(other) => Err(Usage(format!(
                 "{other}: not a recording; give recordings of the baseline (plimsoll run … --record DIR) before `-- run`"
             ))),
-            None => Ok(sides.iter().map(PathBuf::from).collect()),
+            None => {
+                refuse_repeated(sides.iter().map(Path::new))?;
+                Ok(sides.iter().map(PathBuf::from).collect())
+            }
         }
     }
 
@@ -142,5 +146,8 @@ mod tests {
         assert!(named(&mixed, &[]).unwrap_err().0.starts_with("nfs://a/x: not a recording"));
         assert!(named(&names[..1], &[]).unwrap_err().0.contains("needs at least one recording of the baseline"));
         assert!(named(&targets, &paths(&names[2..])).is_err());
+        let twice = [names[0].clone(), names[0].clone()];
+        assert!(named(&twice, &[]).unwrap_err().0.contains("given twice"));
+        assert!(named(&twice[..1], &paths(&twice[..1])).unwrap_err().0.contains("given twice"));
     }
 }

@@ -63,8 +63,7 @@ impl GateResult {
     }
 
     /// The conditions that failed, and those that are undecided, in the words of `line`.
-    #[must_use]
-    pub fn judgement(&self, line: impl Fn(&Question) -> String) -> Judgement {
+    pub(super) fn judgement(&self, line: impl Fn(&Question) -> String) -> Judgement {
         let of = |wanted: Outcome| {
             self.questions.iter().filter(|question| question.outcome == wanted).map(&line).collect::<Vec<_>>()
         };

@@ -7,7 +7,8 @@ mod markdown;
 mod words;
 
 pub use content::GateSummary;
-pub use words::{line, why_ended};
+pub use words::judgement;
+pub(super) use words::line;
 
 impl GateSummary<'_> {
     /// The text for a terminal of this width.

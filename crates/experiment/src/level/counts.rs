@@ -201,9 +201,10 @@ pub(crate) fn failures(clients: &[ClientTally]) -> Vec<(String, u64)> {
 
 /// Whether actions or connections failed in the measured phase for a reason that is not the generator's, or before it so that a client made
 /// no load; or whether data were wrong. A generator that is late may see an answer only after the timeout; it gets no error status and
-/// closes no connection of the server.
+/// closes no connection of the server. Unknown locks follow a timeout.
 pub(super) fn server_failed(clients: &[ClientTally]) -> bool {
-    let servers = |cause: Cause| !is_of_this_machine(cause) && !matches!(cause, Cause::TimedOut | Cause::Ended);
+    let late = |cause: Cause| matches!(cause, Cause::TimedOut | Cause::LocksUnknown | Cause::Ended);
+    let servers = |cause: Cause| !is_of_this_machine(cause) && !late(cause);
     clients
         .iter()
         .any(|client| failed(client).any(servers) || client.wrong_reads > 0 || client.count_of(Cause::WrongData) > 0)
@@ -311,6 +312,7 @@ mod tests {
         assert!(failed(&[(Cause::Status, 1)], None) && failed(&[], Some((Cause::ConnectionClosed, true))));
         assert!(failed(&[(Cause::TimedOut, 9)], Some((Cause::ConnectionRefused, true))));
         assert!(!failed(&[(Cause::TimedOut, 9)], Some((Cause::OutOfResources, true))));
+        assert!(!failed(&[(Cause::TimedOut, 9), (Cause::LocksUnknown, 2)], None), "they follow the timeouts");
         assert!(!failed(&[], Some((Cause::ConnectionReset, false))), "not in the measured phase");
     }
 

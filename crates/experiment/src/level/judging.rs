@@ -187,6 +187,7 @@ fn judgement(level: &validity::Level<'_>, reasons: Vec<Reason>) -> Judgement {
         on_time: validity::on_time(level),
         busy: validity::busy(level),
         behind: validity::behind(level),
+        behind_by_generator: validity::behind_by_generator(level),
         ended_later: validity::ended_later(level),
         long_iterations: validity::long_iterations(level),
         server_failed: server_failed(clients),
@@ -239,5 +240,30 @@ mod tests {
             (level.behind().is_some(), level.ended_later().is_some())
         };
         assert_eq!([of(50), of(4)], [(true, false), (false, true)]);
+    }
+
+    /// The times of the requests before the outage may meet the objective of a search.
+    #[test]
+    fn an_outage_of_most_of_the_phase_misses_any_objective() {
+        const S: i64 = 1_000_000_000;
+        let plan = Plan::new(Load::Closed { clients: 1, think: Pause::None });
+        let found = |silence: (i64, i64)| {
+            let ran = EngineResult {
+                sinks: Vec::new(),
+                clients: vec![ClientTally { actions: 50, iterations: 50, connected: true, ..ClientTally::default() }],
+                iterations: Vec::new(),
+                generator: Generator::default(),
+                measured: (0, 40 * S),
+                gaps: Vec::new(),
+                silences: vec![silence],
+                targets: Vec::new(),
+                stopped: false,
+            };
+            ended(Statistics::new(Options::default()), None, ran, &plan, "some load").unserved().to_vec()
+        };
+        let most = found((10 * S, 40 * S));
+        let said = "the server sent no response to any action for 30.00 s of 40.00 s";
+        assert!(most.len() == 1 && most[0].starts_with(said), "{most:?}");
+        assert_eq!(found((10 * S, 20 * S)), Vec::<String>::new());
     }
 }

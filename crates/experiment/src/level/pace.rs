@@ -20,7 +20,7 @@ pub(super) fn pace(plan: &Plan) -> Vec<String> {
         Load::Open { arrivals, .. } => vec![arrive(arrivals)],
         Load::Partly { every_ns, arrivals, .. } => vec![every(every_ns), arrive(arrivals)],
     };
-    pace.push(format!("time-out {}", time(plan.timeout_ns)));
+    pace.push(format!("timeout {}", time(plan.timeout_ns)));
     pace
 }
 

@@ -46,6 +46,8 @@ pub(super) struct Judgement {
     pub(super) busy: Option<String>,
     /// The reason about a rate that was not achieved.
     pub(super) behind: Option<String>,
+    /// The same, if the load generator may be its only cause.
+    pub(super) behind_by_generator: Option<String>,
     /// The reason about iterations that began on time and ended after the phase.
     pub(super) ended_later: Option<String>,
     /// The reason that iterations may be too long for the run, and the share of those due that ended in the phase.
@@ -75,11 +77,12 @@ impl Judgement {
     }
 
     /// Whether the load generator alone makes the level INVALID. One at its limit does not achieve its rate, so that says nothing more of
-    /// the server.
+    /// the server, unless iterations that it began never ended.
     pub(super) fn is_invalid_by_generator(&self) -> bool {
         let invalid = || self.reasons.iter().filter(|reason| reason.verdict == Verdict::Invalid);
         let fault = |reason: &Reason| self.of_the_generator.contains(reason);
-        invalid().any(fault) && invalid().all(|reason| fault(reason) || self.behind.as_ref() == Some(&reason.text))
+        let behind = self.behind_by_generator.as_ref();
+        invalid().any(fault) && invalid().all(|reason| fault(reason) || behind == Some(&reason.text))
     }
 }
 
@@ -378,16 +381,19 @@ mod tests {
 
     #[test]
     fn the_generator_alone_is_at_fault_where_nothing_else_makes_a_level_invalid() {
-        let alone = |reasons: &[Reason]| {
+        let alone_unless = |is_of_the_server: bool, reasons: &[Reason]| {
             let of_the_generator = vec![Reason::invalid("it was busy"), Reason::partial("it was late")];
-            let (behind, reasons) = (Some("the rate was not reached".to_owned()), reasons.to_vec());
-            Judgement { reasons, behind, of_the_generator, ..Judgement::default() }.is_invalid_by_generator()
+            let behind_by_generator = (!is_of_the_server).then(|| "the rate was not reached".to_owned());
+            Judgement { reasons: reasons.to_vec(), behind_by_generator, of_the_generator, ..Judgement::default() }
+                .is_invalid_by_generator()
         };
+        let alone = |reasons: &[Reason]| alone_unless(false, reasons);
         let [busy, behind, wrong] = ["it was busy", "the rate was not reached", "wrong data"].map(Reason::invalid);
         let late = Reason::partial("it was late");
         assert!(
             alone(std::slice::from_ref(&busy)) && alone(&[behind.clone(), busy.clone(), Reason::partial("an outage")])
         );
+        assert!(!alone_unless(true, &[behind.clone(), busy.clone()]), "iterations that it began never ended");
         assert!(!alone(&[wrong.clone(), busy]) && !alone(&[behind]), "the server may be");
         assert!(!alone(&[wrong, late.clone()]) && !alone(&[late]) && !alone(&[]));
     }

@@ -9,6 +9,7 @@ use plimsoll_recording::folder::Progress;
 use super::part_recording::{PartRecording, named};
 use crate::capacity::spec::SearchSpec;
 use crate::level_spec::LevelSpec;
+use crate::levels::why_ended;
 
 /// A part of a search, as far as its recording is.
 pub(crate) struct PartBeside {
@@ -33,12 +34,12 @@ impl PartBeside {
     /// Whether it ended as planned, or why it did not; `None` if it still runs, or was killed.
     pub(crate) fn ended(&self) -> Option<anyhow::Result<()>> {
         let manifest = &self.recording.recording.manifest;
-        let why = manifest.validity.as_ref().and_then(|validity| validity.reasons.first());
+        let why = manifest.validity.as_ref().and_then(why_ended);
         match manifest.state {
             Progress::Running => None,
             Progress::Finished => Some(Ok(())),
             Progress::Interrupted => {
-                let why = why.map_or("it was stopped", String::as_str);
+                let why = why.unwrap_or("it was stopped");
                 Some(Err(anyhow::anyhow!("{}: {why}", named(&self.recording))))
             }
         }

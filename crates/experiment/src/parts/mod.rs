@@ -19,8 +19,8 @@ use std::time::Duration;
 use plimsoll_model::{Names, Reason};
 use plimsoll_report::findings::capacity::Capacity;
 use plimsoll_report::findings::{Findings, Run};
+use plimsoll_results::all_of;
 use plimsoll_results::record::RecordTo;
-use plimsoll_results::{Usage, all_of};
 
 pub(crate) use beside::{PartBeside, beside};
 use part_recording::{Measured, PartRecording, joined, named};
@@ -44,8 +44,7 @@ pub fn merge(
 ) -> anyhow::Result<(Findings, anyhow::Result<()>)> {
     let (parts, reasons) = opened(folders);
     let Some(first) = parts.first() else {
-        let why = format!("cannot merge, because no folder has a usable recording of a part: {}", joined(&reasons));
-        return Err(Usage(why).into());
+        anyhow::bail!("cannot merge, because no folder has a usable recording of a part: {}", joined(&reasons));
     };
     let apart = clock_difference.and_then(|difference| apart(&parts, difference));
     let (whole, mut names, mut recording) = (Whole::of(first)?, Names::default(), None);

@@ -14,6 +14,7 @@ use plimsoll_results::recording_findings::measured;
 use plimsoll_stats::{Intervals, Statistics};
 
 use crate::level_spec::LevelSpec;
+use crate::levels::why_ended;
 use crate::parts::part_result::PartResult;
 use crate::run_spec::RunSpec;
 
@@ -82,8 +83,7 @@ impl PartRecording {
         let manifest = &self.recording.manifest;
         let number = level_spec.plan.level;
         let Some(recorded) = manifest.levels.iter().find(|level| level.number == number) else {
-            let why = manifest.validity.as_ref().and_then(|validity| validity.reasons.first());
-            match (why, manifest.state) {
+            match (manifest.validity.as_ref().and_then(why_ended), manifest.state) {
                 (Some(why), _) => anyhow::bail!("{why}"),
                 (None, Progress::Running) => anyhow::bail!("its process was killed, or is still running"),
                 (None, _) => anyhow::bail!("it was stopped before it measured anything"),

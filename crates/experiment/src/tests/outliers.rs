@@ -266,8 +266,13 @@ fn a_run_that_is_repeated_from_its_spec_has_the_same_statistics() {
     ] {
         let phases = Phases { warmup_ns: 10_000_000, measured_ns: Some(200_000_000), ..Phases::default() };
         let plan = Plan { phases, level: 0, threads: 1, depth: 3, seed: 7, ..Plan::new(load) };
-        let level =
-            LevelSpec { plan: plan.clone(), load_name: "some load".to_owned(), curve: None, parameter: None, share: None };
+        let level = LevelSpec {
+            plan: plan.clone(),
+            load_name: "some load".to_owned(),
+            curve: None,
+            parameter: None,
+            share: None,
+        };
         let variant = VariantSpec { value: None, workload_sha256: String::new(), levels: vec![level] };
         let spec = RunSpec {
             target: "nfs://somewhere/export".to_owned(),

@@ -125,7 +125,8 @@ impl Simulated {
         (ran.generator.clock_granularity_ns, ran.generator.stolen_ns) = (1, None);
         let mut moved = 0;
         change(&mut ran, &mut moved);
-        let level = added_up((ran, depth), plan, &level_spec.load_name, &self.names, with_intervals).without_intervals();
+        let level =
+            added_up((ran, depth), plan, &level_spec.load_name, &self.names, with_intervals).without_intervals();
         let mut level = level.on(level_spec).named(&self.workload);
         if let Some(part) = &mut level.part {
             part.clock_moved_ns = moved;

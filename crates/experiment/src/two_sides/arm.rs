@@ -8,6 +8,7 @@ use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint};
 use plimsoll_report::findings::Findings;
 use plimsoll_workload::Workload;
 
+use crate::levels::ended_with;
 use crate::run_result::findings_of;
 use crate::{
     LevelResult, LevelSpec, PreparedTarget, ResolvedTarget, RunRecording, RunResult, RunSpec, Runner, repeat_of,
@@ -84,7 +85,8 @@ impl<'a> Arm<'a> {
         }
         let facts = [self.prepared.server.facts(), self.notes].concat();
         let told = RunResult { spec: self.spec, workload: self.workload, levels, names: Arc::clone(names), facts };
-        recording.finish(stopped || error.is_some(), Ok(&(told.findings(), ())))
+        let findings = told.findings().and(error.map(ended_with));
+        recording.finish(stopped || error.is_some(), Ok(&(findings, ())))
     }
 
     /// Ends its recording before anything was run.

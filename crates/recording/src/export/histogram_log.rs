@@ -5,18 +5,18 @@ use std::time::{Duration, SystemTime};
 
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use plimsoll_model::{Names, Procedure};
+use plimsoll_model::{Names, Procedure, Validity, Verdict};
 use plimsoll_stats::comparison::Scope;
 use plimsoll_stats::{FineHistogram, Headline, Interval};
 
 use super::histogram;
 use crate::error::Cause;
-use crate::folder::{RecordedLevel, Recording};
+use crate::folder::{Progress, RecordedLevel, Recording};
 
 /// The column of the longest time is for people to read: in ms.
 const LONGEST_DIVISOR: f64 = 1e6;
 
-pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), Cause> {
+pub(super) fn write(recording: &Recording, validity: &Validity, out: &mut impl Write) -> Result<(), Cause> {
     let manifest = &recording.manifest;
     let began_ns = manifest.levels.iter().filter_map(|level| level.first_ns).min().unwrap_or(manifest.started_ns);
     let mut serializer = V2DeflateSerializer::new();
@@ -24,8 +24,8 @@ pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), C
     let from = from_what(recording)?;
     head.add_comment(&plain(&format!("[Response times{from} in ns, recorded by {}]", manifest.tool)));
     head.add_comment("[Histogram log format version 1.3]");
-    if let Some(verdict) = manifest.validity.as_ref().filter(|verdict| !verdict.valid) {
-        head.add_comment(&plain(&format!("[INVALID: {}]", verdict.invalidating().join("; "))));
+    for comment in remarks(validity, manifest.state) {
+        head.add_comment(&plain(&comment));
     }
     let began = SystemTime::UNIX_EPOCH + since(0, began_ns);
     head.with_start_time(began).with_base_time(began).with_max_value_divisor(LONGEST_DIVISOR);
@@ -47,6 +47,17 @@ pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), C
         }
     }
     Ok(())
+}
+
+/// The verdict, unless the numbers are valid, and whether the recording is finished.
+fn remarks(validity: &Validity, state: Progress) -> impl Iterator<Item = String> {
+    let verdict = match validity.verdict {
+        Verdict::Valid => None,
+        Verdict::Partial => Some(format!("[PARTIAL: {}]", validity.reasons.join("; "))),
+        Verdict::Invalid => Some(format!("[INVALID: {}]", validity.invalidating().join("; "))),
+    };
+    let unfinished = (state != Progress::Finished).then(|| "[The recording is not finished]".to_owned());
+    verdict.into_iter().chain(unfinished)
 }
 
 /// The start of the response times, if it is not the first byte of the request.
@@ -99,7 +110,20 @@ fn plain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_model::Reason;
+
     use super::*;
+
+    #[test]
+    fn a_log_says_what_its_numbers_are_worth() {
+        let of = |reasons: &[Reason], state| -> Vec<String> {
+            remarks(&Validity::of(reasons.iter().cloned()), state).collect()
+        };
+        let (half, late) = (Reason::partial("half of it"), Reason::invalid("late"));
+        assert!(of(&[], Progress::Finished).is_empty());
+        assert_eq!(of(std::slice::from_ref(&half), Progress::Finished), ["[PARTIAL: half of it]"]);
+        assert_eq!(of(&[half, late], Progress::Running), ["[INVALID: late]", "[The recording is not finished]"]);
+    }
 
     #[test]
     fn every_procedure_has_a_tag_of_its_own() {

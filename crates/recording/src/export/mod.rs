@@ -12,6 +12,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use hdrhistogram::Histogram;
+use plimsoll_model::Validity;
 use plimsoll_stats::{FineHistogram, SIGNIFICANT_DIGITS};
 
 use crate::error::Cause;
@@ -41,17 +42,22 @@ impl Export {
         Self::ALL.into_iter().find(|(known, _)| end.eq_ignore_ascii_case(known)).map(|(_, export)| export)
     }
 
-    /// Writes a recording to an empty file.
+    /// Writes a recording, whose report has the verdict `validity`, to an empty file.
     ///
     /// # Errors
     /// If a level cannot be read or the file cannot be written; the message calls the file `name`.
-    pub fn write(self, recording: &Recording, file: File, name: &Path) -> Result<(), FolderError> {
+    pub fn write(
+        self,
+        (recording, validity): (&Recording, &Validity),
+        file: File,
+        name: &Path,
+    ) -> Result<(), FolderError> {
         let write = || -> Result<(), Cause> {
             let mut out = BufWriter::new(file);
             match self {
-                Export::HistogramLog => histogram_log::write(recording, &mut out)?,
+                Export::HistogramLog => histogram_log::write(recording, validity, &mut out)?,
                 Export::Percentiles => percentiles::write(recording, &mut out)?,
-                Export::OpenMetrics => openmetrics::write(recording, &mut out)?,
+                Export::OpenMetrics => openmetrics::write(recording, validity, &mut out)?,
             }
             Ok(out.flush()?)
         };

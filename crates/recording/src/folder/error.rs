@@ -20,6 +20,11 @@ pub enum FolderError {
         /// The folder.
         folder: PathBuf,
     },
+    /// The folder holds only what a killed process left of a recording.
+    Leftovers {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// The folder holds no recording.
     NoRecording {
         /// The folder.
@@ -67,6 +72,11 @@ impl fmt::Display for FolderError {
             Self::NotEmpty { folder } => {
                 write!(f, "{folder:?} contains files that do not belong to a recording: name another folder")
             }
+            Self::Leftovers { folder } => write!(
+                f,
+                "{folder:?} contains leftovers of a killed Plimsoll process, but no recording: add --overwrite to delete them, or name \
+                another folder"
+            ),
             Self::NoRecording { folder, inside } if inside.is_empty() => write!(
                 f,
                 "{folder:?} contains no recording: manifest.json is missing; name a folder written with --record"
@@ -98,7 +108,11 @@ impl fmt::Display for FolderError {
 impl Error for FolderError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Taken { .. } | Self::NotEmpty { .. } | Self::NoRecording { .. } | Self::NoFolder { .. } => None,
+            Self::Taken { .. }
+            | Self::NotEmpty { .. }
+            | Self::Leftovers { .. }
+            | Self::NoRecording { .. }
+            | Self::NoFolder { .. } => None,
             // The message contains it already.
             Self::File { source, .. } if full(source).is_some() => None,
             Self::File { source, .. } | Self::Damaged { source, .. } => Some(source.as_ref()),

@@ -12,7 +12,7 @@ use super::packed::{self, Packer};
 use super::{FolderError, RecordedLevel};
 use crate::error::Cause;
 
-const NAME: &str = "progress.zst";
+pub(super) const NAME: &str = "progress.zst";
 const NEW: &str = "progress.zst.new";
 const WHAT: &str = "progress";
 

@@ -11,7 +11,8 @@ use serde_json::Value;
 use super::checkpoint::CheckpointWriter;
 use super::manifest::{self, SO_FAR, sync_folder};
 use super::names::{PARTIAL, entries, name, partial_name};
-use super::{FolderError, LevelWriter, Manifest, Progress, RecordedLevel};
+use super::tables::{self, OPEN};
+use super::{FolderError, LevelWriter, Manifest, Progress, RecordedLevel, intervals, packed, parts, progress};
 
 /// A recording being written, level by level.
 pub struct RecordingWriter {
@@ -65,7 +66,8 @@ fn leads_to(_: &Path, _: &fs::File) -> bool {
 }
 
 impl RecordingWriter {
-    /// Begins a recording in a folder, which is created if necessary. `overwrite` removes an existing recording.
+    /// Begins a recording in a folder, which is created if necessary. `overwrite` removes an existing recording, and the leftovers of a
+    /// killed process.
     ///
     /// # Errors
     /// If the folder contains a recording or other files, or cannot be written.
@@ -83,7 +85,13 @@ impl RecordingWriter {
             }
             clear(folder)?;
         } else if entries(folder)?.next().is_some() {
-            return Err(FolderError::NotEmpty { folder: folder.to_owned() });
+            if entries(folder)?.any(|path| !is_leftover(&path)) {
+                return Err(FolderError::NotEmpty { folder: folder.to_owned() });
+            }
+            if !overwrite {
+                return Err(FolderError::Leftovers { folder: folder.to_owned() });
+            }
+            clear(folder)?;
         }
         manifest.write(folder)?;
         Ok(Self { folder: folder.to_owned(), manifest, is_own_folder, lock })
@@ -105,13 +113,19 @@ impl RecordingWriter {
         Ok(())
     }
 
-    /// Continues a recording: the finished levels that `keeps` selects stay, everything else is removed.
+    /// Continues a recording: the finished levels that `keeps` selects stay, everything else is removed. `seen` is its manifest as it was
+    /// when the caller decided that.
     ///
     /// # Errors
-    /// If the folder contains no recording, or it is damaged, of another version, or cannot be written.
-    pub fn resume(folder: &Path, keeps: impl Fn(&RecordedLevel) -> bool) -> Result<Self, FolderError> {
-        let mut manifest = Manifest::read(folder)?;
+    /// If the folder contains no recording, or it is damaged, of another version, was changed in the meantime, or cannot be written.
+    pub fn resume(folder: &Path, seen: &Manifest, keeps: impl Fn(&RecordedLevel) -> bool) -> Result<Self, FolderError> {
         let lock = lock(folder)?;
+        // Only with the lock: another process may have added a level since.
+        let mut manifest = Manifest::read(folder)?;
+        if manifest.levels != seen.levels {
+            let why = "another Plimsoll process has changed this recording in the meantime; repeat the command";
+            return Err(FolderError::file(folder, why));
+        }
         manifest.levels.retain(keeps);
         (manifest.state, manifest.ended_ns, manifest.validity) = (Progress::Running, None, None);
         // The manifest first: levels that it does not name are not part of the recording, even if this program is killed.
@@ -203,6 +217,17 @@ fn clear(folder: &Path) -> Result<(), FolderError> {
 /// The manifest, and its temporary file from a killed program.
 const MANIFESTS: [&str; 2] = [manifest::NAME, "manifest.json.new"];
 
+/// Files of a level, besides the rows of its transactions.
+const FILES: [&str; 7] = [
+    packed::STATISTICS,
+    packed::PART,
+    packed::SPANS,
+    intervals::NAME,
+    tables::INTERVALS,
+    tables::HISTOGRAMS,
+    progress::NAME,
+];
+
 /// Whether a folder has a level, complete or not, or the results so far of one.
 fn is_level(path: &Path) -> bool {
     digits_behind(path, "level-").or_else(|| digits_behind(path, SO_FAR)).is_some()
@@ -218,6 +243,20 @@ fn digits_behind<'p>(path: &'p Path, prefix: &str) -> Option<&'p str> {
 /// Whether an entry of a recording's folder is the recording's.
 fn is_ours(path: &Path) -> bool {
     is_level(path) || MANIFESTS.iter().any(|name| path.ends_with(name))
+}
+
+/// Whether an entry of a folder without a manifest is what a process left that was killed at its begin, or while it removed a recording.
+/// Other programs have folders of such names, too, so every file in it must be one of a level.
+fn is_leftover(path: &Path) -> bool {
+    let is_of_level = |path: PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = name.strip_suffix(OPEN).unwrap_or(name);
+        path.is_file() && (FILES.contains(&name) || parts::is_file_name(name))
+    };
+    match is_level(path) {
+        true => entries(path).is_ok_and(|mut files| files.all(is_of_level)),
+        false => is_ours(path) && path.is_file(),
+    }
 }
 
 /// Removes folders of levels.

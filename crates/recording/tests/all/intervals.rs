@@ -74,7 +74,8 @@ fn recorded(all: &[Transaction], width: Option<IntervalWidth>, folder: &Path) ->
         }
     }
     workers.into_iter().for_each(|worker| level.rest(&worker.finish()));
-    let finished = Finished { load_name: None, span_ns: (None, None), state: Vec::new(), about: Value::Null, part: None };
+    let finished =
+        Finished { load_name: None, span_ns: (None, None), state: Vec::new(), about: Value::Null, part: None };
     writer.end(level, finished, &Names::default()).unwrap();
     let recording = Recording::open(folder).unwrap();
     recording.intervals(&recording.manifest.levels[0]).unwrap()
@@ -123,6 +124,54 @@ fn a_recording_that_took_the_place_of_a_discarded_one_stays() {
     let _second = RecordingWriter::create(&folder, manifest(), false).unwrap();
     first.discard().unwrap();
     assert!(folder.join("manifest.json").exists());
+}
+
+/// Killed in the first instant, or while an earlier recording was removed: the manifest goes first.
+#[test]
+fn leftovers_of_a_killed_process_are_named_and_removed_only_with_overwrite() {
+    let folder = tempfile::tempdir().unwrap();
+    recorded(&operations(300, 4_000_000), Some(IntervalWidth::USUAL), folder.path());
+    fs::rename(folder.path().join("manifest.json"), folder.path().join("manifest.json.new")).unwrap();
+    let partial = folder.path().join("level-0001.partial");
+    fs::create_dir(&partial).unwrap();
+    let tables = ["intervals.parquet.new", "transactions-0000.parquet", "transactions-0001.parquet.new"];
+    for name in [&tables[..], &["part.zst", "spans.zst", "progress.zst.new"]].concat() {
+        fs::write(partial.join(name), "").unwrap();
+    }
+    let create = |overwrite| RecordingWriter::create(folder.path(), manifest(), overwrite);
+    let refused = create(false).map(drop).unwrap_err();
+    assert!(
+        matches!(refused, FolderError::Leftovers { .. }) && refused.to_string().contains("--overwrite"),
+        "{refused}"
+    );
+    // Another program has folders of this name, too, and files of these kinds.
+    for name in ["photo.jpg", "photos.zst", "sales.parquet"] {
+        let mine = folder.path().join("level-0000").join(name);
+        fs::write(&mine, "").unwrap();
+        for overwrite in [false, true] {
+            assert!(matches!(create(overwrite).map(drop), Err(FolderError::NotEmpty { .. })), "{name} {overwrite}");
+        }
+        assert!(mine.exists());
+        fs::remove_file(&mine).unwrap();
+    }
+    drop(create(true).unwrap());
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["manifest.json"]);
+}
+
+/// Another process adds a level between the decision what stays and the lock: nothing is removed.
+#[test]
+fn a_recording_that_was_changed_in_the_meantime_is_not_continued() {
+    let folder = tempfile::tempdir().unwrap();
+    recorded(&operations(300, 4_000_000), Some(IntervalWidth::USUAL), folder.path());
+    let now = Recording::open(folder.path()).unwrap().manifest;
+    let seen = Manifest { levels: Vec::new(), ..now.clone() };
+    let refused = RecordingWriter::resume(folder.path(), &seen, |_| false).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("in the meantime"), "{refused}");
+    assert_eq!(Recording::open(folder.path()).unwrap().manifest, now);
+    assert!(folder.path().join("level-0000").exists());
+    drop(RecordingWriter::resume(folder.path(), &now, |_| false).unwrap());
+    assert!(!folder.path().join("level-0000").exists());
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! A report of several sides, from the intervals of its runs.
 
 mod capacities;
+mod clocks;
 mod contestant;
 mod guarantees;
 mod loads;
 mod missing;
 mod mix;
 mod ranking;
+mod work;
 
 use plimsoll_stats::Intervals;
 use plimsoll_stats::comparison::{
@@ -15,8 +17,10 @@ use plimsoll_stats::comparison::{
 
 pub use contestant::{Contestant, Ignore, IterationCost, LevelRuns, LoadPoint, MeasuredRun};
 pub use loads::{differing_loads, time_out};
+pub(super) use missing::present;
 pub(super) use ranking::moved_metrics;
 pub use ranking::protocols;
+pub use work::differing_work;
 
 use super::answers;
 use crate::findings::comparison::{
@@ -48,12 +52,12 @@ impl Report {
             common(&contestants).iter().map(|level| compared(&contestants, level, (order, ignore))).collect();
         let tested = judge_mixes(&mut levels);
         let (method, ranking) = (method(&levels, tested), ranking::ranking(&contestants, order));
-        // A server is not ahead because more was asked of it.
+        // A server is not ahead because more, or something else, was asked of it.
         let ranking = ranking.filter(|_| levels.iter().flat_map(|level| &level.other_loads).all(Option::is_none));
+        let guarantees = guarantees::compared(&contestants);
         let sides: Vec<Findings> = contestants.into_iter().map(|one| one.findings).collect();
-        let guarantees = guarantees::compared(&sides);
         let refused = guarantees::refusal(&guarantees).filter(|_| !ignore.guarantees);
-        let ranking = ranking.filter(|_| refused.is_none());
+        let ranking = ranking.filter(|_| refused.is_none() && clocks::are_alike(&sides));
         let mut diagnosis = answers::comparison::diagnose(&sides, &levels, ranking.as_ref());
         if let Some(why) = &refused {
             diagnosis.statements.insert(0, answers::measured(Rule::Difference, format!("{why}.")));
@@ -88,13 +92,14 @@ fn compared(contestants: &[Contestant], level: &[&LevelRuns], (order, ignore): (
     };
     let usable: Vec<bool> = contestants.iter().zip(level).map(usable).collect();
     let unusable = (0..).zip(&usable).filter(|(_, usable)| !**usable).map(|(place, _)| letter(place));
-    let other_loads = loads::others(level, ignore);
+    let other_loads = loads::others(contestants, level, ignore);
     let comparable: Vec<bool> = (0..level.len())
         .map(|place| usable.get(place).copied().unwrap_or(true) && loads::is_same(&other_loads, place))
         .collect();
     let moved = contestants.iter().zip(level).map(|(one, its)| ranking::moved_metrics(one, its)).collect::<Vec<_>>();
     let rows = Scope::of(&intervals).into_iter().map(|scope| judged(row(scope, level, from), &comparable, &moved));
-    let rows = loads::neutral(missing::judged(rows.collect(), contestants), level, ignore).into_iter();
+    let rows = clocks::judged(missing::judged(rows.collect(), contestants), contestants);
+    let rows = loads::neutral(rows, level, ignore).into_iter();
     ComparedLevel {
         words: level.first().map(|first| first.words.clone()).unwrap_or_default(),
         runs: level.iter().map(|one| one.runs.len() as u64).collect(),

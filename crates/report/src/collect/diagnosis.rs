@@ -66,7 +66,7 @@ pub(super) fn diagnose(evidence: &Evidence<'_>) -> (Diagnosis, Vec<Reason>) {
     let mut found = found(evidence, waited_s);
     let reasons = unanswered_requests(&found);
     found.sort_by(|a, b| b.rank().0.cmp(&a.rank().0).then(b.rank().1.total_cmp(&a.rank().1)));
-    let next = next::next(findings, first.label, found.iter().find_map(|one| one.look.as_ref()));
+    let next = next::next(evidence, first.label, found.iter().find_map(|one| one.look.as_ref()));
     let lead = operations::operation(findings, waited_s, first);
     let is_alone = found.is_empty() && !operations::leads_alone(first, waited_s);
     let (causes, others): (Vec<Found>, Vec<Found>) = found.into_iter().partition(|one| one.kind != Kind::Remark);

@@ -1,12 +1,13 @@
 //! A history from recordings: series of runs of the same plan, and where their numbers change.
 
 mod facts;
+mod losses;
 mod plan;
 
 use plimsoll_stats::changes::{CARRYOVER, FEWEST_RUNS, MOST_RUNS, change_points};
 use plimsoll_stats::comparison::{CONFIDENCE, Course, Metric, Scope, repeats};
 
-use super::comparison::{Contestant, LevelRuns, MeasuredRun, moved_metrics, numbers, shown};
+use super::comparison::{Contestant, LevelRuns, MeasuredRun, moved_metrics, numbers, present, shown};
 use crate::findings::TOOL;
 use crate::findings::comparison::{ComparedVerdict, Estimate};
 use crate::findings::history::{
@@ -45,6 +46,8 @@ struct Run {
     rows: Vec<Row>,
     /// The metrics that the load generator's lateness moved.
     moved: Vec<String>,
+    /// The part of all operations that the numbers contain, at least and at most.
+    present: (f64, f64),
 }
 
 /// A row of a run, with its numbers.
@@ -138,7 +141,12 @@ fn run(recorded: &RecordedRun, level: &LevelRuns) -> Run {
         facts: facts::of(findings).into_iter().chain(recorded.facts.iter().cloned()).collect(),
     };
     let moved = moved_metrics(&recorded.contestant, level);
-    Run { shown, rows: Scope::of(&intervals).into_iter().filter_map(of_row).collect(), moved }
+    Run {
+        shown,
+        rows: Scope::of(&intervals).into_iter().filter_map(of_row).collect(),
+        moved,
+        present: present(&recorded.contestant),
+    }
 }
 
 fn one_series(
@@ -161,6 +169,8 @@ fn one_series(
     // A capture does not show how much its clients requested.
     let is_neutral = plan.outstanding.is_none();
     changes(&mut metrics, &counted, (false_alarms, is_neutral));
+    let present: Vec<(f64, f64)> = runs.iter().map(|run| run.present).collect();
+    losses::judge(&mut metrics, &counted, &present);
     let runs: Vec<HistoryRun> = runs.into_iter().map(|run| run.shown).collect();
     let changes = facts::change_points(&runs, &counted, &metrics);
     HistorySeries {

@@ -74,6 +74,8 @@ impl MeasuredLevel {
             pace: pace.clone(),
             outstanding: clients.saturating_mul((*depth).into()),
             valid: validity.valid,
+            moved: self.moved_metrics(),
+            guarantees: facts.guarantees.clone(),
             iteration: self.iteration(),
         }
     }

@@ -2,7 +2,7 @@
 
 use plimsoll_stats::comparison::{Metric, fewest_of_percentile, repeats as statistics};
 
-use crate::findings::{Interval, RepeatedLevel, Spread, LoadLevel, Times, besides_repeat};
+use crate::findings::{Interval, LoadLevel, RepeatedLevel, Spread, Times, besides_repeat};
 
 /// A load level: its load in words, and its curve whichever repeat.
 type Place<'a> = (&'a str, Option<&'a str>);

@@ -6,7 +6,7 @@ use plimsoll_stats::{Accumulator, GroupKey, Options, Statistics};
 pub use super::level::{Answered, MeasuredLevel, RecordedFacts};
 use super::{SECOND, StatusName, answers, channels, curves, depth, interference, repeats, rows, sizes, span};
 use crate::findings::{
-    FailureCount, Findings, Kind, LevelFacts, Overhead, QueueDepth, Run, Source, LoadLevel, Users, Validity,
+    FailureCount, Findings, Kind, LevelFacts, LoadLevel, Overhead, QueueDepth, Run, Source, Users, Validity,
 };
 
 impl Findings {
@@ -70,8 +70,10 @@ impl Findings {
         levels.iter().for_each(|level| all.merge(&level.statistics));
         let mut findings = Findings::collect(&all, &coverage(levels), &Names::default(), source, status_name);
         findings.channels = None;
-        findings.levels =
-            (0..).zip(levels).map(|(number, level)| load_level(number, level, &Names::default(), status_name)).collect();
+        findings.levels = (0..)
+            .zip(levels)
+            .map(|(number, level)| load_level(number, level, &Names::default(), status_name))
+            .collect();
         findings.curves = curves::curves(&findings.levels);
         findings.validity = together(&findings.levels, findings.validity);
         findings

@@ -3,7 +3,7 @@
 use plimsoll_stats::comparison::Interval as Ends;
 use plimsoll_stats::curve::{Number, SizePoint as Measured, judge_sizes};
 
-use crate::findings::{Interval, SizeCurve, SizePoint, LoadLevel};
+use crate::findings::{Interval, LoadLevel, SizeCurve, SizePoint};
 
 /// Sizes that it takes for one to have neighbours on both sides.
 const FEWEST: usize = 5;

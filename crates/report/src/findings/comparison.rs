@@ -88,8 +88,8 @@ pub struct ComparedLevel {
     /// The metrics of each side that the load generator's lateness moved: no difference of these has a verdict.
     #[serde(default)]
     pub moved: Vec<Vec<String>>,
-    /// How the load of each side after the baseline differs from the baseline's, a sentence: then no difference has a verdict. Null if
-    /// the loads are equal or unknown, or were compared regardless.
+    /// How the load or the workload of each side after the baseline differs from the baseline's, a sentence: then no difference has a
+    /// verdict. Null if they are equal or unknown, or were compared regardless.
     #[serde(default)]
     pub other_loads: Vec<Option<String>>,
     /// How the mix of operations of each side after the baseline differs from the baseline's, in words: then the times of all operations
@@ -117,7 +117,7 @@ impl Comparison {
 }
 
 impl ComparedLevel {
-    /// How the load of the side at `place` (from 1) differs from the baseline's.
+    /// How the load or the workload of the side at `place` (from 1) differs from the baseline's.
     #[must_use]
     pub fn other_load(&self, place: usize) -> Option<&str> {
         self.other_loads.get(place.checked_sub(1)?)?.as_deref()

@@ -36,7 +36,7 @@ pub const LOADS: [&str; 4] = ["clients", "actions outstanding", "iterations per 
 /// A level of a load curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CurvePoint {
-    /// Number of its level.
+    /// Number of the level.
     pub level: u32,
     /// Its load.
     pub load: f64,
@@ -51,7 +51,7 @@ pub struct CurvePoint {
 /// The highest throughput that was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CurveMaximum {
-    /// Number of its level.
+    /// Number of the level.
     pub level: u32,
     /// The load there.
     pub load: f64,

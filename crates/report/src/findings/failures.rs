@@ -32,7 +32,7 @@ pub fn only_actions_failed(validity: &Validity) -> bool {
 /// Actions that did not succeed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FailureCount {
-    /// The cause: an error status, a refused connection, a time-out, wrong data, …
+    /// The cause: an error status, a refused connection, a timeout, wrong data, …
     pub cause: String,
     /// How many.
     pub count: u64,

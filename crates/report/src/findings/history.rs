@@ -2,7 +2,7 @@
 //!
 //! Times are seconds, shares 0..=1, instants ns since the Unix epoch.
 
-use plimsoll_model::Validity;
+use plimsoll_model::{Validity, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::comparison::{ComparedUnit, ComparedVerdict, Estimate};
@@ -159,10 +159,22 @@ pub struct FactChange {
     pub runs_later: i64,
 }
 
+impl HistoryRun {
+    /// Whether it counts although some of its numbers are incomplete or not reliable.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.counted && self.validity.verdict == Verdict::Partial
+    }
+}
+
 impl HistorySeries {
     /// Whether the value of a run counts: neither INVALID nor moved by the load generator's lateness.
     pub(crate) fn counts(&self, metric: &HistoryMetric, run: usize) -> bool {
         self.runs.get(run).is_some_and(|run| run.counted) && !metric.moved.contains(&(run as u64))
+    }
+
+    /// Number of runs that count and are PARTIAL.
+    pub(crate) fn partial(&self) -> usize {
+        self.runs.iter().filter(|run| run.is_partial()).count()
     }
 
     /// Which numbers do not change, and which were not searched for changes, in sentences; `None` if numbers change and all were searched.

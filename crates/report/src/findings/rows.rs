@@ -98,6 +98,13 @@ impl OperationRow {
         self.protocol == "SMB1" && self.procedure == "WRITE_RAW async portion"
     }
 
+    /// Failed requests without a status, for example commands of an AndX chain after the one that failed.
+    pub(crate) fn failed_without_status(&self) -> u64 {
+        let with_status = self.statuses.iter().filter(|status| status.outcome == "failed").map(|status| status.count);
+        let without_response = self.count.saturating_sub(self.answered).saturating_sub(self.unanswered);
+        self.failed.saturating_sub(with_status.sum()).min(without_response)
+    }
+
     /// Whether no other row includes its requests: it is not a subcommand.
     pub fn is_counted_once(&self) -> bool {
         self.parent.is_none()

@@ -129,7 +129,7 @@ impl Generator {
 pub struct MovedNumber {
     /// Which one: throughput, mean, p50, p99 from the intended start, …
     pub number: String,
-    /// As reported, s (throughput: operations/s).
+    /// As reported, s (throughput: op/s).
     pub reported: f64,
     /// Without the lateness, likewise.
     pub on_time: f64,

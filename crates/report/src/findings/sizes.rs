@@ -18,7 +18,7 @@ pub struct SizeCurve {
 /// A size, and the comparison with its neighbours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SizePoint {
-    /// Number of its level.
+    /// Number of the level.
     pub level: u32,
     /// The size as it was given.
     pub value: String,

@@ -5,7 +5,7 @@ use super::units::{UNKNOWN, count, duration, long_duration, optional, percent_of
 use super::untrusted::Untrusted;
 use crate::findings::calls::{CallPhase, Calls};
 use crate::findings::capacity::{Capacity, CapacityOutcome};
-use crate::findings::{Findings, Run, LoadLevel};
+use crate::findings::{Findings, LoadLevel, Run};
 use crate::text::{calls, capacity};
 use maud::{Markup, html};
 
@@ -47,9 +47,10 @@ pub(super) fn measured(findings: &Findings, run: &Run) -> Markup {
 /// Results of the requests, and of the actions and connections, which are counted separately.
 pub(super) fn outcomes(findings: &Findings, totals: &Totals) -> Markup {
     let of = |share: u64| format!("{} ({} of the requests)", count(share), percent_of(share, totals.requests));
-    let [actions, attempts, lost] = findings.levels.iter().map(LoadLevel::failures_by_kind).fold([0_u64; 3], |sum, one| {
-        std::array::from_fn(|i| sum.get(i).copied().unwrap_or(0).saturating_add(one.get(i).copied().unwrap_or(0)))
-    });
+    let [actions, attempts, lost] =
+        findings.levels.iter().map(LoadLevel::failures_by_kind).fold([0_u64; 3], |sum, one| {
+            std::array::from_fn(|i| sum.get(i).copied().unwrap_or(0).saturating_add(one.get(i).copied().unwrap_or(0)))
+        });
     html! {
         @if totals.status_unknown > 0 { "The status of " (count(totals.status_unknown)) @if totals.status_unknown == 1 { " \
         request" } @else { " requests" } " is not known. " }

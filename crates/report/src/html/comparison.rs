@@ -74,7 +74,7 @@ fn summary(sides: &[Findings], comparison: &Comparison) -> Markup {
                      requested: " (neutral) ". "
                 }
             }
-            @if unknown > 0 { "Numbers that cannot be compared, because those of one side are INVALID, lack operations or come from a late load generator, or because the loads or mixes of operations differ: " (unknown) "." }
+            @if unknown > 0 { "Numbers that cannot be compared, because those of one side are INVALID, lack operations or come from a late load generator, or because the loads, the workloads, the mixes of operations or the clocks differ: " (unknown) "." }
         }
         (before(comparison))
     }
@@ -131,7 +131,7 @@ fn sentence(comparison: &Comparison, other: &Findings, place: usize) -> Markup {
             } @else {
             @for (i, (metric, difference)) in told.iter().enumerate() {
                 @if i > 0 { ", " }
-                (metric_name(&metric.metric)) " " strong { (relative(difference)) } " (" (verdict(difference)) ")"
+                (metric_name(&metric.metric)) " " strong { (change(difference, metric.unit).0) } " (" (verdict(difference)) ")"
             }
             ". "
             }
@@ -146,7 +146,8 @@ fn table(sides: &[Findings], comparison: &Comparison, level: &ComparedLevel, num
             table.compared {
                 caption id=(id) {
                     (Untrusted(&level.words)) ": every number with its "
-                    (percent_of(comparison.method.confidence)) " interval, and the differences from the baseline."
+                    (percent_of(comparison.method.confidence)) " interval, and the differences from the baseline (pt: percentage points)."
+                    @if comparison.method.tested > 0 { " *: significant after Holm's correction for the number of tests." }
                 }
                 thead { tr {
                     th scope="col" { "What" } th.text scope="col" { "Number" }
@@ -171,7 +172,7 @@ fn line(row: &ComparedRow, metric: &ComparedMetric) -> Markup {
             th scope="row" { @if !row.protocol.is_empty() { (Untrusted(&row.protocol)) " " } (Untrusted(&row.name)) }
             td.text { (metric_name(&metric.metric)) }
             @for estimate in &metric.estimates { (number(estimate.as_ref(), metric.unit)) }
-            @for difference in &metric.differences { (cells(difference.as_ref())) }
+            @for difference in &metric.differences { (cells(difference.as_ref(), metric.unit)) }
         }
     }
 }
@@ -193,14 +194,15 @@ fn number(estimate: Option<&Estimate>, unit: ComparedUnit) -> Markup {
     }
 }
 
-fn cells(difference: Option<&Difference>) -> Markup {
+fn cells(difference: Option<&Difference>, unit: ComparedUnit) -> Markup {
     html! {
         @match difference {
-            None => { td { "–" } td { "–" } td.text { "–" } },
+            None => { td { "–" } td { "–" } td.text { "cannot tell" } },
             Some(difference) => {
-                td.key { (relative(difference)) }
-                td { @if let (Some(low), Some(high)) = (difference.relative_low, difference.relative_high) { (signed(low)) " to " (signed(high)) } @else { "–" } }
-                td.text { (verdict(difference)) }
+                @let (by, interval) = change(difference, unit);
+                td.key { (by) }
+                td { (interval) }
+                td.text { (verdict(difference)) @if difference.holm_significant { " *" } }
             },
         }
     }
@@ -266,19 +268,29 @@ fn three_digits(value: f64) -> String {
     }
 }
 
-/// A difference in per cent of the baseline; where that may be nought, whether it is more or less.
-fn relative(difference: &Difference) -> String {
-    match difference.relative {
-        Some(relative) => signed(relative),
-        None if difference.value > 0.0 => "more".into(),
-        None if difference.value < 0.0 => "less".into(),
-        None => "equal".into(),
+/// A difference and its interval: of shares in percentage points; otherwise in per cent of the baseline, or in the number's own unit
+/// where the baseline may be zero.
+fn change(found: &Difference, unit: ComparedUnit) -> (String, String) {
+    let own = [found.value, found.low, found.high];
+    if unit == ComparedUnit::Share {
+        return with_interval(|share| signed(share, "pt"), own);
+    }
+    match (found.relative, found.relative_low.zip(found.relative_high)) {
+        (Some(relative), Some((low, high))) => with_interval(|share| signed(share, "%"), [relative, low, high]),
+        _ => with_interval(|value| format!("{}{}", sign(value), show(value.abs(), unit)), own),
     }
 }
 
-fn signed(share: f64) -> String {
-    let sign = if share < 0.0 { "−" } else { "+" };
-    format!("{sign}{:.1} %", share.abs() * 100.0)
+fn with_interval(show: impl Fn(f64) -> String, [value, low, high]: [f64; 3]) -> (String, String) {
+    (show(value), format!("{} to {}", show(low), show(high)))
+}
+
+fn signed(share: f64, unit: &str) -> String {
+    format!("{}{:.1} {unit}", sign(share), share.abs() * 100.0)
+}
+
+fn sign(number: f64) -> &'static str {
+    if number < 0.0 { "−" } else { "+" }
 }
 
 fn percent_of(confidence: f64) -> String {

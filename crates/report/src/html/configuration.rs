@@ -3,7 +3,7 @@
 use super::summary;
 use super::units::{count, duration, instant, long_duration, optional};
 use super::untrusted::Untrusted;
-use crate::findings::{Findings, Parameter, Run, LoadLevel, outstanding, pace};
+use crate::findings::{Findings, LoadLevel, Parameter, Run, outstanding, pace};
 use maud::{Markup, html};
 
 /// A table of facts: of the run, or of the capture's analysis.

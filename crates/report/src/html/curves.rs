@@ -165,8 +165,11 @@ fn trade<'a>(curves: &[Curve<'_>], several: bool) -> Option<Figure<'a>> {
 
 /// File data read and written at each load, in bits per second, which is comparable between protocols.
 fn data<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
-    let all: Vec<Series<'a>> =
-        curves.iter().enumerate().map(|(i, curve)| series(curve, i, LoadLevel::load, |level| Some(bits(level)))).collect();
+    let all: Vec<Series<'a>> = curves
+        .iter()
+        .enumerate()
+        .map(|(i, curve)| series(curve, i, LoadLevel::load, |level| Some(bits(level))))
+        .collect();
     let chart = Chart {
         x: load_axis(curves)?,
         y: Axis::linear(Unit::BitsPerSecond, "data", Series::highest(&all))?,
@@ -235,8 +238,9 @@ fn fairness<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
         .collect();
     let most = shared.iter().map(|(.., max)| *max).fold(1.0, f64::max);
     let mark = |level: &LoadLevel| if unattributable(level) { "*" } else { "" };
-    let jain =
-        |level: &LoadLevel| level.facts.fairness.jain.map_or_else(String::new, |jain| format!(", Jain's index {jain:.3}"));
+    let jain = |level: &LoadLevel| {
+        level.facts.fairness.jain.map_or_else(String::new, |jain| format!(", Jain's index {jain:.3}"))
+    };
     let range = Series {
         x: (0..shared.len()).map(|place| place as f64).collect(),
         y: shared.iter().map(|_| Some(1.0)).collect(),

@@ -192,7 +192,7 @@ fn numbers(series: &HistorySeries) -> Markup {
                 } }
                 tbody { @for (at, run) in series.runs.iter().enumerate() {
                     tr {
-                        th scope="row" { (at + 1) @if !run.counted { " (not counted)" } }
+                        th scope="row" { (at + 1) @if !run.counted { " (not counted)" } @if run.is_partial() { " (PARTIAL)" } }
                         @for metric in &series.metrics { (cell(metric, metric.points.get(at).and_then(Option::as_ref))) }
                     }
                 } }
@@ -215,7 +215,7 @@ fn runs_of(series: &HistorySeries) -> Markup {
                         th scope="row" { (at + 1) }
                         td.text { (units::instant(Some(run.begin_ns))) }
                         td.text { bdi { (Untrusted(&run.recording)) } }
-                        td.text { (run.validity.verdict.label()) @for reason in run.validity.invalidating().iter().take(1) { ": " (Untrusted(reason)) } }
+                        td.text { (run.validity.verdict.label()) @for reason in run.validity.reasons.iter().take(1) { ": " (Untrusted(reason)) } }
                         td.text { @for fact in run.facts.iter().filter(|fact| fact.name.starts_with(LABEL)) {
                             bdi { (Untrusted(fact.name.trim_start_matches(LABEL))) "=" (Untrusted(&fact.value)) } " "
                         } }

@@ -173,7 +173,13 @@ fn series<'a>(levels: &[&LoadLevel], name: &str, color: usize, y: impl Fn(&LoadL
     }
 }
 
-fn chart<'a>(curve: &LoadCurve, levels: &[&LoadLevel], all: Vec<Series<'a>>, unit: Unit, name: &str) -> Option<Chart<'a>> {
+fn chart<'a>(
+    curve: &LoadCurve,
+    levels: &[&LoadLevel],
+    all: Vec<Series<'a>>,
+    unit: Unit,
+    name: &str,
+) -> Option<Chart<'a>> {
     let most = levels.iter().map(|level| level.load()).fold(0.0, f64::max);
     let highest = Series::highest(&all);
     let x = Axis::linear_right(Unit::Count, &curve.load, most)?;

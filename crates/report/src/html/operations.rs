@@ -12,7 +12,7 @@ const COLUMNS: usize = 18;
 /// Sums over groups and subgroups. `id` is unique in the page.
 pub(super) fn groups(id: &str, rows: &[OperationRow]) -> Option<Markup> {
     (!rows.is_empty()).then(|| {
-        table((id, OperationRow::headline_words(rows), false), "Groups of operations. Other is the sum of its three subgroups.", "Group", &html! {
+        table((id, OperationRow::headline_words(rows), false), "Groups of operations. Other is the sum of its three subgroups. Shares add up to 100 %, so those of equal counts may differ by 0.1 %.", "Group", &html! {
             tbody { @for (row, share) in rows.iter().zip(shares::of_rows(rows)) {
                 @let (name, sub) = row.group.split_once('.').map_or((row.group.as_str(), false), |(_, sub)| (sub, true));
                 (line(&html! { (Untrusted(name)) }, row, share, sub, None))
@@ -26,7 +26,8 @@ pub(super) fn operations(id: &str, rows: &[OperationRow]) -> Option<Markup> {
     (!rows.is_empty()).then(|| {
         table(
             (id, OperationRow::headline_words(rows), false),
-            "All procedures in the input. The row of a command includes its subcommands, which have the rows below it.",
+            "All procedures in the input. The row of a command includes its subcommands, which have the rows below it. Shares add up to \
+            100 %, so those of equal counts may differ by 0.1 %.",
             "Operation",
             &procedures(rows),
         )

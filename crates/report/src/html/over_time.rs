@@ -4,7 +4,7 @@ use super::chart::{Axis, Chart, Mark, Series, Shape, Unit, lowest_edge};
 use super::figure::Figure;
 use super::units::{bytes, count, duration};
 use crate::findings::Findings;
-use crate::findings::{HeatMap, Series as Bins, LoadLevel};
+use crate::findings::{HeatMap, LoadLevel, Series as Bins};
 use crate::sides::{label, response_time};
 
 /// More load levels than this have no room for their names.

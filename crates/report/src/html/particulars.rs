@@ -13,7 +13,7 @@ pub(super) fn statuses(findings: &Findings) -> Option<Markup> {
         .iter()
         .chain(&findings.long_lived)
         .chain(&findings.members)
-        .filter(|row| !row.statuses.is_empty())
+        .filter(|row| !row.statuses.is_empty() || row.failed_without_status() > 0)
         .collect();
     (!rows.is_empty()).then(|| {
         html! {
@@ -27,12 +27,17 @@ pub(super) fn statuses(findings: &Findings) -> Option<Markup> {
                         th scope="col" { "Operation" } th.text scope="col" { "Status" } th scope="col" { "Number" }
                         th.text scope="col" { "Counts as" } th scope="col" { "Responses" } th scope="col" { "Share of responses" }
                     } }
-                    tbody { @for row in rows { @for status in &row.statuses {
-                        tr.sub[row.parent.is_some()] {
-                            th scope="row" {
-                                @if row.parent.is_some() { (Untrusted(short_name(row))) }
-                                @else { (Untrusted(&row.protocol)) " " (Untrusted(&row.procedure)) }
+                    tbody { @for row in rows {
+                        @if row.failed_without_status() > 0 {
+                            tr.sub[row.parent.is_some()] {
+                                (operation(row))
+                                td.text { "(no status)" } td { (UNKNOWN) } td.text { span.error { "failed" } }
+                                td { (count(row.failed_without_status())) } td { (UNKNOWN) }
                             }
+                        }
+                        @for status in &row.statuses {
+                        tr.sub[row.parent.is_some()] {
+                            (operation(row))
                             td.text { (Untrusted(&status.name)) }
                             td { code { (format!("{:#010x}", status.status)) } }
                             td.text { span.error[status.error] { (Untrusted(&status.outcome)) } }
@@ -44,6 +49,15 @@ pub(super) fn statuses(findings: &Findings) -> Option<Markup> {
             }
         }
     })
+}
+
+fn operation(row: &OperationRow) -> Markup {
+    html! {
+        th scope="row" {
+            @if row.parent.is_some() { (Untrusted(short_name(row))) }
+            @else { (Untrusted(&row.protocol)) " " (Untrusted(&row.procedure)) }
+        }
+    }
 }
 
 /// The slowest operations, with what Wireshark needs to show them.

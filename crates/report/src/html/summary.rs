@@ -1,15 +1,17 @@
 //! The first screen: the main results for a reader in a hurry, and whether they are valid.
 
+mod tiles;
+
 use super::answer;
 use super::traffic::plural;
-use super::units::{
-    bytes, count, data, duration, long_duration, optional, per_second, percent, percent_of, percentage, rate_number,
-};
+use super::units::{count, duration, long_duration, optional, percent_of, percentage, rate_number};
 use super::untrusted::Untrusted;
 use crate::collect::missing;
-use crate::findings::{Findings, OperationRow, Source, LoadLevel, Times, Unseen, Validity, Verdict};
+use crate::findings::{Findings, LoadLevel, OperationRow, Source, Validity, Verdict};
 use crate::shares;
 use maud::{Markup, html};
+pub(super) use tiles::tile;
+use tiles::tiles;
 
 /// How many input files the header names.
 const INPUTS_NAMED: usize = 4;
@@ -156,19 +158,36 @@ fn story(findings: &Findings) -> Markup {
                 "The status of " (count(totals.status_unknown)) @if totals.status_unknown == 1 { " request" } @else { " \
                 requests" } " is not known. "
             }
-            @if totals.errors() == 0 && totals.status_unknown > 0 {
-                "None of the other requests was refused, and none failed. "
-            } @else if totals.errors() == 0 {
-                "None of the requests was refused, and none failed. "
-            } @else {
-                "Refused: " (count(totals.refused)) " (" (percent_of(totals.refused, totals.requests)) " of the requests), failed: "
-                (count(totals.failed)) " (" (percent_of(totals.failed, totals.requests)) " of the requests). "
-            }
+            (errors(findings, &totals))
             @if totals.unanswered > 0 { (plural(totals.unanswered, "request")) " had no captured response. " }
             @if totals.long_lived_unanswered > 0 { (plural(totals.long_lived_unanswered, "long-lived request")) " had no captured response. " }
             (missing::headline(findings))
         }
     }
+}
+
+/// How many of the requests that are in the numbers failed.
+fn errors(findings: &Findings, totals: &Totals) -> Markup {
+    let read = if has_unread(findings) { " that could be read" } else { "" };
+    let others = totals.long_lived > 0;
+    let of = match others {
+        true => format!("{} other requests{read}", count(totals.requests)),
+        false => format!("requests{read}"),
+    };
+    let rest = if others || totals.status_unknown > 0 { "other " } else { "" };
+    html! {
+        @if totals.errors() == 0 {
+            "None of the " (rest) "requests" (read) " was refused, and none failed. "
+        } @else {
+            "Refused: " (count(totals.refused)) " (" (percent_of(totals.refused, totals.requests)) " of the " (of) "), failed: "
+            (count(totals.failed)) " (" (percent_of(totals.failed, totals.requests)) " of the " (of) "). "
+        }
+    }
+}
+
+/// Whether the capture has messages that could not be read: of numbers without them, 0 is unknown.
+fn has_unread(findings: &Findings) -> bool {
+    findings.unseen.encrypted > 0 || findings.unseen.compressed > 0 || findings.rpc_tls.is_some()
 }
 
 /// What most of the traffic of a capture was, and its response times.
@@ -198,7 +217,7 @@ fn carried(levels: &[LoadLevel]) -> Markup {
             @if levels.iter().all(|level| level.facts.validity.valid) { "The highest throughput was " } @else {
                 "Of the valid load levels, the highest throughput was "
             }
-            strong { (rate_number(level.operations_per_s)) " operations/s" } ", at "
+            strong { (rate_number(level.operations_per_s)) " op/s" } ", at "
             em { (Untrusted(&level.words())) }
             @if let Some(times) = level.headline_time() {
                 ": p50 " strong { (duration(times.p50_s)) } ", p99 " strong { (duration(times.p99_s)) }
@@ -232,92 +251,6 @@ fn group_words(group: &str) -> Markup {
             other => (Untrusted(other)),
         }
     }
-}
-
-fn tiles(findings: &Findings) -> Markup {
-    let totals = totals(findings);
-    html! {
-        dl.tiles {
-            @if let Some(own) = answer::tiles(findings) { (own) }
-            @else if findings.levels.is_empty() { (traffic(findings, &totals)) } @else { (peak(highest(&findings.levels), &totals)) }
-            (errors(&totals, if findings.run.is_some() { "Requests with an error" } else { "Errors" }))
-            (tile("Unanswered", &count(totals.unanswered), &format!("{} of requests", percent_of(totals.unanswered, totals.requests))))
-            @if findings.run.is_none() { (missing_tile(&findings.unseen)) }
-        }
-    }
-}
-
-/// Errors: a lower bound where it is not known of each answer whether it is one.
-fn errors(totals: &Totals, name: &str) -> Markup {
-    let parts = format!("{} refused, {} failed", count(totals.refused), count(totals.failed));
-    if totals.status_unknown == 0 {
-        return tile(name, &count(totals.errors()), &parts);
-    }
-    let known = if totals.errors() == 0 { "unknown".to_owned() } else { format!("≥ {}", count(totals.errors())) };
-    tile(name, &known, &format!("{parts}; {} unknown", count(totals.status_unknown)))
-}
-
-/// The key figures of a run: its highest throughput, and the response times there.
-fn peak(level: Option<&LoadLevel>, totals: &Totals) -> Markup {
-    let requests = format!("{} over all levels", plural(totals.requests, "request"));
-    let Some(level) = level else {
-        return tile("Highest throughput", "unknown", &format!("no valid level; {requests}"));
-    };
-    let time = |pick: fn(&Times) -> f64| optional(level.headline_time().as_ref().map(pick), duration);
-    let data = level.read_bytes_per_s + level.write_bytes_per_s;
-    let slowest = level.maximum_s().map_or_else(
-        || "unknown".to_owned(),
-        |(s, at_least)| if at_least { format!("≥ {}", duration(s)) } else { duration(s) },
-    );
-    html! {
-        (tile("Highest throughput", &per_second(level.operations_per_s), &format!("operations; {requests}")))
-        (tile("Data at that load", &format!("{}/s", bytes(data)), &format!("{}/s read, {}/s written", bytes(level.read_bytes_per_s), bytes(level.write_bytes_per_s))))
-        (tile("p50 at that load", &time(|t| t.p50_s), &format!("mean {}", time(|t| t.mean_s))))
-        (tile("p99 at that load", &time(|t| t.p99_s), &format!("max {slowest}")))
-    }
-}
-
-/// The key figures of a capture.
-fn traffic(findings: &Findings, totals: &Totals) -> Markup {
-    let elapsed = findings.measured_s();
-    let average = optional(elapsed, |s| per_second(totals.answered as f64 / s));
-    let answered = if totals.answered < totals.requests { "answered " } else { "" };
-    html! {
-        (tile("Operations", &count(totals.requests), &format!("{average} {answered}on average")))
-        (moved(findings, "Data read", "Read", elapsed))
-        (moved(findings, "Data written", "Write", elapsed))
-    }
-}
-
-/// File data of a group, and the operations with an unknown amount.
-fn moved(findings: &Findings, name: &str, group: &str, elapsed: Option<f64>) -> Markup {
-    let row = findings.groups.iter().find(|row| row.group == group);
-    let (sum, unknown) = row.map_or((Some(0), 0), |row| (row.payload_bytes, row.payload_unknown));
-    let bound = if unknown > 0 { "≥ " } else { "" };
-    let rate = match sum {
-        Some(sum) => optional(elapsed, |s| format!("{bound}{}/s", bytes(sum as f64 / s))),
-        None => "unknown".to_owned(),
-    };
-    let cut = format!("{} operations have unknown lengths", count(unknown));
-    let note = match (sum, unknown) {
-        (_, 0) => format!("{} in all", data(sum, unknown)),
-        (None, _) => cut,
-        (Some(_), _) => format!("{} in all; {cut}", data(sum, unknown)),
-    };
-    tile(name, &rate, &note)
-}
-
-/// The share of the operations that the numbers do not contain.
-fn missing_tile(unseen: &Unseen) -> Markup {
-    let range = match (unseen.share_missing_low, unseen.share_missing_high) {
-        (Some(low), Some(high)) => format!("of operations; 95 % interval {} to {}", percent(low), percent(high)),
-        _ => "cannot be estimated".to_owned(),
-    };
-    tile("Missing", &optional(unseen.share_missing, percent), &range)
-}
-
-pub(super) fn tile(name: &str, value: &str, note: &str) -> Markup {
-    html! { div { dt { (name) } dd { strong { (value) } small { (note) } } } }
 }
 
 /// Response times are not collapsed into one number: a mix of reads and renames has no median that says anything.

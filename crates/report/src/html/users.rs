@@ -15,7 +15,8 @@ pub(super) fn figures<'a>(sides: &'a [Findings]) -> Vec<Figure<'a>> {
 }
 
 fn overload<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
-    let share = |pick: fn(&Users) -> f64| move |level: &LoadLevel| level.users.as_ref().map(|users| pick(users) * 100.0);
+    let share =
+        |pick: fn(&Users) -> f64| move |level: &LoadLevel| level.users.as_ref().map(|users| pick(users) * 100.0);
     let late = share(|users| users.overload);
     let failed = share(|users| users.failed_share);
     let both = |(at, curve): (usize, &Curve<'_>)| {
@@ -54,7 +55,10 @@ fn throughput<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
 
 /// A number at each level, with its name, and that of its curve if there are several.
 fn named<'a>(curve: &Curve<'_>, color: usize, what: &str, y: impl Fn(&LoadLevel) -> Option<f64>) -> Series<'a> {
-    Series { name: format!("{} {what}", curve.name).trim_start().to_owned(), ..series(curve, color, LoadLevel::load, y) }
+    Series {
+        name: format!("{} {what}", curve.name).trim_start().to_owned(),
+        ..series(curve, color, LoadLevel::load, y)
+    }
 }
 
 fn listed(curves: &[Curve<'_>], said: impl Fn(&LoadLevel) -> Option<String>) -> String {

@@ -2,7 +2,7 @@
 
 use super::generator::UNATTRIBUTABLE;
 use super::{Cell, Column, LevelGroup, Note, Row, Table, Weight, driven_level_groups, unattributable};
-use crate::findings::{ClientRow, Findings, MOST_CLIENT_ROWS, LoadLevel};
+use crate::findings::{ClientRow, Findings, LoadLevel, MOST_CLIENT_ROWS};
 
 /// A table for what servers did and one for local directories; none where no level has several clients.
 pub(crate) fn clients(sides: &[Findings]) -> Vec<Table> {

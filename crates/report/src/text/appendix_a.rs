@@ -4,7 +4,7 @@ use super::page::Page;
 use super::table::Table;
 use super::units::{percent_of, significant};
 use super::{Section, Sections, Style, commands, distributions, packets, scale_of, write_side};
-use crate::findings::{Findings, Report, LoadLevel};
+use crate::findings::{Findings, LoadLevel, Report};
 use crate::safe;
 use std::fmt;
 

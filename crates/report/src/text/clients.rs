@@ -5,7 +5,7 @@ use std::fmt;
 use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, TimeScale, significant, time};
-use crate::findings::{Findings, OutlierClient, OutlierKind, SizeCurve, LoadLevel};
+use crate::findings::{Findings, LoadLevel, OutlierClient, OutlierKind, SizeCurve};
 
 /// Maximum number of sizes or levels side by side in one table.
 const COLUMNS: usize = 6;
@@ -105,8 +105,10 @@ fn matrix(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         return Ok(());
     }
     let at = |load: &str, value: &String| {
-        let level =
-            findings.levels.iter().find(|level| level.facts.load_name == load && varied(level).as_ref() == Some(value))?;
+        let level = findings
+            .levels
+            .iter()
+            .find(|level| level.facts.load_name == load && varied(level).as_ref() == Some(value))?;
         level.facts.validity.valid.then_some(level.headline_time()?.mean_s)
     };
     let all = loads.iter().flat_map(|load| values.iter().filter_map(|value| at(load, value)));

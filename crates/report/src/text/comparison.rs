@@ -10,12 +10,12 @@ use crate::findings::comparison::{
     ComparedLevel, ComparedMetric, ComparedRow, ComparedUnit, ComparedVerdict, Comparison, Condition, Difference,
     Estimate,
 };
-use crate::findings::{Findings, Verdict};
+use crate::findings::{Findings, Verdict, differing_clocks};
 pub(super) use compact::draw as compact;
 use std::fmt;
 
-/// What follows from different loads.
-const OTHER_LOAD: &str = "The differences may come from the loads alone; --ignore-load judges them in spite of that.";
+/// What follows from different loads or workloads.
+const OTHER_LOAD: &str = "The differences may come from that alone; --ignore-load judges them in spite of that.";
 /// What neutral verdicts mean.
 const NEUTRAL: &str = "More, fewer: a capture does not show how much its clients requested, so a difference of throughput is neither \
                        better nor worse; --ignore-load judges it in spite of that.";
@@ -124,7 +124,7 @@ fn conditions(page: &mut Page<'_>, conditions: &[Condition]) -> fmt::Result {
         let (role, word) = match condition.outcome.as_str() {
             "failed" => (Role::Bad, "FAILED"),
             "passed" => (Role::Plain, "passed"),
-            "undecided" => (Role::Heading, "COULD NOT BE JUDGED"),
+            "undecided" => (Role::Heading, "UNDECIDED"),
             unknown => (Role::Bad, unknown),
         };
         page.blank()?;
@@ -177,6 +177,10 @@ fn pair(
     if let Some(loads) = level.other_load(place + 1) {
         return page.paragraph(Role::Bad, "", &format!("Cannot tell: {loads}. {OTHER_LOAD}"));
     }
+    let clocks = differing_clocks(baseline, other, place + 1);
+    if let Some(clocks) = &clocks {
+        page.paragraph(Role::Bad, "", &format!("Cannot tell response times: {clocks}."))?;
+    }
     for (at, side) in [(0, baseline), (place + 1, other)] {
         if let Some(moved) = level.moved_words(at) {
             page.paragraph(
@@ -194,7 +198,8 @@ fn pair(
         let why = format!("Cannot tell {times} of all operations: the mix of operations differs ({mix}).");
         return page.paragraph(Role::Bad, "", &why);
     }
-    page.paragraph(Role::Quiet, "", &detectable(&level.rows, place))
+    // Longer runs would not show a difference of clocks that differ.
+    if clocks.is_some() { Ok(()) } else { page.paragraph(Role::Quiet, "", &detectable(&level.rows, place)) }
 }
 
 /// All together, groups, and procedures; an operation of one procedure would say the same twice.

@@ -8,6 +8,9 @@ use super::units::{NONE, TimeScale, bytes, percent, percentage, significant};
 use crate::findings::Spread;
 use crate::tables::{Cell, Table, Unit, Weight};
 
+/// The meaning of the mark of a row.
+const INVALID: &str = "!: INVALID; use only the numbers that a reason names as reliable.";
+
 /// Draws the tables.
 pub(super) fn draw(page: &mut Page<'_>, tables: impl IntoIterator<Item = Table>) -> fmt::Result {
     tables.into_iter().try_for_each(|table| one(page, &table))
@@ -43,6 +46,9 @@ fn one(page: &mut Page<'_>, table: &Table) -> fmt::Result {
         lines.row_as(role, std::iter::once(format!("{}{mark}", row.name)).chain(cells).collect());
     }
     page.table(&lines)?;
+    if table.rows.iter().any(|row| row.invalid) {
+        page.paragraph(Role::Quiet, "", INVALID)?;
+    }
     for note in &table.notes {
         let role = match note.weight {
             Weight::Quiet => Role::Quiet,

@@ -85,7 +85,11 @@ fn one(page: &mut Page<'_>, series: &HistorySeries, room: usize) -> fmt::Result 
     let counted = series.runs.iter().filter(|run| run.counted).count();
     let invalid = series.runs.len() - counted;
     let left_out = if invalid == 0 { String::new() } else { format!(", {invalid} of them INVALID (not counted)") };
-    page.heading(&format!("{}: {}{left_out}", series.name, count(series.runs.len(), "run")))?;
+    let partial = match series.partial() {
+        0 => String::new(),
+        some => format!(", {some} of them PARTIAL"),
+    };
+    page.heading(&format!("{}: {}{left_out}{partial}", series.name, count(series.runs.len(), "run")))?;
     let changed = changes::paragraphs(series, (!full).then(|| room.saturating_sub(LEAST)), page.width());
     let unchanged = series.unchanged().map(|unchanged| (Role::Plain, String::new(), unchanged));
     let late = series.moved().map(|moved| (Role::Caution, "! ".to_owned(), moved));

@@ -17,10 +17,16 @@ pub(super) fn title(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         [only] => only.clone(),
         [first, others @ ..] => format!("{first} and {} more", others.len()),
     };
-    banner(page, &safe::fit_path(&name, page.width().saturating_sub(4)), &findings.validity)
+    banner(page, &safe::fit_path(&name, page.width().saturating_sub(4)), &findings.validity)?;
+    if findings.validity.verdict != Verdict::Valid {
+        return Ok(());
+    }
+    let (role, word) = labelled(Verdict::Valid);
+    page.blank()?;
+    page.paragraph(role, "", word)
 }
 
-/// A name that fits, in stars, and whether the numbers below it may be used.
+/// A name that fits, in stars, and what speaks against the numbers below it.
 pub(super) fn banner(page: &mut Page<'_>, name: &str, validity: &Validity) -> fmt::Result {
     let rule = "*".repeat(safe::columns(name) + 4);
     page.line(&rule)?;

@@ -124,13 +124,36 @@ impl<'a> Page<'a> {
     }
 }
 
+/// Units that stay in the line of their number.
+const UNITS: [&str; 14] = ["%", "pt", "ns", "µs", "ms", "s", "min", "h", "B", "kB", "MB", "GB", "MB/s", "op/s"];
+
+/// The words of a text; a number and its unit are one.
+fn words(text: &str) -> Vec<String> {
+    let is_number = |word: &str| {
+        let digits = word.trim_start_matches(|c: char| !c.is_alphanumeric());
+        !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ','))
+    };
+    let is_unit = |word: &str| UNITS.contains(&word.trim_end_matches(['.', ',', ';', ':', ')']));
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        match words.last_mut() {
+            Some(number) if is_unit(word) && is_number(number) => {
+                number.push(' ');
+                number.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
 /// Breaks at spaces; a word that is wider than the room is cut into pieces, for nothing is to be lost.
 pub(super) fn wrap(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
+    for word in words(text) {
         let space = usize::from(used > 0);
-        if used > 0 && used + space + safe::columns(word) > room {
+        if used > 0 && used + space + safe::columns(&word) > room {
             lines.push(String::new());
             used = 0;
         } else if space > 0
@@ -202,6 +225,9 @@ mod tests {
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
         assert_eq!(wrap("incomprehensibilities", 8), ["incompre", "hensibil", "ities"]);
         assert_eq!(wrap("", 8), [""]);
+        assert_eq!(wrap("less than 0.1 % of it (30.0 s)", 13), ["less than", "0.1 % of it", "(30.0 s)"], "a unit");
+        assert_eq!(wrap("client 1 s", 8), ["client", "1 s"]);
+        assert_eq!(wrap("level 10 h at", 8), ["level", "10 h at"]);
         assert_eq!(wrap("a  b", 80), ["a b"]);
     }
 }

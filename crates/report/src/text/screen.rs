@@ -38,8 +38,21 @@ pub fn screen(report: &Report, style: &Style) -> String {
     blocks.join("\n\n") + "\n"
 }
 
+/// The blocks of a side; with the whole of a long warning if nothing else has to make room for it.
 fn side_blocks(findings: &Findings, look: Look<'_>) -> Vec<Block> {
-    let head = drawn(look, |page| head::draw(page, findings));
+    let of = |warning| below(findings, look, drawn(look, |page| head::draw(page, findings, warning)));
+    let (brief, whole) = (of(head::WARNING), of(usize::MAX));
+    if whole.iter().skip(1).eq(brief.iter().skip(1)) && height(&whole) <= LINES { whole } else { brief }
+}
+
+/// The lines of these blocks and between them.
+fn height(blocks: &[Block]) -> usize {
+    let drawn = blocks.iter().filter(|block| !block.is_empty());
+    drawn.map(|block| block.len() + 1).sum::<usize>().saturating_sub(1)
+}
+
+/// The head, and the blocks for which it leaves room.
+fn below(findings: &Findings, look: Look<'_>, head: Block) -> Vec<Block> {
     let foot = drawn(look, |page| foot(page, &findings.diagnosis));
     // Each block but the last has a blank line behind it.
     let room = LINES.saturating_sub(head.len() + foot.len() + 2);

@@ -12,7 +12,7 @@ const TIME_COLUMNS: usize = 9;
 /// If all times are shorter, the unit is not seconds, s.
 const SECONDS_FROM: f64 = 0.1;
 
-/// The unit of the times of one report: the first of s, ms, µs that shows its smallest time with a digit (seconds: with two, and
+/// The unit of the times of one report: the first of s, ms, µs that shows its smallest time with a digit (seconds: with three, and
 /// only where some time is a tenth of a second) and its largest in nine columns; otherwise milliseconds of three significant digits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum TimeScale {
@@ -40,7 +40,7 @@ impl TimeScale {
         let fits = |scale: &TimeScale| match *scale {
             TimeScale::Digits => true,
             TimeScale::Fixed(_, per_second, decimals) => {
-                let digits = if per_second > 1.0 { 1.0 } else { 10.0 };
+                let digits = if per_second > 1.0 { 1.0 } else { 100.0 };
                 (per_second > 1.0 || largest >= SECONDS_FROM || largest == 0.0)
                     && smallest * per_second * 10_f64.powi(decimals as i32) >= digits
                     && format!("{:.decimals$}", largest * per_second).len() <= TIME_COLUMNS
@@ -252,8 +252,10 @@ mod tests {
 
     #[test]
     fn a_scale_shows_its_smallest_and_its_largest() {
-        assert_eq!(TimeScale::of([0.000_16, 1.645_18]).show(0.000_16), "0.00016", "Appendix A");
-        assert_eq!(TimeScale::of([0.000_16, 651.8]).words(), "in seconds");
+        assert_eq!(TimeScale::of([0.001, 1.645_18]).show(0.001), "0.00100", "Appendix A");
+        assert_eq!(TimeScale::of([0.000_16, 1.645_18]).show(0.000_16), "0.160", "two digits are too few");
+        assert_eq!(TimeScale::of([0.001, 651.8]).words(), "in seconds");
+        assert_eq!(TimeScale::of([0.000_16, 651.8]).with_unit(651.8), "651800 ms");
         assert_eq!(TimeScale::of([0.000_012, 0.5]).show(0.000_012), "0.012");
         assert_eq!(TimeScale::of([0.000_000_25, 0.5]).show(0.000_000_25), "0.25");
         assert_eq!(TimeScale::of([0.000_008, 0.951]).show(0.000_008), "0.008", "one digit is enough");

@@ -289,7 +289,7 @@ fn level_facts(words: &str, reasons: impl IntoIterator<Item = Reason>) -> LevelF
 #[test]
 fn a_run_has_all_its_levels_and_one_bad_level_spoils_it() {
     use plimsoll_report::collect::run::{MeasuredLevel, RecordedFacts};
-    use plimsoll_report::findings::{Run, LoadLevel};
+    use plimsoll_report::findings::{LoadLevel, Run};
     let read = Procedure::of(Protocol::Smb2, 8);
     let scheduled = |at: i64, took: i64| {
         let mut t = transaction(read, at, Some(took));

@@ -1,13 +1,16 @@
 //! A comparison: its numbers, its text and its JSON, held to its schema.
 
-use plimsoll_model::{Procedure, Protocol, Validity};
+mod conditions;
+mod page;
+
+use plimsoll_model::{Guarantees, Procedure, Protocol, Validity};
 use plimsoll_report::collect::comparison::{
     Contestant, Ignore, IterationCost, LevelRuns, LoadPoint, MeasuredRun, Order,
 };
 use plimsoll_report::findings::capacity::Capacity;
 use plimsoll_report::findings::comparison::{ComparedMetric, ComparedVerdict, Comparison};
 use plimsoll_report::findings::ranking::RankedBy;
-use plimsoll_report::findings::{Fairness, Findings, LevelFacts, MovedNumber, Report, Run, LoadLevel};
+use plimsoll_report::findings::{Fairness, Findings, LevelFacts, LoadLevel, MovedNumber, Report, Run};
 use plimsoll_report::html;
 use plimsoll_report::json::{Layout, write};
 use plimsoll_report::text::{LINES, Style, compact_to_string, screen, to_string};
@@ -69,12 +72,25 @@ fn verdict(report: &Report, name: &str) -> &'static str {
     metric(report, "all", name).differences[0].as_ref().unwrap().verdict.label()
 }
 
+/// The point of this number of clients, with valid numbers.
+fn point(load_name: &str, clients: u64) -> LoadPoint {
+    LoadPoint {
+        curve: None,
+        load_name: load_name.to_owned(),
+        load: clients as f64,
+        pace: Vec::new(),
+        outstanding: clients,
+        valid: true,
+        moved: Vec::new(),
+        guarantees: None,
+        iteration: None,
+    }
+}
+
 /// The contestant with a known load.
 fn asked(mut one: Contestant) -> Contestant {
     for level in &mut one.levels {
-        let (curve, words, pace) = (None, level.words.clone(), Vec::new());
-        let point = LoadPoint { curve, load_name: words, load: 4.0, pace, outstanding: 4, valid: true, iteration: None };
-        level.point = Some(point);
+        level.point = Some(point(&level.words, 4));
     }
     one
 }
@@ -266,10 +282,7 @@ fn of_numbers_that_must_not_be_used_nobody_can_tell_whether_they_are_worse() {
         assert_eq!(markup.matches("It was late.").count(), 1, "the verdict of a side stands once");
     }
     // A level's own validity decides, where it has one.
-    let point = |valid| {
-        let (curve, load_name) = (None, "4 clients".to_owned());
-        Some(LoadPoint { curve, load_name, load: 4.0, pace: Vec::new(), outstanding: 4, valid, iteration: None })
-    };
+    let point = |valid| Some(LoadPoint { valid, ..point("4 clients", 4) });
     both[1].levels[0].point = point(true);
     let found = Report::compare(both.to_vec(), Order::Apart, Vec::new());
     assert_eq!(verdict(&found, "mean"), "worse");
@@ -281,12 +294,11 @@ fn of_numbers_that_must_not_be_used_nobody_can_tell_whether_they_are_worse() {
 /// A contestant of one level with this load, and with these numbers moved by the load generator's lateness.
 fn loaded(clients: u64, mean_us: u64, moved: &[&str]) -> Contestant {
     let words = format!("{clients} clients");
-    let (curve, pace, load) = (None, vec!["no think time".to_owned()], clients as f64);
     let mut one = contestant(&words, vec![run(mean_us, 0)]);
     one.levels[0].words = words.clone();
-    one.levels[0].point =
-        Some(LoadPoint { curve, load_name: words.clone(), load, pace, outstanding: clients, valid: true, iteration: None });
-    let mut level = LoadLevel { facts: LevelFacts { load_name: words, clients, ..LevelFacts::default() }, ..LoadLevel::default() };
+    one.levels[0].point = Some(LoadPoint { pace: vec!["no think time".to_owned()], ..point(&words, clients) });
+    let mut level =
+        LoadLevel { facts: LevelFacts { load_name: words, clients, ..LevelFacts::default() }, ..LoadLevel::default() };
     let number = |name: &&str| MovedNumber { number: (*name).to_owned(), reported: 1.5e-3, on_time: 0.7e-3 };
     level.facts.generator.moved = moved.iter().map(number).collect();
     one.findings.levels = vec![level];
@@ -317,6 +329,35 @@ fn the_first_screen_says_which_levels_of_a_search_are_invalid_and_compares_the_c
     assert!(after.contains("! At 4 clients: the numbers of B are INVALID: It was late."), "{screen}");
     assert!(screen.lines().count() <= LINES, "{screen}");
     assert_eq!(of(&found).capacities[0].verdict, ComparedVerdict::Better);
+}
+
+/// A filter looks at the transactions of a recording: their findings have no load levels.
+#[test]
+fn moved_numbers_of_a_load_without_levels_have_no_verdict() {
+    let mut late = loaded(4, 1500, &[]);
+    late.findings.levels.clear();
+    late.levels[0].point.as_mut().unwrap().moved = vec!["mean".to_owned()];
+    let found = Report::compare(vec![late, loaded(4, 1000, &[])], Order::Apart, Vec::new());
+    assert_eq!(["mean", "p50"].map(|name| verdict(&found, name)), ["cannot tell", "better"]);
+    assert_eq!(of(&found).levels[0].moved[0], ["mean"]);
+}
+
+/// Likewise of the guarantees.
+#[test]
+fn different_guarantees_of_loads_without_levels_refuse_a_ranking() {
+    let side = |signing: &str| {
+        let mut one = loaded(4, 1000, &[]);
+        one.findings.levels.clear();
+        let signing = Some(signing.to_owned());
+        one.levels[0].point.as_mut().unwrap().guarantees = Some(Guarantees { signing, ..Guarantees::default() });
+        one
+    };
+    let refused = |other: &str| {
+        let found = Report::compare(vec![side("none"), side(other)], Order::Apart, Vec::new());
+        of(&found).refused.clone()
+    };
+    assert_eq!(refused("none"), None);
+    assert!(refused("AES-128-GMAC").unwrap().contains("different guarantees"));
 }
 
 /// One server twice; the load generator was late on one side.
@@ -383,9 +424,8 @@ fn a_difference_of_rounding_is_zero() {
 fn swept(protocol: (Protocol, u16), requests: [f64; 2], workload: &str) -> Contestant {
     let level = |(clients, requests): (u64, f64)| {
         let iteration = Some(IterationCost { requests, seconds: Some(requests * 2e-3), count: 100_000 });
-        let (curve, words) = (None, format!("{clients} clients"));
-        let (pace, load) = (Vec::new(), clients as f64);
-        let point = LoadPoint { curve, load_name: words.clone(), load, pace, outstanding: clients, valid: true, iteration };
+        let words = format!("{clients} clients");
+        let point = LoadPoint { iteration, ..point(&words, clients) };
         LevelRuns { words, point: Some(point), runs: vec![run_over(protocol, 100 * clients, 1000, 0)] }
     };
     let run = Some(Run { workload_sha256: workload.to_owned(), ..Run::default() });
@@ -438,15 +478,9 @@ fn servers_are_ranked_by_stability_too() {
     let (smb, loads) = ((Protocol::Smb2, 8), [1, 2, 4, 8]);
     let side = |per_second: u64, failing: u64, outages: u64, spread: f64, valid: bool| {
         let runs_at = |clients: u64| {
-            let (curve, words) = (None, format!("{clients} clients"));
-            let (load, pace) = (clients as f64, Vec::new());
-            let point =
-                LoadPoint { curve, load_name: words.clone(), load, pace, outstanding: clients, valid, iteration: None };
-            LevelRuns {
-                words,
-                point: Some(point),
-                runs: vec![run_over(smb, per_second * clients, 1000, failing)],
-            }
+            let words = format!("{clients} clients");
+            let point = LoadPoint { valid, ..point(&words, clients) };
+            LevelRuns { words, point: Some(point), runs: vec![run_over(smb, per_second * clients, 1000, failing)] }
         };
         let level = |clients: u64| {
             let mut level = LoadLevel {

@@ -1,10 +1,12 @@
 //! Histories of simulated recordings: their changes, other facts that changed, and all output formats.
 
+mod losses;
+
 use plimsoll_model::{Procedure, Protocol};
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint, MeasuredRun};
 use plimsoll_report::collect::history::{HistoryCollector, RecordedRun};
 use plimsoll_report::findings::history::{FactChange, History, HistoryMetric, RunFact};
-use plimsoll_report::findings::{About, Findings, LevelFacts, MovedNumber, Reason, Run, Source, LoadLevel, Validity};
+use plimsoll_report::findings::{About, Findings, LevelFacts, LoadLevel, MovedNumber, Reason, Run, Source, Validity};
 use plimsoll_report::json::{Layout, write_history};
 use plimsoll_report::{html, text};
 use plimsoll_stats::{IntervalRecorder, IntervalWidth, Intervals};
@@ -83,8 +85,10 @@ impl Night {
         };
         let late = Reason::invalid("At 8 clients: the load generator was late");
         let validity = Validity::of((!self.valid).then_some(late));
-        let mut level =
-            LoadLevel { facts: LevelFacts { load_name: self.load_name.to_owned(), ..LevelFacts::default() }, ..LoadLevel::default() };
+        let mut level = LoadLevel {
+            facts: LevelFacts { load_name: self.load_name.to_owned(), ..LevelFacts::default() },
+            ..LoadLevel::default()
+        };
         let of_number = |number: &&str| MovedNumber { number: (*number).to_owned(), ..MovedNumber::default() };
         level.facts.generator.moved = self.moved.iter().map(of_number).collect();
         let findings = Findings { run: Some(run), source, validity, levels: vec![level], ..Findings::default() };
@@ -95,6 +99,8 @@ impl Night {
             pace: vec!["no think time".to_owned()],
             outstanding: 8,
             valid: self.valid,
+            moved: Vec::new(),
+            guarantees: None,
             iteration: None,
         };
         let span_ns = (begin_ns, begin_ns + SECONDS * S);
@@ -356,7 +362,8 @@ fn more_series_need_larger_changes() {
     let mut many: Vec<Night> = short().collect();
     // The longest series comes first.
     many.push(Night { slower: 1.0375, ..Night::new(12) });
-    for load_name in ["1 client", "2 clients", "3 clients", "4 clients", "5 clients", "6 clients", "7 clients", "9 clients"]
+    for load_name in
+        ["1 client", "2 clients", "3 clients", "4 clients", "5 clients", "6 clients", "7 clients", "9 clients"]
     {
         many.extend((0..12).map(|night| Night { load_name, ..Night::new(night) }));
     }

@@ -4,12 +4,13 @@ mod charts;
 mod experiments;
 mod runs;
 mod sizes;
+mod summary;
 
 use crate::html_synthetic::{NASTY, busy, compared, compared_in_full, invalid, points, run};
 use plimsoll_report::collect::repeats::repeats;
 use plimsoll_report::findings::comparison::ComparedLevel;
 use plimsoll_report::findings::{
-    ClientRow, FailureCount, Findings, LevelFacts, Reason, Report, Run, ServerSide, LoadLevel, Users, Validity,
+    ClientRow, FailureCount, Findings, LevelFacts, LoadLevel, Reason, Report, Run, ServerSide, Users, Validity,
 };
 use plimsoll_report::text::{Section, Sections, Style};
 use plimsoll_report::{html, text};
@@ -201,7 +202,7 @@ fn the_rate_of_a_capture_counts_answered_requests() {
     let mut findings = busy();
     findings.operations.iter_mut().for_each(|row| row.answered = 0);
     let markup = markup(&crate::page(&findings));
-    assert!(markup.contains("<small>0.0/s answered on average</small>"));
+    assert!(markup.contains("<small>0.0/s answered on average; 31 more wait by design</small>"));
 }
 
 /// A run has no capture, and its client stops waiting before the run ends.

@@ -100,6 +100,36 @@ fn a_long_diagnosis_leaves_room_for_the_tables() {
 }
 
 #[test]
+fn a_long_warning_is_shown_where_nothing_else_needs_the_room() {
+    let long = |count: usize| vec!["the clock is coarse ".repeat(count)];
+    let with = |warnings| screen(&Findings { warnings, ..Findings::default() }.into(), &Style::plain(80));
+    let (shown, counted) = (with(long(20)), with(long(400)));
+    assert_eq!(shown.matches("coarse").count(), 20, "{shown}");
+    assert!(!shown.contains("--section packets"), "{shown}");
+    assert!(!counted.contains("coarse") && counted.contains("\n1 warning: --section packets\n"), "{counted}");
+    let two = with([long(400), long(1)].concat());
+    assert!(two.contains("\n2 warnings: --section packets\n"), "{two}");
+    let both = with([long(1), long(1)].concat());
+    assert!(both.contains("Warning: the clock is coarse") && both.contains("1 more warning: --section"), "{both}");
+}
+
+#[test]
+fn the_mark_of_an_invalid_level_is_explained() {
+    let style = Style { sections: Sections::NONE.with(Section::Run), ..Style::default() };
+    let text = crate::shown(&example::run(), &style);
+    assert!(text.contains(" !") && text.contains("!: INVALID; use only the numbers that a reason names"), "{text}");
+}
+
+#[test]
+fn a_whole_report_has_a_verdict() {
+    let style = Style { sections: Sections::NONE, ..Style::default() };
+    assert!(crate::shown(&Findings::default(), &style).contains("\n\nVALID\n"));
+    let validity = Validity::of([Reason::partial("half is missing")]);
+    let partial = crate::shown(&Findings { validity, ..Findings::default() }, &style);
+    assert!(partial.contains("PARTIAL: half is missing") && !partial.contains("VALID\n"), "{partial}");
+}
+
+#[test]
 fn a_section_without_content_says_so() {
     let style = Style { sections: Sections::NONE.with(Section::Run), ..Style::default() };
     assert!(crate::shown(&example::rich(), &style).ends_with("Section run: nothing in this report.\n"));
@@ -256,12 +286,12 @@ fn sections_can_be_left_out() {
     let of = |findings: &plimsoll_report::findings::Findings, sections| {
         crate::shown(findings, &Style { sections, ..Style::default() })
     };
-    assert_eq!(of(&rich, Sections::NONE).lines().count(), 3, "the title");
+    assert_eq!(of(&rich, Sections::NONE).lines().count(), 5, "the title and the verdict");
     for section in Section::ALL {
         let findings = if matches!(section, Section::Run | Section::Clients) { &run } else { &rich };
         let (one, others) = (of(findings, Sections::NONE.with(section)), of(findings, Sections::ALL.without(section)));
-        assert!(one.lines().count() > 4, "{section:?}");
-        let own = one.lines().skip(3).find(|line| !line.is_empty() && !line.starts_with("INVALID")).unwrap();
+        assert!(one.lines().count() > 6, "{section:?}");
+        let own = one.lines().skip(5).find(|line| !line.is_empty() && !line.starts_with("INVALID")).unwrap();
         assert!(!others.contains(own), "{section:?}: {own}");
     }
 }

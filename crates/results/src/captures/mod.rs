@@ -23,7 +23,6 @@ use file_recording::FileRecording;
 
 use crate::record::{Measurement, RecordTo, Rows, about_of};
 use crate::recording_findings::{host_names, measured};
-use crate::usage::Usage;
 
 /// Whether a folder has the recording of an analysis.
 pub fn is_of_captures(folder: &Path) -> bool {
@@ -44,7 +43,7 @@ pub fn merge(
     let chains = chain::chains(&recordings, &mut reasons);
     if chains.is_empty() {
         let why = reasons.iter().map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("; ");
-        return Err(Usage(format!("cannot merge, because no folder has a usable recording of a capture: {why}")).into());
+        anyhow::bail!("cannot merge, because no folder has a usable recording of a capture: {why}");
     }
     let whole = Whole::of(&chains)?;
     reasons.extend(whole.apart(chains.len()));

@@ -2,8 +2,10 @@
 
 use anyhow::bail;
 use plimsoll_model::Protocol;
-use plimsoll_report::collect::comparison::{Contestant, LevelRuns, differing_loads, protocols, time_out};
-use plimsoll_report::findings::{Findings, Headline, letter};
+use plimsoll_report::collect::comparison::{
+    Contestant, LevelRuns, differing_loads, differing_work, protocols, time_out,
+};
+use plimsoll_report::findings::{Findings, Headline, differing_clocks, letter};
 
 /// Warnings about the differences.
 ///
@@ -15,6 +17,7 @@ pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>
     for (place, other) in others.iter().enumerate() {
         let name = letter(place + 1);
         warnings.extend(other_loads(baseline, other, place + 1));
+        warnings.extend(other_work(baseline, other, place + 1));
         warnings.extend(differences(&baseline.findings, &other.findings).map(|what| format!("A and {name} {what}")));
         warnings.extend(other_protocols(baseline, other).map(|what| format!("A and {name} {what}")));
         warnings.extend(other_depths(baseline, other, &name));
@@ -30,7 +33,8 @@ pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>
     let alone = contestants.iter().all(|one| one.levels.len() == 1);
     let of_all = |words: &str| others.iter().all(|other| other.levels.iter().any(|its| its.words == words));
     if !alone && !baseline.levels.iter().any(|level| of_all(&level.words)) {
-        let levels = |one: &Contestant| one.levels.iter().map(|level| level.words.as_str()).collect::<Vec<_>>().join(", ");
+        let levels =
+            |one: &Contestant| one.levels.iter().map(|level| level.words.as_str()).collect::<Vec<_>>().join(", ");
         let said: Vec<String> =
             contestants.iter().enumerate().map(|(at, one)| format!("{} has {}", letter(at), levels(one))).collect();
         bail!(
@@ -48,13 +52,14 @@ fn is_search(one: &Contestant) -> bool {
 
 /// Differences between two sides that should be equal.
 fn differences(a: &Findings, b: &Findings) -> impl Iterator<Item = String> {
-    // Captures have no chosen server.
-    let place = (a.run.is_some() != b.run.is_some()).then(|| {
-        "were measured at different places: one in a capture, the other in the client, where times are longer"
+    let place = differing_clocks(a, b, 1).map(|_| {
+        "were measured at different places: one in a capture, the other in the client, where times are longer, so response times are \
+         not compared"
             .to_owned()
     });
-    let workload = (a.run.as_ref().zip(b.run.as_ref()))
-        .is_some_and(|(a, b)| a.workload_sha256 != b.workload_sha256)
+    let is_other_text = a.run.as_ref().zip(b.run.as_ref()).is_some_and(|(a, b)| a.workload_sha256 != b.workload_sha256);
+    // Two versions of one workload: other workloads have a warning of their own.
+    let workload = (is_other_text && differing_work(a, b, 1).is_none())
         .then(|| "ran different workloads, so a difference may come from the workload".to_owned());
     let own = |one: &Findings, other: &Findings| -> String {
         let others = terms(other);
@@ -124,7 +129,13 @@ fn other_loads(a: &Contestant, b: &Contestant, place: usize) -> Option<String> {
     Some(format!("{sentence}, so a difference may come from the load"))
 }
 
-/// A longer time-out means fewer errors, and longer times.
+/// Other work takes another time.
+fn other_work(a: &Contestant, b: &Contestant, place: usize) -> Option<String> {
+    let sentence = differing_work(&a.findings, &b.findings, place)?;
+    Some(format!("{sentence}, so a difference may come from the workload"))
+}
+
+/// A longer timeout means fewer errors, and longer times.
 fn other_time_outs(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
     pairs(a, b).into_iter().find_map(|(ours, theirs)| {
         let (a, b) = time_out(ours.point.as_ref()?).zip(time_out(theirs.point.as_ref()?))?;
@@ -192,6 +203,8 @@ mod tests {
                 pace: Vec::new(),
                 outstanding,
                 valid: true,
+                moved: Vec::new(),
+                guarantees: None,
                 iteration: None,
             });
         }
@@ -213,6 +226,15 @@ mod tests {
         let ran = |change: fn(&mut Run)| one(&["1 client"], |side| side.run.iter_mut().for_each(change));
         assert!(said(plain(), ran(|run| run.workload_sha256 = "x".to_owned())).contains("different workloads"));
         assert!(said(plain(), one(&["1 client"], |side| side.run = None)).contains("one in a capture"));
+        let named = |run: &mut Run| (run.workload, run.workload_sha256) = ("getattr".to_owned(), "x".to_owned());
+        assert!(
+            said(plain(), ran(named))
+                .contains("B ran getattr: the workloads differ, so a difference may come from the workload")
+        );
+        let of_client = one(&["1 client"], |side| {
+            (side.run, side.source.vantage) = (None, "client".to_owned());
+        });
+        assert_eq!(said(plain(), of_client), "", "a table of a run has the clock of a run");
         let old = ran(|run| run.facts = vec!["SMB 2.1".to_owned()]);
         let new = ran(|run| run.facts = vec!["SMB 3.1.1".to_owned()]);
         assert!(said(old, new).contains("(only the first: SMB 2.1; only the second: SMB 3.1.1)"));
@@ -237,15 +259,15 @@ mod tests {
             "A had no think time at 1 client, B had think time 20.0 ms: the loads differ, so a difference may come from the load"
         );
         let scheduled = |outstanding| {
-            let mut one = deep(paced("time-out 1.00 s"), outstanding);
+            let mut one = deep(paced("timeout 1.00 s"), outstanding);
             one.levels.iter_mut().flat_map(|level| &mut level.point).for_each(|point| point.load = 40.0);
             one
         };
         let pool = said(scheduled(1), scheduled(4));
         assert!(pool.contains("waits for a free client") && !pool.contains("the loads differ"), "{pool}");
         assert_eq!(
-            said(paced("time-out 1.00 s"), paced("time-out 2.00 s")),
-            "A had time-out 1.00 s at 1 client, B had time-out 2.00 s, so errors and the longest times may differ"
+            said(paced("timeout 1.00 s"), paced("timeout 2.00 s")),
+            "A had timeout 1.00 s at 1 client, B had timeout 2.00 s, so errors and the longest times may differ"
         );
         let more = one(&["1 client", "2 clients"], |_| {});
         assert!(said(plain(), more).contains("left out: 2 clients"));

@@ -14,6 +14,11 @@ use plimsoll_stats::comparison::{Metric, Unit};
 
 use crate::procedures::ProcedureSet;
 
+/// Decimals of the numbers of an interval.
+const DIGITS: usize = 3;
+/// Maximum number of decimals that tell numbers apart.
+const MOST_DIGITS: usize = 9;
+
 /// Something that is to fail.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
@@ -102,14 +107,51 @@ impl Condition {
         })
     }
 
-    /// The unit of its numbers in outputs, and the factor from the threshold's unit to it.
+    /// An interval in the unit of the limit, with enough digits to tell its ends and the limit apart.
     #[must_use]
-    pub fn unit(&self) -> (f64, &'static str) {
-        match (self.threshold, self.metric.unit()) {
-            (Threshold::Relative(_), _) | (_, Unit::Share) => (100.0, "%"),
-            (_, Unit::Seconds) => (1e3, "ms"),
-            (_, Unit::BytesPerSecond) => (1e-6, "MB/s"),
-            (_, Unit::OperationsPerSecond) => (1.0, "op/s"),
+    pub fn interval_words(&self, (low, high): (f64, f64)) -> String {
+        let (numbers, unit) = self.numbers(&[low, high], DIGITS);
+        format!("{} {unit}", numbers.join(" to "))
+    }
+
+    /// Numbers like the limit in its unit, with at least these decimals: as many as tell the numbers and the limit apart. Changes have a
+    /// sign.
+    #[must_use]
+    pub fn numbers(&self, numbers: &[f64], least: usize) -> (Vec<String>, &'static str) {
+        let (factor, unit) = self.unit();
+        let is_value = matches!(self.threshold, Threshold::Value(_));
+        let limit = self.threshold.limit();
+        let written = |digits: usize| -> Vec<String> {
+            let one = |number: &f64| {
+                let number = number * factor;
+                if is_value { format!("{number:.digits$}") } else { format!("{number:+.digits$}") }
+            };
+            numbers.iter().chain([&limit]).map(one).collect()
+        };
+        let all: Vec<f64> = numbers.iter().chain([&limit]).copied().collect();
+        let is_apart = |text: &Vec<String>| {
+            let same_text = |a: usize, b: usize| text.get(a) == text.get(b);
+            let same = |a: usize, b: usize| all.get(a).zip(all.get(b)).is_none_or(|(a, b)| is_alike(*a, *b));
+            (0..all.len()).all(|a| (0..a).all(|b| same(a, b) || !same_text(a, b)))
+        };
+        let mut text = (least..=MOST_DIGITS).map(written).find(is_apart).unwrap_or_else(|| written(MOST_DIGITS));
+        text.truncate(numbers.len());
+        (text, unit)
+    }
+
+    /// The unit of the limit as it was written, and the factor from the threshold's unit to it.
+    fn unit(&self) -> (f64, &'static str) {
+        if matches!(self.threshold, Threshold::Relative(_)) {
+            return (100.0, "%");
+        }
+        let of = self.metric.unit();
+        let written = self.text.rsplit(|c: char| c.is_ascii_digit() || c == '.').next().unwrap_or_default().trim();
+        let known = known_units(of).iter().find(|(name, _)| *name == written);
+        match known.or_else(|| known_units(of).first()) {
+            // The number of operations per second has no other unit.
+            Some(("/s", _)) => (1.0, "op/s"),
+            Some(&(name, factor)) => (1.0 / factor, name),
+            None => (1.0, ""),
         }
     }
 
@@ -131,6 +173,11 @@ impl Condition {
             _ => Outcome::Undecided,
         }
     }
+}
+
+/// Whether two numbers are equal, except for rounding.
+fn is_alike(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
 }
 
 fn read(text: &str, has_baseline: bool) -> Result<Condition, Wrong<'_>> {
@@ -191,15 +238,19 @@ fn threshold(text: &str, metric: Metric, has_baseline: bool) -> Result<Threshold
     }
 }
 
-/// Factor from a unit to the metric's own.
-fn factor(unit: &str, of: Unit) -> Option<f64> {
-    let known: &[(&str, f64)] = match of {
+/// Units of a metric, each with the factor to the metric's own.
+fn known_units(of: Unit) -> &'static [(&'static str, f64)] {
+    match of {
         Unit::Seconds => &[("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)],
         Unit::OperationsPerSecond => &[("/s", 1.0), ("op/s", 1.0)],
         Unit::BytesPerSecond => &[("B/s", 1.0), ("kB/s", 1e3), ("MB/s", 1e6), ("GB/s", 1e9)],
         Unit::Share => &[("%", 1e-2)],
-    };
-    known.iter().find(|(name, _)| *name == unit).map(|&(_, factor)| factor)
+    }
+}
+
+/// Factor from a unit to the metric's own.
+fn factor(unit: &str, of: Unit) -> Option<f64> {
+    known_units(of).iter().find(|(name, _)| *name == unit).map(|&(_, factor)| factor)
 }
 
 fn units(of: Unit, has_baseline: bool) -> String {
@@ -241,6 +292,21 @@ mod tests {
         let named = ("TRANSACTION2 FIND_FIRST2".into(), Metric::Mean, true, Threshold::Change(0.0005));
         assert_eq!(parsed("TRANSACTION2 FIND_FIRST2.mean > +500us"), named);
         assert_eq!(parsed("bytes < 80MB/s"), ("all".into(), Metric::Bytes, false, Threshold::Value(8e7)));
+    }
+
+    #[test]
+    fn an_interval_has_the_unit_of_the_limit_and_enough_digits() {
+        let words = |text: &str, low: f64, high: f64| Condition::parse(text).unwrap().interval_words((low, high));
+        assert_eq!(words("p50 > 400ns", 200e-9, 370e-9), "200.000 to 370.000 ns");
+        assert_eq!(words("p50 > +50 ns", 60e-9, 90e-9), "+60.000 to +90.000 ns");
+        assert_eq!(words("p99 > 5ms", 4.5e-3, 6e-3), "4.500 to 6.000 ms");
+        assert_eq!(words("p99 > 0.0003ms", 200e-9, 370e-9), "0.0002 to 0.0004 ms");
+        assert_eq!(words("p99.9 > 1.5s", 1.25, 2.0), "1.250 to 2.000 s");
+        assert_eq!(words("p99 > +5%", -0.01, 0.05), "-1.000 to +5.000 %");
+        assert_eq!(words("errors > 0.0001%", 2e-6, 3e-6), "0.0002 to 0.0003 %");
+        assert_eq!(words("throughput < 2000/s", 1999.5, 2001.0), "1999.500 to 2001.000 op/s");
+        assert_eq!(words("bytes < 80kB/s", 79e3, 81e3), "79.000 to 81.000 kB/s");
+        assert_eq!(words("p99 > 5ms", 5e-3, 5.0001e-3), "5.0000 to 5.0001 ms");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod comparable;
 mod condition;
+mod distinct;
 mod invalid;
 mod judge;
 pub mod points;
@@ -11,12 +12,16 @@ use plimsoll_report::collect::comparison::{Contestant, Ignore, Order};
 use plimsoll_report::findings::Report;
 
 pub use condition::{Condition, Outcome, Threshold};
+pub use distinct::refuse_repeated;
 pub use invalid::{invalid_sides, nothing_judged};
 pub use judge::Judgement;
+pub(crate) use recording::words as level_name;
 pub use recording::{RecordedRun, read as read_recording, runs as read_runs};
 
 /// The load level that a capture is, in words.
 pub const WHOLE_CAPTURE: &str = "whole capture";
+/// The same for a table of a run, whose load is unknown.
+pub(crate) const WHOLE_TABLE: &str = "whole table";
 
 /// One side of a comparison.
 pub struct ComparedSide {

@@ -127,7 +127,7 @@ pub fn files(points: &[Point]) -> impl Iterator<Item = &Path> {
 /// their names came first. And what to know about them.
 ///
 /// # Errors
-/// A capture cannot be read.
+/// A capture cannot be read, or a curve has points of captures and of runs.
 pub fn sides(
     points: Vec<Point>,
     read: impl Fn(&Path) -> anyhow::Result<CurvePoint>,
@@ -146,6 +146,11 @@ pub fn sides(
         let mut points = curves.remove(&name).unwrap_or_default();
         points.sort_by_key(|point| point.load);
         let read = points.iter().map(|point| read(&point.file)).collect::<anyhow::Result<Vec<_>>>()?;
+        if read.windows(2).any(|pair| pair[0].vantage != pair[1].vantage) {
+            let why =
+                "some of its files are captures, others tables of runs, where times are longer; give files of one kind";
+            return Err(Usage(format!("{name}: {why}")).into());
+        }
         warnings.extend(unlike_lengths(&name, &read));
         sides.push(side(&name, points, read, (filters, options, status_name)));
     }

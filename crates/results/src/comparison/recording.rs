@@ -125,7 +125,7 @@ fn point(level: &RecordedLevel) -> anyhow::Result<Option<LoadPoint>> {
 }
 
 /// A load in words. Repeats are the same load; points of other curves are not.
-fn words(point: Option<&LoadPoint>) -> String {
+pub(crate) fn words(point: Option<&LoadPoint>) -> String {
     match point {
         None => WHOLE_CAPTURE.to_owned(),
         Some(LoadPoint { load_name, curve: Some(curve), .. }) => format!("{load_name}, {curve}"),
@@ -143,9 +143,10 @@ mod tests {
     #[test]
     fn an_iteration_costs_the_mean_over_all_repeats() {
         let point = |requests: f64, seconds: f64, valid: bool| {
-            let (curve, load_name, pace) = (None, "4 clients".to_owned(), Vec::new());
+            let (curve, load_name, pace, moved, guarantees) =
+                (None, "4 clients".to_owned(), Vec::new(), Vec::new(), None);
             let iteration = Some(IterationCost { requests, seconds: Some(seconds), count: 100 });
-            Some(LoadPoint { curve, load_name, load: 4.0, pace, outstanding: 4, valid, iteration })
+            Some(LoadPoint { curve, load_name, load: 4.0, pace, outstanding: 4, valid, moved, guarantees, iteration })
         };
         let mut levels = Vec::new();
         for one in [point(6.0, 2e-3, true), point(3.0, 1e-3, false), point(3.0, 1e-3, true)] {

@@ -105,7 +105,7 @@ impl Link {
 }
 
 /// A capture that was analysed.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capture {
     /// Its name; "-" for standard input.
     name: String,
@@ -119,6 +119,16 @@ impl Capture {
     pub fn of(name: &std::path::Path) -> Self {
         let bytes = std::fs::metadata(name).ok().filter(std::fs::Metadata::is_file).map(|file| file.len());
         Self { name: name.display().to_string(), bytes }
+    }
+
+    /// Its size; `None` where it is no file.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        self.bytes
+    }
+
+    /// Whether it is a file, so that its name and size tell it from others.
+    pub(crate) fn is_file(&self) -> bool {
+        self.bytes.is_some()
     }
 }
 
@@ -146,7 +156,7 @@ impl RecordTo {
         let manifest = Manifest {
             schema: SCHEMA.to_owned(),
             state: Progress::Running,
-            tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
+            tool: this_tool(),
             command: self.command.clone(),
             started_ns: now_ns(),
             ended_ns: None,
@@ -158,7 +168,9 @@ impl RecordTo {
             levels: Vec::new(),
         };
         let writer = RecordingWriter::create(&self.folder, manifest, self.overwrite).map_err(|error| match error {
-            FolderError::Taken { .. } | FolderError::NotEmpty { .. } => Usage(error.to_string()).into(),
+            FolderError::Taken { .. } | FolderError::NotEmpty { .. } | FolderError::Leftovers { .. } => {
+                Usage(error.to_string()).into()
+            }
             error => anyhow::Error::new(error).context("--record: cannot create the recording; name another folder"),
         });
         Ok(Recorder { writer: writer?, sample })
@@ -176,10 +188,15 @@ impl RecordTo {
         Ok(Self { folder: self.folder.join(name), ..self.clone() })
     }
 
-    /// Continues the existing recording; its levels that `keeps` selects stay.
-    pub fn resume(&self, seed: u64, keeps: impl Fn(&RecordedLevel) -> bool) -> anyhow::Result<Recorder> {
+    /// Continues the existing recording; its levels that `keeps` selects stay. `seen` is its manifest as it was before that choice.
+    pub fn resume(
+        &self,
+        seed: u64,
+        seen: &Manifest,
+        keeps: impl Fn(&RecordedLevel) -> bool,
+    ) -> anyhow::Result<Recorder> {
         let sample = self.sample(seed);
-        let writer = RecordingWriter::resume(&self.folder, keeps)?;
+        let writer = RecordingWriter::resume(&self.folder, seen, keeps)?;
         Ok(Recorder { writer, sample })
     }
 
@@ -204,6 +221,12 @@ impl Recorder {
     pub fn give_up(self, error: &anyhow::Error) {
         let _ = self.writer.finish(Progress::Interrupted, now_ns(), Validity::invalid(format!("{error:#}")));
     }
+}
+
+/// This program and its version.
+#[must_use]
+pub fn this_tool() -> String {
+    format!("plimsoll {}", env!("CARGO_PKG_VERSION"))
 }
 
 fn now_ns() -> i64 {

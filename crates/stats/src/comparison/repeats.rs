@@ -56,7 +56,8 @@ pub fn estimate(metric: Metric, values: &[f64], grain: f64) -> Option<Estimate> 
     let (mean, variance) = moments(values)?;
     let degrees = values.len() as f64 - 1.0;
     let half = student::half_width(degrees) * (variance / values.len() as f64).sqrt() + grain;
-    let interval = Interval { low: mean - half, high: mean + half };
+    // No metric is below zero, however much the runs differ.
+    let interval = Interval { low: (mean - half).max(0.0), high: mean + half };
     Some(Estimate { metric, value: mean, known: Ok(Known { interval, degrees, basis: Basis::Runs(values.len()) }) })
 }
 
@@ -196,6 +197,14 @@ mod tests {
         let all = |runs: &[Course]| pooled(Metric::P99, runs).unwrap().unwrap();
         let found = of_runs.confirmed_by(&Difference::of_sides(Metric::P99, &all(&a), &all(&b)));
         assert_eq!(found.verdict, Verdict::Worse, "{found:?}");
+    }
+
+    #[test]
+    fn no_number_of_runs_is_below_zero() {
+        let interval = estimate(Metric::Mean, &[1.0, 1.2, 10.0], 0.0).unwrap().known.unwrap().interval;
+        assert!(interval.low == 0.0 && interval.high > 16.0, "{interval:?}");
+        let close = estimate(Metric::Mean, &[1.0, 1.1, 1.2], 0.0).unwrap().known.unwrap().interval;
+        assert!(close.low > 0.8 && close.low < 1.1, "{close:?}");
     }
 
     #[test]

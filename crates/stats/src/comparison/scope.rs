@@ -40,7 +40,7 @@ impl Scope {
     }
 
     /// The row of this name in a run, in either case: an operation before a group before a procedure (their numbers are the
-    /// same where it matters).
+    /// same where it matters). The name of a procedure may have its protocol in front (SMB2 READ).
     pub fn named(run: &Intervals, name: &str) -> Option<Scope> {
         let place = |scope: &Scope| match scope {
             Scope::All => 0,
@@ -48,8 +48,14 @@ impl Scope {
             Scope::Group(_) => 2,
             Scope::Procedure(_) => 3,
         };
-        let named = Self::of(&[run]).into_iter().filter(|scope| scope.name().eq_ignore_ascii_case(name));
-        named.min_by_key(place)
+        let is_named = |scope: &Scope| {
+            let with_protocol = match *scope {
+                Scope::Procedure(procedure) => procedure.name_with_protocol().eq_ignore_ascii_case(name),
+                _ => false,
+            };
+            with_protocol || scope.name().eq_ignore_ascii_case(name)
+        };
+        Self::of(&[run]).into_iter().filter(is_named).min_by_key(place)
     }
 
     /// The rows that have something in at least one of these: all together, then groups in the order of Swartz (1997),
@@ -99,5 +105,6 @@ mod tests {
         let named = |name| Scope::named(&intervals, name);
         assert_eq!((named("ALL"), named("read")), (Some(Scope::All), Some(Scope::Operation(Operation::Read))));
         assert_eq!((named("SESSION_SETUP"), named("write")), (Some(Scope::Procedure(logon)), None));
+        assert_eq!((named("SMB2 READ"), named("NFS3 READ")), (Some(Scope::Procedure(read)), None));
     }
 }

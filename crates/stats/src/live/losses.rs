@@ -9,6 +9,10 @@ pub struct LiveLosses {
     pub freezes: u64,
     /// Packets that the interface lost.
     pub interface: u64,
+    /// Whether that number is unknown: Linux may not show it.
+    pub interface_unknown: bool,
+    /// Packets that a pipe or files report as lost, whoever lost them. A pcap file can report none.
+    pub reported: u64,
     /// How often the interface went down.
     pub downs: u64,
     /// Whether it is up now.

@@ -231,6 +231,20 @@ mod tests {
         assert_eq!(rows(&sessions), [(Some(7), Some(200), false, 1)]);
     }
 
+    /// A client binds a further connection to a session of which it has left the share: that has a procedure of its own.
+    #[test]
+    fn a_bound_connection_makes_no_session() {
+        let mut sessions = Sessions::default();
+        asked(&mut sessions, 1, 7, 0, 100);
+        asked(&mut sessions, 4, 7, 0, 200);
+        let mut t = transaction(Procedure::smb2_binding(), 300, 1);
+        (t.connection, t.session, t.status) = (t.connection + 1, Some(7), Some(0));
+        t.client.ip = [10, 0, 0, 1].into();
+        sessions.record(&t);
+        asked(&mut sessions, 5, 7, NETWORK_NAME_DELETED, 400);
+        assert_eq!(rows(&sessions), [(Some(7), Some(100), true, 1)]);
+    }
+
     #[test]
     fn the_latest_sessions_are_known() {
         let mut sessions = Sessions::default();

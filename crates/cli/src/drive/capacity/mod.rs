@@ -128,7 +128,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     };
     let spec = searching(spec, &search, &part, &workload)?;
     let phase_hook = arguments.phases.hook();
-    let connect_options = arguments.target.connect_options(spec.seed ^ u64::from(std::process::id()) << 32);
+    let connect_options = arguments.target.connect_options();
     let recording = RunRecording::begin(arguments.record.to().as_ref(), &spec, &workload)?;
     let runner = Runner {
         recording: recording.as_ref(),

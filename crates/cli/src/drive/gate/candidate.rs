@@ -55,8 +55,7 @@ impl Candidate {
     pub(super) fn measure(self, baseline: &[PathBuf], quiet: bool) -> anyhow::Result<PathBuf> {
         let Self(arguments) = self;
         let Some(folder) = arguments.recording().map(PathBuf::from) else {
-            let why = "-- run: add --record DIR, because gate judges the candidate's recording";
-            return Err(Usage(why.to_owned()).into());
+            anyhow::bail!(Usage("-- run: add --record DIR, because gate judges the candidate's recording".to_owned()));
         };
         Files::reading(baseline.iter().map(PathBuf::as_path)).fills("-- run --record", Some(&folder))?;
         check_earlier(baseline, &arguments.spec()?)?;

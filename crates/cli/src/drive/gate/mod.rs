@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use clap::parser::ValueSource;
 use clap::{Args as _, CommandFactory as _};
-use plimsoll_experiment::gate::{Gate, GateResult, GateSpec, GateSummary, Recordings, line, note_decisions, why_ended};
+use plimsoll_experiment::gate::{Gate, GateResult, GateSpec, GateSummary, Recordings, judgement, note_decisions};
 use plimsoll_report::collect::comparison::Order;
 use plimsoll_report::findings::Report;
 use plimsoll_results::comparison::compare;
@@ -101,7 +101,8 @@ struct OpenGateOutput {
     junit: Option<OutputFile>,
     csv: Option<OutputFile>,
     report: OpenOutput,
-    quiet: bool,
+    /// The decisions are printed.
+    prints: bool,
 }
 
 /// Runs the subcommand.
@@ -124,18 +125,12 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let (baseline, candidate, name) = match sides.as_slice() {
         [baseline, candidate] => (baseline, candidate, "mixed".to_owned()),
         [baseline, candidate, workload] => (baseline, candidate, workload.clone()),
-        [only] => {
-            return Err(Usage(format!(
-                "{only}: gate needs a baseline and a candidate; give two targets, or at least two recordings"
-            ))
-            .into());
-        }
-        _ => {
-            return Err(Usage(
-                "expected two targets and at most one workload; put each target and its options in quotes".to_owned(),
-            )
-            .into());
-        }
+        [only] => bail!(Usage(format!(
+            "{only}: gate needs a baseline and a candidate; give two targets, or at least two recordings"
+        ))),
+        _ => bail!(Usage(
+            "expected two targets and at most one workload; put each target and its options in quotes".to_owned()
+        )),
     };
     let sides = Sides::read([baseline, candidate])?;
     let terminal = RunMonitor::new(output.quiet);
@@ -157,9 +152,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let names = [0, 1].map(|side| report.sides.get(side).map(|side| side.name.clone()).unwrap_or_default());
     let sides = [names[0].as_str(), names[1].as_str()];
     let summary = GateSummary { gate: &result, conditions: wanted, sides, workload: &name, warnings: &warnings };
-    let written = output.write(&summary, &report);
+    let (printed, written) = (output.prints, output.write(&summary, &report));
     first_error([kept, written])?;
-    Ok(done(&result, &report, &conditions))
+    Ok(done((&result, printed), &report, &conditions))
 }
 
 /// The same of recordings.
@@ -201,8 +196,9 @@ fn judge(recordings: &Recordings, conditions: &Conditions, output: OpenGateOutpu
         workload: workload.as_deref().unwrap_or("none (captures)"),
         warnings: &warnings,
     };
+    let printed = output.prints;
     output.write(&summary, &report)?;
-    Ok(done(&result, &report, conditions))
+    Ok(done((&result, printed), &report, conditions))
 }
 
 /// Recordings have their load, and so has the candidate's own command.
@@ -228,24 +224,22 @@ fn load_options() -> Vec<String> {
     options.filter_map(|option| Some(format!("--{}", option.get_long()?))).collect()
 }
 
-fn done(result: &GateResult, report: &Report, conditions: &Conditions) -> Done {
+/// `printed`: whether the decisions were printed.
+fn done((result, printed): (&GateResult, bool), report: &Report, conditions: &Conditions) -> Done {
     let refused = report.comparison.as_ref().and_then(|comparison| comparison.refused.as_deref());
-    let mut judgement = result.judgement(line);
-    if let Some(last) = judgement.undecided.last_mut() {
-        last.push_str(&format!(" ({})", why_ended(result)));
-    }
-    conditions.done(&judgement, refused)
+    conditions.done(&judgement(result, printed), refused)
 }
 
 impl GateOutput {
     fn open(&self, files: &mut Files) -> anyhow::Result<OpenGateOutput> {
         show_instants(self.utc);
+        let report = OpenOutput::unprinted(self.json.as_deref(), self.html.as_deref(), files)?;
         Ok(OpenGateOutput {
             markdown: files.open_if("--markdown", self.markdown.as_deref())?,
             junit: files.open_if("--junit", self.junit.as_deref())?,
             csv: files.open_if("--csv", self.csv.as_deref())?,
-            report: OpenOutput::unprinted(self.json.as_deref(), self.html.as_deref(), files)?,
-            quiet: self.quiet,
+            prints: !self.quiet && !report.is_on_standard_output(),
+            report,
         })
     }
 }
@@ -253,8 +247,7 @@ impl GateOutput {
 impl OpenGateOutput {
     /// Writes the decisions to each destination. An error at one does not stop the others.
     fn write(self, summary: &GateSummary<'_>, report: &Report) -> anyhow::Result<()> {
-        let Self { markdown, junit, csv, report: output, quiet } = self;
-        let prints = !quiet && !output.is_on_standard_output();
+        let Self { markdown, junit, csv, report: output, prints } = self;
         let to = |file: Option<OutputFile>, text: String| match file {
             Some(file) => file.write(|mut out| out.write_all(text.as_bytes())),
             None => Ok(()),

@@ -23,7 +23,7 @@ pub(crate) struct LoadFlags {
     #[arg(long, value_name = "COUNT")]
     pub(crate) depth: Option<u32>,
     /// Load levels to run in order: clients (with --users: users; with --rate: iterations/s), e.g. 1,2,4 or 1..15 or
-    /// 1..64*2 (doubling) or 100..1000/100 (steps of 100)
+    /// 1..64*2 (doubling) or 100..1000/100 (steps of 100). Levels of clients replace --clients
     #[arg(long, value_name = "LIST")]
     pub(crate) levels: Option<LevelList>,
     /// Length of each measured phase, e.g. 30s [default: from the workload]
@@ -38,7 +38,7 @@ pub(crate) struct LoadFlags {
     /// Mean time between the starts of one user's iterations, e.g. 11s
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) every: Option<Duration>,
-    /// Spacing of intended starts: constant or poisson [default: from the workload; constant if the workload has no schedule]
+    /// Spacing of intended starts: constant or poisson [default: from a workload with a schedule, otherwise constant]
     #[arg(long, value_name = "HOW")]
     pub(crate) arrivals: Option<Arrivals>,
     /// TCP connections per client, like the mount option nconnect. --depth is the total over a client's connections, and must be

@@ -8,7 +8,6 @@ mod phase_hook;
 mod target;
 mod with;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -16,9 +15,9 @@ use anyhow::Context;
 use plimsoll_analysis::finish_table;
 use plimsoll_drive::tap::Tap;
 use plimsoll_experiment::{
-    CompanionSpec, IntervalMode, LevelResult, LevelSpec, Monitor, ROUNDS_BESIDE, ResolvedTarget, RunRecording, RunSpec,
-    Runner, ServerSpec, Table, Variant, VariantSpec, Work, absolute_workload, add_companions, check_slots,
-    finished_levels, levels_of_variant, measure, measure_beside, repeat_whole, repeated,
+    CompanionSpec, EarlierLevels, IntervalMode, LevelSpec, Monitor, ROUNDS_BESIDE, ResolvedTarget, RunRecording,
+    RunSpec, Runner, ServerSpec, Table, Variant, VariantSpec, Work, absolute_workload, add_companions, check_slots,
+    earlier_levels, levels_of_variant, measure, measure_beside, repeat_whole, repeated,
 };
 use plimsoll_experiment::{server_counters::CounterWatch, server_side::ServerSideWatch};
 use plimsoll_model::{About, Names};
@@ -181,7 +180,11 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
         None => arguments.target.clone(),
     };
     let (resolved, spec) = chosen(&arguments, &target, &variants, spec)?;
-    let (finished, names) = already(&arguments, &spec)?;
+    let (earlier, names) = already(&arguments, &spec)?;
+    // Then no client connects, and the recording stays as it is. (An NFS server was asked for its version if the target names none.)
+    let only_prints = earlier.as_ref().is_some_and(|earlier| earlier.are_whole(&spec))
+        && !arguments.remove_files
+        && arguments.about.read()?.is_empty();
     let spec = RunSpec { about: about(&arguments)?, ..spec };
     let companions = spec.with.iter().map(CompanionSpec::workload).collect::<Result<Vec<_>, _>>()?;
     let server_side = server_side(&arguments, &variants, &companions, &resolved)?;
@@ -192,13 +195,8 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
     let terminal = arguments.watch.monitor(&shown, printed, server_side.as_ref())?;
     let terminal = terminal.and_file(arguments.part.progress_file()?);
     let monitor: &dyn Monitor = &terminal;
-    let record_to = arguments.record.to();
-    let recording = match arguments.go_on {
-        true => {
-            RunRecording::resume(record_to.as_ref(), (&spec, &first.workload), |number| finished.contains_key(&number))?
-        }
-        false => RunRecording::begin(record_to.as_ref(), &spec, &first.workload)?,
-    };
+    let record_to = arguments.record.to().filter(|_| !only_prints);
+    let recording = RunRecording::resume(record_to.as_ref(), (&spec, &first.workload), earlier.as_ref())?;
     let phase_hook = arguments.phases.hook();
     let points: usize = work.iter().map(|(_, level_specs)| level_specs.len()).sum();
     let runner = Runner {
@@ -216,14 +214,15 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
         phase_hook: phase_hook.as_ref(),
         ..Runner::new(&first.workload, monitor, level.plan.timeout_ns)
     };
-    // Two simultaneous runs must not look like the same client computer.
-    let connect_options = target.connect_options(spec.seed ^ u64::from(std::process::id()) << 32);
-    let measured = match spec.with.is_empty() {
-        true => {
+    let connect_options = target.connect_options();
+    let measured = match (earlier, spec.with.is_empty()) {
+        (Some(earlier), _) if only_prints => earlier.report(),
+        (earlier, true) => {
+            let finished = earlier.map(|earlier| earlier.finished).unwrap_or_default();
             let work = Work { variants: work, finished, names };
             measure(work, &runner, &resolved, &connect_options, &spec)
         }
-        false => measure_beside(&runner, &companions, &resolved, &connect_options, &spec),
+        (_, false) => measure_beside(&runner, &companions, &resolved, &connect_options, &spec),
     };
     terminal.end_view();
     // Completes the recording even after a failure, because the recorded levels are still useful.
@@ -351,14 +350,14 @@ fn about(arguments: &Arguments) -> anyhow::Result<About> {
     }
 }
 
-/// Finished levels of a continued recording, with their names.
-fn already(arguments: &Arguments, spec: &RunSpec) -> anyhow::Result<(BTreeMap<u32, LevelResult>, Names)> {
+/// The levels of a continued recording, with their names.
+fn already(arguments: &Arguments, spec: &RunSpec) -> anyhow::Result<(Option<EarlierLevels>, Names)> {
     let mut names = Names::default();
-    let finished = match arguments.record.to() {
-        Some(to) if arguments.go_on => finished_levels(&to.folder, spec, to.sample(spec.seed), &mut names)?,
-        _ => BTreeMap::new(),
+    let earlier = match arguments.record.to() {
+        Some(to) if arguments.go_on => Some(earlier_levels(&to.folder, spec, to.sample(spec.seed), &mut names)?),
+        _ => None,
     };
-    Ok((finished, names))
+    Ok((earlier, names))
 }
 
 /// Finishes the table. All workers have returned their sinks, so this is the last reference.

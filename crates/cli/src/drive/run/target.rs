@@ -79,7 +79,7 @@ impl TargetFlags {
 
     /// The target with its password, and with the highest version where it names none. Starts the server of an embedded target.
     pub(crate) fn choose(&self, timeout: Duration) -> anyhow::Result<ResolvedTarget> {
-        let options = ConnectOptions { timeout, ..self.connect_options(0) };
+        let options = ConnectOptions { timeout, ..self.connect_options() };
         let parse = |target: &String| Target::parse(target).map_err(|error| Usage(error.to_string()));
         let targets = self.target.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         self.connect_options.check(&targets)?;
@@ -137,8 +137,8 @@ impl TargetFlags {
     }
 
     /// Connection options.
-    pub(crate) fn connect_options(&self, seed: u64) -> ConnectOptions {
-        ConnectOptions { kerberos: self.auth.realm(), ..self.connect_options.with_seed(seed) }
+    pub(crate) fn connect_options(&self) -> ConnectOptions {
+        ConnectOptions { kerberos: self.auth.realm(), ..self.connect_options.connect_options() }
     }
 }
 
@@ -179,12 +179,12 @@ impl WishFlags {
         }
     }
 
-    fn with_seed(&self, seed: u64) -> ConnectOptions {
+    fn connect_options(&self) -> ConnectOptions {
         let wish = |demanded| if demanded { Requirement::Demanded } else { Requirement::ServerDefault };
         let dialects = self.dialect.map_or(Dialect::V202..=Dialect::V311, |dialect| dialect..=dialect);
         let (signing, encryption) = (wish(self.signing), wish(self.encryption));
         let trust = if self.tls_insecure { Trust::Anyone } else { authorities(self.tls_ca.as_deref()) };
-        ConnectOptions { dialects, signing, encryption, trust, seed, ..ConnectOptions::default() }
+        ConnectOptions { dialects, signing, encryption, trust, ..ConnectOptions::default() }
     }
 }
 

@@ -81,7 +81,7 @@ impl ArmFlags {
         &self,
         runner: &Runner<'a>,
         (flags, workload): (&DriveFlags, &str),
-        (place, rounds): (u64, u32),
+        rounds: u32,
         names: &mut Names,
     ) -> anyhow::Result<Arm<'a>> {
         let common = &flags.load;
@@ -96,8 +96,7 @@ impl ArmFlags {
         let level_specs = load.levels(runner.workload.defaults())?;
         let target = self.target_flags();
         let resolved = target.choose(common.timeout)?;
-        // Two sides, and two duels at once, must not look like one client computer.
-        let connect_options = target.connect_options(common.seed ^ u64::from(std::process::id()) << 32 ^ place << 31);
+        let connect_options = target.connect_options();
         allow_open_files(resolved.open_files(&level_specs, runner.workload))?;
         let prepared = runner.reach(&resolved, &connect_options, &level_specs, names)?;
         let name = format!("{} {}", resolved.shown, self.options).trim_end().to_owned();

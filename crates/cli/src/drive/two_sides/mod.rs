@@ -70,8 +70,8 @@ impl DriveFlags {
         };
         let mut names = Names::default();
         let mut arms = Vec::new();
-        for (place, side) in (0..).zip(sides) {
-            arms.push(side.ready(&runner, (self, name), (place, rounds), &mut names)?);
+        for side in sides {
+            arms.push(side.ready(&runner, (self, name), rounds, &mut names)?);
         }
         TwoSides::begin(runner, (arms, names), self.record.to().as_ref(), self.remove_files)
     }

@@ -121,19 +121,73 @@ fn what_comes_after_the_pipe_is_not_read() {
     drop(pipe);
 }
 
+/// nohup has its program ignore the hangup of the terminal.
+#[test]
+fn a_hangup_that_is_ignored_does_not_end_it() {
+    let scratch = Scratch::new("interrupted-nohup");
+    let mut command = Command::new("sh");
+    let script = "trap '' HUP; exec \"$0\" analyze - --json report.json";
+    command.current_dir(scratch.path()).args(["-c", script, env!("CARGO_BIN_EXE_plimsoll")]);
+    let (mut running, mut pipe) = Running::start_fed(&mut command).unwrap();
+    let capture = capture();
+    let (first, rest) = capture.split_at(24);
+    pipe.write_all(first).unwrap();
+    // It reads, so it has its handlers.
+    assert_eq!(running.wait_until(|_| drained(&pipe)), None);
+    running.signal(Signal::HUP);
+    pipe.write_all(rest).unwrap();
+    drop(pipe);
+    let ended = running.end();
+    assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
+    let (found, verdict, count) = report(scratch.path());
+    assert_eq!((verdict.as_str(), count), ("valid", u64::from(OPERATIONS)), "{found:#}");
+    assert!(!anomaly(&found, "reading_interrupted"));
+}
+
+/// Nobody opens the other end of a named pipe, or writes into a pipe.
+#[test]
+fn a_pipe_without_a_byte_is_left() {
+    let scratch = Scratch::new("interrupted-silent");
+    assert!(Command::new("mkfifo").arg(scratch.path().join("fifo")).status().unwrap().success());
+    let start = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+        Running::start_fed(command.current_dir(scratch.path()).args(arguments)).unwrap()
+    };
+    for arguments in [["analyze", "fifo"], ["watch", "./fifo"], ["watch", "-"]] {
+        let (mut running, pipe) = start(&arguments);
+        assert_eq!(running.wait_until(|running| catches(running.id())), None);
+        running.signal(Signal::INT);
+        let ended = running.end();
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(4), "{arguments:?}: {said}");
+        assert!(said.contains("interrupted before the first packet: no report"), "{arguments:?}: {said}");
+        drop(pipe);
+    }
+    for input in ["./fifo", "-"] {
+        let (running, pipe) = start(&["watch", input, "--duration", "100ms"]);
+        let ended = running.end();
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(3), "{input}: {said}");
+        assert!(said.contains("the capture is empty"), "{input}: {said}");
+        drop(pipe);
+    }
+}
+
 #[test]
 fn the_second_ends_it_without_a_report() {
     let scratch = Scratch::new("interrupted-twice");
+    fs::write(scratch.path().join("capture.pcap"), capture()).unwrap();
     assert!(Command::new("mkfifo").arg(scratch.path().join("fifo")).status().unwrap().success());
-    // The other end is never opened: it waits forever.
+    // Nobody reads the report: it waits forever.
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    command.current_dir(scratch.path()).args(["analyze", "fifo", "--json", "report.json"]);
+    command.current_dir(scratch.path()).args(["analyze", "capture.pcap", "--json", "fifo"]);
     let mut running = Running::start(&mut command).unwrap();
     assert_eq!(running.wait_until(|running| catches(running.id())), None);
     running.signal(Signal::INT);
     assert_eq!(running.wait_until(|running| running.said()[1].contains("interrupted")), None);
     running.signal(Signal::INT);
     assert_eq!(running.end().status.code(), Some(130));
-    let left: Vec<_> = fs::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left, ["fifo"], "no temporary file");
+    let mut left: Vec<_> = fs::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["capture.pcap", "fifo"], "no temporary file");
 }

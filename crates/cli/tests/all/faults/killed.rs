@@ -11,7 +11,7 @@ use plimsoll_testkit::servers::faulty::{Faulty, Framing};
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Share};
 use rustix::process::Signal;
 
-use super::command::{Ended, Server, made, run, start};
+use super::command::{Ended, Server, copy, made, run, start};
 use crate::{alone, available};
 
 /// Looking for files and verifying them takes nine connections, the lease one.
@@ -173,7 +173,9 @@ fn a_run_that_is_killed_leaves_what_it_had_measured() {
 
     // It is a side of no comparison, and that is said.
     let mut compare = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    let output_of = output(compare.arg("compare").args([&recording, &recording]));
+    let copied = recordings.path().join("copied");
+    copy(&recording, copied.clone());
+    let output_of = output(compare.arg("compare").args([&recording, &copied]));
     let said = String::from_utf8_lossy(&output_of.stderr);
     assert!(
         output_of.status.code() != Some(0) && said.contains("no finished load level or analysis to compare"),

@@ -1,7 +1,7 @@
 //! Bad input and faults, end to end through `plimsoll run`: each has a clear outcome, counted, and none is a hang, a panic
 //! or a lost result.
 
-mod command;
+pub(crate) mod command;
 mod corrupted;
 mod interrupted;
 mod killed;

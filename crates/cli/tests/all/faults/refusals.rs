@@ -52,7 +52,9 @@ fn a_server_that_is_not_there() {
     for target in
         ["smb://u@127.0.0.1:1/share", "nfs://127.0.0.1:1/export?mountport=1", "nfs://127.0.0.1:1/export?version=4.1"]
     {
-        run(&["getattr", "--target", target]).refused(&["127.0.0.1:1", "refused"]);
+        let ended = run(&["getattr", "--target", target]);
+        ended.refused(&["127.0.0.1:1", "refused"]);
+        assert!(!ended.said.contains("Looking for files: "), "no progress in an error: {}", ended.said);
     }
     for target in ["smb://u@no-such-host.invalid/share", "nfs://no-such-host.invalid/export"] {
         run(&["getattr", "--target", target]).refused(&["no-such-host.invalid", "check the name of the server"]);

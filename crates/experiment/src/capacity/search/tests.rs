@@ -192,6 +192,20 @@ fn shares_that_do_not_double_at_half_the_load_are_no_overload() {
     }
 }
 
+/// A server that serves all iterations side by side: above 12 per second none ends, but the requests of each are faster at a lower rate.
+#[test]
+fn a_server_that_shares_its_time_among_all_iterations_has_a_capacity() {
+    let most = Load::Open { clients: 8, rate: 100.0, arrivals: Arrivals::Constant };
+    let spec = SearchSpec { objectives: vec!["p50 < 1s".to_owned()], ..spec(most, (64.0, 100)) };
+    let capacity = searched(&spec, |plan, _| {
+        let rate = plan.asked_rate().unwrap();
+        let (most, took_ms) = if rate > 12.0 { (0.0, rate as i64) } else { (rate, 1) };
+        level(plan, 8, took_ms, on_time(plan, most))
+    });
+    assert_eq!(capacity.outcome, CapacityOutcome::Found, "{capacity:?}");
+    assert!(capacity.low_tested.is_some_and(|low| (11.0..=12.0).contains(&low)), "{capacity:?}");
+}
+
 #[test]
 fn a_run_without_its_files_ends_the_search() {
     let lost = plimsoll_model::Reason::invalid("another run took the file set");

@@ -7,7 +7,8 @@ use super::GateSummary;
 
 /// A heading, and a line per run and load level.
 pub(super) fn runs(summary: &GateSummary<'_>) -> String {
-    let fixed = ["round", "turn", "side", "target", "level_name", "started_ns", "seconds", "counted"].map(str::to_owned);
+    let fixed =
+        ["round", "turn", "side", "target", "level_name", "started_ns", "seconds", "counted"].map(str::to_owned);
     // Two conditions on one number have one column.
     let columns: Vec<String> = summary.conditions.iter().map(column).collect();
     let first = |at: usize| columns.iter().position(|column| Some(column) == columns.get(at)) == Some(at);

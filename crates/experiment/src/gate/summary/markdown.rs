@@ -18,7 +18,8 @@ pub(super) fn table(summary: &GateSummary<'_>) -> String {
     for question in &summary.gate.questions {
         let condition = code(&question.condition.text);
         let [level, difference, outcome] =
-            [question.level_name.clone(), words::difference(question), words::outcome(question)].map(|cell| plain(&cell));
+            [question.level_name.clone(), words::difference(question), words::outcome(question)]
+                .map(|cell| plain(&cell));
         // Writing to a String cannot fail.
         let _ = writeln!(text, "| {condition} | {level} | {difference} | {outcome} |");
     }

@@ -97,7 +97,9 @@ fn names_are_values_in_xml() {
 fn a_cell_holds_what_a_name_holds() {
     let text = of(csv::runs);
     assert!(
-        text.starts_with("round,turn,side,target,level_name,started_ns,seconds,counted,read.p95_s,all.throughput_per_s,")
+        text.starts_with(
+            "round,turn,side,target,level_name,started_ns,seconds,counted,read.p95_s,all.throughput_per_s,"
+        )
     );
     assert!(
         text.contains("\r\n1,1,A,nfs://old/export,4 clients,1700000000000000000,2.5,true,0.001,250.5,\r\n"),
@@ -110,6 +112,20 @@ fn a_cell_holds_what_a_name_holds() {
 fn the_worst_condition_decides_the_exit_code() {
     let judgement = result().judgement(words::line);
     assert_eq!((judgement.failed.len(), judgement.undecided.len()), (1, 1));
+}
+
+#[test]
+fn the_one_line_on_standard_error_repeats_no_reason() {
+    let mut gate = result();
+    let reason = "1 client is INVALID: the load generator was late";
+    gate.questions[2].unanswerable = Some(reason.to_owned());
+    gate.questions[2].condition.name = "write".to_owned();
+    gate.why = reason.to_owned();
+    let quiet = words::judgement(&gate, false).undecided;
+    assert_eq!(quiet[0].matches(reason).count(), 1, "{quiet:?}");
+    let printed = words::judgement(&gate, true);
+    assert_eq!(printed.undecided, ["write.mean at 4 clients: undecided (the reasons are in the decisions above)"]);
+    assert!(printed.failed[0].contains("95 % interval"), "{:?}", printed.failed);
 }
 
 #[test]

@@ -2,11 +2,15 @@
 
 use crate::gate::{Basis, GateResult, Question, Seen, Unit, shown};
 use plimsoll_report::safe;
-use plimsoll_results::comparison::{Outcome, Threshold};
+use plimsoll_results::comparison::{Judgement, Outcome, Threshold};
 use plimsoll_stats::comparison::independent::FEWEST_IN_ALL;
-use plimsoll_stats::comparison::{fewest_of_a_sequence, repeats};
+use plimsoll_stats::comparison::{Metric, fewest_of_a_sequence, repeats};
 
 use super::GateSummary;
+
+/// Decimals of numbers, and of percentages.
+const DIGITS: usize = 3;
+const DIGITS_OF_SHARES: usize = 2;
 
 /// `2 of 3 conditions`.
 fn counted(some: usize, all: usize) -> String {
@@ -50,9 +54,27 @@ fn left_out(uncounted: usize) -> Option<String> {
         .then(|| format!("{uncounted} not counted, because a run was INVALID or its load generator was at fault"))
 }
 
-/// Why the gate ended, for the one line on standard error, with the rounds that do not count.
+/// The conditions that failed or are undecided, for the one line on standard error. If the text of the decisions was printed, undecided
+/// conditions are only named, because their reasons are in that text.
 #[must_use]
-pub fn why_ended(gate: &GateResult) -> String {
+pub fn judgement(gate: &GateResult, printed: bool) -> Judgement {
+    let words = |question: &Question| match question.outcome {
+        Outcome::Undecided if printed => format!("{}: undecided", subject(question)),
+        _ => line(question),
+    };
+    let mut judgement = gate.judgement(words);
+    if let Some(last) = judgement.undecided.last_mut() {
+        let why = if printed { "the reasons are in the decisions above".to_owned() } else { why_ended(gate) };
+        // The reason of the last condition may be why the gate ended.
+        if !last.contains(&why) {
+            last.push_str(&format!(" ({why})"));
+        }
+    }
+    judgement
+}
+
+/// Why the gate ended, with the rounds that do not count.
+pub(super) fn why_ended(gate: &GateResult) -> String {
     let left_out = match gate.basis {
         Basis::Rounds { all, uncounted } => left_out(uncounted).map(|words| format!("of {}, {words}", rounds(all))),
         Basis::Apart => None,
@@ -68,8 +90,7 @@ pub(super) fn ended(summary: &GateSummary<'_>) -> Option<String> {
 }
 
 /// A condition, its state, and its outcome.
-#[must_use]
-pub fn line(question: &Question) -> String {
+pub(in super::super) fn line(question: &Question) -> String {
     let limit = question.condition.text.split_once(['<', '>']).map_or("", |(_, limit)| limit.trim());
     format!("{}: {}, limit {limit}: {}", subject(question), difference(question), outcome(question))
 }
@@ -90,16 +111,14 @@ pub(super) fn difference(question: &Question) -> String {
         };
         return format!("no interval (needs {needs})");
     };
-    let (factor, unit) = question.condition.unit();
-    let digits = if unit == "%" { 2 } else { 3 };
-    let [value, low, high] = [known.value, known.low, known.high].map(|number| number * factor);
-    let interval = format!("{} % interval", confidence(question));
-    match question.condition.threshold {
-        Threshold::Value(_) => format!("{value:.digits$} {unit} ({interval} {low:.digits$} to {high:.digits$} {unit})"),
-        Threshold::Relative(_) | Threshold::Change(_) => format!(
-            "{value:+.digits$} {unit} against the baseline ({interval} {low:+.digits$} to {high:+.digits$} {unit})"
-        ),
-    }
+    let condition = &question.condition;
+    let is_share = matches!(condition.threshold, Threshold::Relative(_)) || condition.metric == Metric::Errors;
+    let digits = if is_share { DIGITS_OF_SHARES } else { DIGITS };
+    // Both have one unit and, if that tells them apart, the same digits.
+    let (numbers, unit) = condition.numbers(&[known.value, known.low, known.high], digits);
+    let [value, low, high] = numbers.as_slice() else { return "no interval".to_owned() };
+    let against = if matches!(condition.threshold, Threshold::Value(_)) { "" } else { " against the baseline" };
+    format!("{value} {unit}{against} ({} % interval {low} to {high} {unit})", confidence(question))
 }
 
 /// The interval's confidence in per cent: 95, or more where several conditions share the 5 %.

@@ -159,9 +159,13 @@ fn gauge(
 }
 
 fn write_losses(out: &mut impl Write, losses: LiveLosses) -> io::Result<()> {
-    let LiveLosses { kernel, freezes, interface, downs, state } = losses;
+    let LiveLosses { kernel, freezes, interface, interface_unknown, reported, downs, state } = losses;
     let row = |by: &str, of: u64| Labelled { labels: format!("by=\"{by}\""), time: String::new(), of };
-    let lost = [row("kernel", kernel), row("interface", interface)];
+    let lost = match state {
+        InterfaceState::NoInterface => vec![row("unknown", reported)],
+        _ if interface_unknown => vec![row("kernel", kernel)],
+        _ => vec![row("kernel", kernel), row("interface", interface)],
+    };
     counter(out, "capture_lost_packets", "Packets that the capture lost.", &lost, |&lost| Some(lost))?;
     for (name, help, number) in [
         ("capture_freezes", "Number of times that the packet buffer was full.", freezes),
@@ -231,11 +235,11 @@ mod tests {
     }
 
     fn text_of(totals: &Totals, names: &Names, waiting: &WaitingNow) -> String {
-        text_with(totals, names, waiting, InterfaceState::Up)
+        let state = InterfaceState::Up;
+        text_with(totals, names, waiting, LiveLosses { kernel: 7, freezes: 2, state, ..LiveLosses::default() })
     }
 
-    fn text_with(totals: &Totals, names: &Names, waiting: &WaitingNow, state: InterfaceState) -> String {
-        let losses = Some(LiveLosses { kernel: 7, freezes: 2, interface: 1, downs: 0, state });
+    fn text_with(totals: &Totals, names: &Names, waiting: &WaitingNow, losses: LiveLosses) -> String {
         let mut out = Vec::new();
         let metrics = LiveMetrics {
             tool: "plimsoll",
@@ -243,7 +247,7 @@ mod tests {
             filters: "--client 10.0.0.3",
             totals,
             names,
-            losses,
+            losses: Some(losses),
             waiting: Some((waiting, 20_000_000_000)),
             outputs: &[("save", true), ("record", false)],
         };
@@ -286,13 +290,19 @@ mod tests {
     }
 
     #[test]
-    fn whether_the_interface_is_up_is_said_of_interfaces() {
-        let up = |state| {
-            let text = text_with(&Totals::default(), &Names::default(), &WaitingNow::default(), state);
-            text.lines().find_map(|line| line.strip_prefix("plimsoll_capture_interface_up ").map(str::to_owned))
+    fn who_lost_packets_and_whether_the_interface_is_up_is_said_as_far_as_it_is_known() {
+        let said = |losses, name: &str| {
+            let text = text_with(&Totals::default(), &Names::default(), &WaitingNow::default(), losses);
+            text.lines().filter_map(|line| line.strip_prefix(name).map(str::to_owned)).collect::<Vec<_>>()
         };
-        let states = [InterfaceState::NoInterface, InterfaceState::Up, InterfaceState::DownSince(1)];
-        assert_eq!(states.map(up), [None, Some("1".to_owned()), Some("0".to_owned())]);
+        let of = |state| LiveLosses { kernel: 7, interface: 1, reported: 3, state, ..LiveLosses::default() };
+        let [pipe, up, down] = [InterfaceState::NoInterface, InterfaceState::Up, InterfaceState::DownSince(1)].map(of);
+        let is_up = |losses| said(losses, "plimsoll_capture_interface_up ").concat();
+        assert_eq!([pipe, up, down].map(is_up), ["", "1", "0"]);
+        let lost = "plimsoll_capture_lost_packets_total";
+        assert_eq!(said(pipe, lost), ["{by=\"unknown\"} 3"]);
+        assert_eq!(said(up, lost), ["{by=\"kernel\"} 7", "{by=\"interface\"} 1"]);
+        assert_eq!(said(LiveLosses { interface_unknown: true, ..up }, lost), ["{by=\"kernel\"} 7"]);
     }
 
     #[test]

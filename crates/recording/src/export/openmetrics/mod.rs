@@ -5,11 +5,11 @@ mod live;
 
 use std::io::Write;
 
-use plimsoll_model::{About, Names, Procedure, SystemUnderTest};
+use plimsoll_model::{About, Names, Procedure, SystemUnderTest, Validity};
 use plimsoll_stats::{Accumulator, FineHistogram, Headline, Times};
 
 use crate::error::Cause;
-use crate::folder::{RecordedLevel, Recording};
+use crate::folder::{Progress, RecordedLevel, Recording};
 use format::{Buckets, Distribution, Labelled, counter, family, histogram, label};
 pub use live::LiveMetrics;
 
@@ -29,14 +29,14 @@ struct Sums {
     service: Distribution,
 }
 
-pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), Cause> {
+pub(super) fn write(recording: &Recording, validity: &Validity, out: &mut impl Write) -> Result<(), Cause> {
     let mut rows = Vec::new();
     for level in &recording.manifest.levels {
         let (statistics, _) = recording.statistics(level, &mut Names::default())?;
         let headline = statistics.headline();
         rows.extend(statistics.operations().map(|(procedure, row)| Sums::of(level, procedure, row, headline)));
     }
-    about(recording, out)?;
+    about(recording, validity, out)?;
     counter(out, "requests", "Requests, including requests without a response.", &rows, |row| Some(row.requests))?;
     counter(out, "errors", "Requests refused or failed.", &rows, |row| Some(row.refused + row.failed))?;
     let expected = "Responses with an expected status, such as end of file; not counted as errors.";
@@ -93,17 +93,17 @@ impl Sums {
 }
 
 /// Facts about the recording, and the length of its levels.
-fn about(recording: &Recording, out: &mut impl Write) -> Result<(), Cause> {
+fn about(recording: &Recording, validity: &Validity, out: &mut impl Write) -> Result<(), Cause> {
     let manifest = &recording.manifest;
     family(out, "recording", "info", "Title, labels, system under test, and the program that made the recording.")?;
     let mut labels = String::new();
     label(&mut labels, "tool", &manifest.tool);
     described(&manifest.about()?, &mut labels);
     writeln!(out, "plimsoll_recording_info{{{labels}}} 1")?;
-    if let Some(verdict) = &manifest.validity {
-        family(out, "valid", "gauge", "1 if the measurement is valid, 0 if not.")?;
-        writeln!(out, "plimsoll_valid {}", u8::from(verdict.valid))?;
-    }
+    family(out, "valid", "gauge", "1 if the verdict is valid or partial, 0 if it is invalid.")?;
+    writeln!(out, "{}", verdict(validity))?;
+    family(out, "finished", "gauge", "1 if the recording is finished, 0 if it is running, or was stopped early.")?;
+    writeln!(out, "plimsoll_finished {}", u8::from(manifest.state == Progress::Finished))?;
     family(out, "level_duration_seconds", "gauge", "Length of the measured phase.")?;
     for level in &manifest.levels {
         if let (Some(first), Some(last)) = (level.first_ns, level.last_ns) {
@@ -112,6 +112,11 @@ fn about(recording: &Recording, out: &mut impl Write) -> Result<(), Cause> {
         }
     }
     Ok(())
+}
+
+/// The series of the verdict.
+fn verdict(validity: &Validity) -> String {
+    format!("plimsoll_valid{{verdict=\"{}\"}} {}", validity.verdict.label(), u8::from(validity.valid))
 }
 
 /// Title, labels and the system under test. Each has a prefix, so that no key is the name of another label.
@@ -144,7 +149,17 @@ fn time(level: &RecordedLevel) -> String {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_model::Reason;
+
     use super::*;
+
+    #[test]
+    fn a_partial_verdict_is_not_that_of_valid_numbers() {
+        let of = |reason: Option<Reason>| verdict(&Validity::of(reason));
+        assert_eq!(of(None), "plimsoll_valid{verdict=\"valid\"} 1");
+        assert_eq!(of(Some(Reason::partial("half"))), "plimsoll_valid{verdict=\"partial\"} 1");
+        assert_eq!(of(Some(Reason::invalid("late"))), "plimsoll_valid{verdict=\"invalid\"} 0");
+    }
 
     #[test]
     fn what_is_said_of_a_recording_has_prefixes_and_cannot_leave_its_quotes() {

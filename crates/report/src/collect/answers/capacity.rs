@@ -3,7 +3,7 @@
 use super::{measured, percentiles, rate};
 use crate::collect::percent;
 use crate::findings::capacity::{Capacity, CapacityOutcome, Trial, deciding};
-use crate::findings::{Diagnosis, Findings, Rule, LoadLevel, Statement};
+use crate::findings::{Diagnosis, Findings, LoadLevel, Rule, Statement};
 use crate::text::{duration, exact_load, load_name, lowered};
 
 /// An operation that is named beside a missed objective has this part of all time waited there.
@@ -108,7 +108,7 @@ fn operation(level: &LoadLevel) -> Option<Statement> {
 fn carried(level: &LoadLevel) -> Option<Statement> {
     let times = level.headline_time()?;
     let text = format!(
-        "At {load}, the server answered {rate} operations/s; response times: {times}.",
+        "At {load}, the server answered {rate} op/s; response times: {times}.",
         load = level.words(),
         rate = rate(level.operations_per_s),
         times = percentiles(&times, ", "),

@@ -5,7 +5,7 @@ use crate::findings::comparison::{
     ComparedLevel, ComparedMetric, ComparedRow, ComparedUnit, ComparedVerdict, Difference,
 };
 use crate::findings::ranking::Ranking;
-use crate::findings::{Diagnosis, Findings, Rule, Statement, Verdict, letter};
+use crate::findings::{Diagnosis, Findings, Rule, Statement, Verdict, differing_clocks, letter};
 
 /// Numbers of all operations that a sentence may name.
 const NUMBERS: [&str; 4] = ["throughput", "mean", "p99", "errors"];
@@ -27,6 +27,7 @@ pub(in super::super) fn diagnose(sides: &[Findings], levels: &[ComparedLevel], r
         if of.is_empty() {
             continue;
         }
+        statements.extend(clocks(sides, place));
         let shown: Vec<Statement> = of.iter().filter_map(|level| all_operations(level, place, of.len())).collect();
         let left_out = shown.len().saturating_sub(LEVELS);
         let none = shown.is_empty();
@@ -104,6 +105,12 @@ fn all_operations(level: &ComparedLevel, place: usize, levels: usize) -> Option<
     let text = format!("{} is {word} than {}{at}: {}.", letter(place), letter(0), numbers.join(", "));
     let text = if word == "different" { text.replace("different than", "different from") } else { text };
     Some(measured(Rule::Difference, text))
+}
+
+/// Why different clocks say nothing of the response times.
+fn clocks(sides: &[Findings], place: usize) -> Option<Statement> {
+    let clocks = differing_clocks(sides.first()?, sides.get(place)?, place)?;
+    Some(measured(Rule::Difference, format!("{clocks}, so no difference of response times is called better or worse.")))
 }
 
 /// Why different loads say nothing of the servers.

@@ -5,7 +5,7 @@ use plimsoll_model::Protocol;
 use super::{interference, measured, percentiles, rate};
 use crate::collect::{percent, plural};
 use crate::findings::{
-    Confidence, CurveMaximum, Diagnosis, Findings, LoadCurve, Rule, LoadLevel, Statement, Times, Verdict,
+    Confidence, CurveMaximum, Diagnosis, Findings, LoadCurve, LoadLevel, Rule, Statement, Times, Verdict,
 };
 use crate::text::duration;
 
@@ -71,11 +71,8 @@ fn of_curve(findings: &Findings, curve: &LoadCurve) -> Vec<Statement> {
         [] => String::new(),
         some => format!("; throughput at {} is not significantly lower", some.join(", ")),
     };
-    let highest = format!(
-        "Highest throughput: {} operations/s at {}{response}{rivals}.",
-        rate(peak.operations_per_s),
-        at.words()
-    );
+    let highest =
+        format!("Highest throughput: {} op/s at {}{response}{rivals}.", rate(peak.operations_per_s), at.words());
     let mut found = vec![measured(Rule::Throughput, highest)];
     found.extend(knee(curve, at, is_alone(findings, curve, peak)));
     found
@@ -119,7 +116,7 @@ fn one_level(level: &LoadLevel) -> Option<Statement> {
     let data = (level.read_bytes_per_s + level.write_bytes_per_s) / 1e6;
     let data = if data > 0.0 { format!(" and {} MB/s", rate(data)) } else { String::new() };
     let text = format!(
-        "{rate} operations/s{data} at {level}: response time{from} {percentiles}, max {max}.",
+        "{rate} op/s{data} at {level}: response time{from} {percentiles}, max {max}.",
         rate = rate(level.operations_per_s),
         level = level.words(),
         from = level.headline.words(),
@@ -151,7 +148,7 @@ fn postponed(level: &LoadLevel) -> Option<Statement> {
         false => ", but not the waits before the client tried again",
     };
     let text = format!(
-        "At {level}, {count} of {all} only asked the client to try again later ({names}): operations/s and percentiles include these \
+        "At {level}, {count} of {all} only asked the client to try again later ({names}): op/s and percentiles include these \
         responses{waits}.",
         level = level.words(),
         all = plural(level.count, "response"),

@@ -5,8 +5,8 @@ use crate::findings::comparison::{
     ComparedLevel, ComparedMetric, ComparedRow, ComparedUnit, ComparedVerdict, Difference,
 };
 use crate::findings::{
-    CurveMaximum, CurvePoint, FailureCount, Generator, Interval, IterationKind, Knee, LevelFacts, LoadCurve,
-    OperationRow, RoundTrip, Rule, Run, Span, LoadLevel, StatusCount, Times, Users, Validity, letter,
+    CurveMaximum, CurvePoint, FailureCount, Generator, Interval, IterationKind, Knee, LevelFacts, LoadCurve, LoadLevel,
+    OperationRow, RoundTrip, Rule, Run, Span, StatusCount, Times, Users, Validity, letter,
 };
 
 fn times(mean_s: f64) -> Times {
@@ -89,7 +89,7 @@ fn a_curve_has_its_highest_throughput_and_its_knee() {
     let knee = Knee { load: Some(8.44), interval, missing: None };
     findings.curves = vec![curve(&findings.levels, knee, vec![2])];
     let highest = said(&findings, Rule::Throughput).unwrap();
-    let expected = "Highest throughput: 2,000 operations/s at 8 clients, with p50 1.00 ms and p99 4.00 ms; throughput at 16 clients is not significantly lower.";
+    let expected = "Highest throughput: 2,000 op/s at 8 clients, with p50 1.00 ms and p99 4.00 ms; throughput at 16 clients is not significantly lower.";
     assert_eq!(highest, expected);
     let knee = said(&findings, Rule::Knee).unwrap();
     assert_eq!(
@@ -120,8 +120,8 @@ fn a_p99_of_few_requests_is_in_no_sentence() {
         one.response_time = Some(Times { count, ..times(0.001) });
         said(&run(vec![one]), Rule::Throughput).unwrap()
     };
-    assert_eq!(sentence(999), "70.0 operations/s at 1 clients: response time p50 1.00 ms, max 10.0 ms.");
-    assert_eq!(sentence(1_000), "70.0 operations/s at 1 clients: response time p50 1.00 ms, p99 4.00 ms, max 10.0 ms.");
+    assert_eq!(sentence(999), "70.0 op/s at 1 clients: response time p50 1.00 ms, max 10.0 ms.");
+    assert_eq!(sentence(1_000), "70.0 op/s at 1 clients: response time p50 1.00 ms, p99 4.00 ms, max 10.0 ms.");
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn responses_that_ask_to_try_again_later_are_counted() {
     let grace = || vec![status(10_013, "NFS4ERR_GRACE", 99), status(2, "NFS4ERR_NOENT", 500)];
     assert_eq!(
         of("NFS4", grace()).unwrap(),
-        "At 1 clients, 99 of 948 responses only asked the client to try again later (NFS4ERR_GRACE): operations/s and percentiles \
+        "At 1 clients, 99 of 948 responses only asked the client to try again later (NFS4ERR_GRACE): op/s and percentiles \
         include these responses, but not the waits before the client tried again."
     );
     assert_eq!(of("SMB2", grace()), None, "there it has another meaning");
@@ -280,7 +280,7 @@ fn a_capacity_says_how_much_and_the_first_objective_missed() {
         "{text:?}"
     );
     assert_eq!(text[2], "At 44 clients, the operation open accounts for 75 % of all time waited.");
-    assert!(text[3].starts_with("At 40 clients, the server answered 500 operations/s"), "{text:?}");
+    assert!(text[3].starts_with("At 40 clients, the server answered 500 op/s"), "{text:?}");
     // The short run that came first has another value than the run that decided.
     let mut probed = found.clone();
     let because = vec!["p99 < 50 ms: it was 90.0 ms".to_owned()];

@@ -124,7 +124,7 @@ fn load(side: &Findings) -> String {
 #[cfg(test)]
 mod tests {
     use crate::findings::capacity::Trial;
-    use crate::findings::{LevelFacts, Run, LoadLevel};
+    use crate::findings::{LevelFacts, LoadLevel, Run};
 
     use super::*;
 

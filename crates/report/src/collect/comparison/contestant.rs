@@ -1,6 +1,6 @@
 //! What is compared: sides, their load levels, and the runs of each.
 
-use plimsoll_model::Procedure;
+use plimsoll_model::{Guarantees, Procedure};
 use plimsoll_stats::Intervals;
 use plimsoll_stats::comparison::{Course, Scope};
 
@@ -41,6 +41,10 @@ pub struct LoadPoint {
     pub outstanding: u64,
     /// Whether the numbers of all its runs may be used.
     pub valid: bool,
+    /// The metrics that the load generator's lateness moved in one of its runs.
+    pub moved: Vec<String>,
+    /// The server's guarantees; `None` if unknown.
+    pub guarantees: Option<Guarantees>,
     /// The cost of an iteration; `None` for a capture, and if none ended.
     pub iteration: Option<IterationCost>,
 }
@@ -73,7 +77,8 @@ impl LoadPoint {
             (Some(all), Some(one)) => Some(all.join(one)),
             (all, one) => all.or(one),
         };
-        LoadPoint { valid: self.valid && run.valid, iteration, ..self }
+        let moved = [self.moved, run.moved].concat();
+        LoadPoint { valid: self.valid && run.valid, moved, iteration, ..self }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use plimsoll_model::Guarantees;
 
+use super::contestant::Contestant;
 use crate::findings::comparison::ComparedGuarantee;
 use crate::findings::{Findings, OperationRow, letter};
 
@@ -9,7 +10,7 @@ use crate::findings::{Findings, OperationRow, letter};
 const FLUSHES: [&str; 2] = ["FLUSH", "COMMIT"];
 
 /// The guarantees of each side; the rows that forbid a ranking come first.
-pub(super) fn compared(sides: &[Findings]) -> Vec<ComparedGuarantee> {
+pub(super) fn compared(sides: &[Contestant]) -> Vec<ComparedGuarantee> {
     let all: Vec<Guarantees> = sides.iter().map(of).collect();
     let Some((baseline, others)) = all.split_first() else { return Vec::new() };
     let unlike: Vec<&str> = others.iter().flat_map(|other| baseline.unlike(other)).collect();
@@ -28,7 +29,7 @@ pub(super) fn compared(sides: &[Findings]) -> Vec<ComparedGuarantee> {
             unlike: unlike.contains(&entry.name),
         });
     }
-    let flushes: Vec<Option<String>> = sides.iter().map(flushes).collect();
+    let flushes: Vec<Option<String>> = sides.iter().map(|side| flushes(&side.findings)).collect();
     if !rows.is_empty() && flushes.iter().any(Option::is_some) {
         rows.push(ComparedGuarantee { name: "Flushes".to_owned(), values: flushes, unlike: false });
     }
@@ -54,9 +55,14 @@ pub(super) fn refusal(rows: &[ComparedGuarantee]) -> Option<String> {
 }
 
 /// The guarantees of all levels of a side.
-fn of(side: &Findings) -> Guarantees {
+fn of(side: &Contestant) -> Guarantees {
     let mut all = Guarantees::default();
-    side.levels.iter().filter_map(|level| level.facts.guarantees.as_ref()).for_each(|one| all.merge(one));
+    let levels = &side.findings.levels;
+    let of_levels = levels.iter().filter_map(|level| level.facts.guarantees.as_ref());
+    // The findings of a recording's transactions have no levels.
+    let points = side.levels.iter().filter_map(|level| level.point.as_ref()).filter(|_| levels.is_empty());
+    let of_points = points.filter_map(|point| point.guarantees.as_ref());
+    of_levels.chain(of_points).for_each(|one| all.merge(one));
     all
 }
 

@@ -1,11 +1,12 @@
 //! Whether two sides had the same load. A server that was asked for more does more, and answers later: that is no difference of servers.
 
-use super::contestant::{Ignore, LevelRuns, LoadPoint};
+use super::contestant::{Contestant, Ignore, LevelRuns, LoadPoint};
+use super::work::differing_work;
 use crate::findings::comparison::{ComparedRow, ComparedVerdict};
 use crate::findings::{Interruption, letter};
 
 /// The beginning of a parameter in [`LoadPoint::pace`] that is no part of the load.
-const TIMEOUT: &str = "time-out ";
+const TIMEOUT: &str = "timeout ";
 
 /// The parameters of the load in `pace`: no client sends more because it would wait longer for a response.
 fn load_terms(point: &LoadPoint) -> Vec<&str> {
@@ -45,10 +46,17 @@ fn other_load(ours: &LoadPoint, theirs: &LoadPoint) -> Option<[String; 2]> {
     (known && load_terms(ours) != load_terms(theirs)).then(|| [own(ours, theirs), own(theirs, ours)])
 }
 
-/// A sentence for each side after the baseline with another load than the baseline.
-pub(super) fn others(level: &[&LevelRuns], ignore: Ignore) -> Vec<Option<String>> {
+/// A sentence for each side after the baseline with another load or workload than the baseline.
+pub(super) fn others(contestants: &[Contestant], level: &[&LevelRuns], ignore: Ignore) -> Vec<Option<String>> {
     let Some((baseline, others)) = level.split_first() else { return Vec::new() };
-    (1..).zip(others).map(|(place, other)| differing_loads(baseline, other, place).filter(|_| !ignore.load)).collect()
+    let work = |place: usize| {
+        let (ours, theirs) = contestants.first().zip(contestants.get(place))?;
+        differing_work(&ours.findings, &theirs.findings, place)
+    };
+    let differs = |(place, other): (usize, &&LevelRuns)| {
+        differing_loads(baseline, other, place).or_else(|| work(place)).filter(|_| !ignore.load)
+    };
+    (1..).zip(others).map(differs).collect()
 }
 
 /// How the load of the side at `place` (from 1) differs from the baseline's, as a sentence; `None` if they are the same or unknown.
@@ -84,7 +92,18 @@ mod tests {
 
     fn point(load_name: &str, load: f64, pace: &[&str]) -> LoadPoint {
         let (load_name, pace) = (load_name.to_owned(), pace.iter().map(|words| (*words).to_owned()).collect());
-        LoadPoint { curve: None, load_name, load, pace, outstanding: load as u64, valid: true, iteration: None }
+        let outstanding = load as u64;
+        LoadPoint {
+            curve: None,
+            load_name,
+            load,
+            pace,
+            outstanding,
+            valid: true,
+            moved: Vec::new(),
+            guarantees: None,
+            iteration: None,
+        }
     }
 
     fn differ(ours: &LoadPoint, theirs: &LoadPoint) -> Option<String> {
@@ -93,15 +112,15 @@ mod tests {
 
     #[test]
     fn the_load_is_what_was_asked_of_the_server() {
-        let four = point("4 clients", 4.0, &["no think time", "time-out 30.0 s"]);
+        let four = point("4 clients", 4.0, &["no think time", "timeout 30.0 s"]);
         assert_eq!(differ(&four, &four), None);
-        let eight = point("8 clients", 8.0, &["no think time", "time-out 30.0 s"]);
+        let eight = point("8 clients", 8.0, &["no think time", "timeout 30.0 s"]);
         assert_eq!(differ(&four, &eight).unwrap(), "4 clients | 8 clients");
-        let deep = point("4 clients", 8.0, &["no think time", "time-out 30.0 s"]);
+        let deep = point("4 clients", 8.0, &["no think time", "timeout 30.0 s"]);
         assert_eq!(differ(&four, &deep).unwrap(), "at most 4 actions outstanding | at most 8 actions outstanding");
-        let pausing = point("4 clients", 4.0, &["think time 20.0 ms", "time-out 30.0 s"]);
+        let pausing = point("4 clients", 4.0, &["think time 20.0 ms", "timeout 30.0 s"]);
         assert_eq!(differ(&four, &pausing).unwrap(), "no think time | think time 20.0 ms");
-        let stopped = point("4 clients (stopped early)", 4.0, &["no think time", "time-out 30.0 s"]);
+        let stopped = point("4 clients (stopped early)", 4.0, &["no think time", "timeout 30.0 s"]);
         assert_eq!(differ(&four, &stopped), None);
         let varied = LoadPoint { curve: Some("block 4 KiB".to_owned()), ..four.clone() };
         assert_eq!(differ(&four, &varied).unwrap(), "4 clients | 4 clients, block 4 KiB");
@@ -109,13 +128,13 @@ mod tests {
 
     #[test]
     fn a_time_out_and_the_clients_of_a_rate_are_no_load() {
-        let rate = point("40 iterations/s", 40.0, &["arrivals at constant intervals", "time-out 30.0 s"]);
+        let rate = point("40 iterations/s", 40.0, &["arrivals at constant intervals", "timeout 30.0 s"]);
         let patient = LoadPoint {
             outstanding: 99,
-            ..point("40 iterations/s", 40.0, &["arrivals at constant intervals", "time-out 60.0 s"])
+            ..point("40 iterations/s", 40.0, &["arrivals at constant intervals", "timeout 60.0 s"])
         };
         assert_eq!(differ(&rate, &patient), None);
-        let random = point("40 iterations/s", 40.0, &["arrivals at random (Poisson)", "time-out 30.0 s"]);
+        let random = point("40 iterations/s", 40.0, &["arrivals at random (Poisson)", "timeout 30.0 s"]);
         assert!(differ(&rate, &random).is_some());
         assert_eq!(differ(&rate, &point("40 iterations/s", 40.0, &[])), None, "an old recording does not say");
         assert!(differ(&rate, &point("80 iterations/s", 80.0, &[])).is_some());

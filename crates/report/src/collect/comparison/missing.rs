@@ -53,7 +53,7 @@ fn judge(row: &mut ComparedRow, present: &[(f64, f64)]) {
 }
 
 /// The part of all operations that the numbers contain, at least and at most.
-fn present(one: &Contestant) -> (f64, f64) {
+pub(in super::super) fn present(one: &Contestant) -> (f64, f64) {
     let unseen = &one.findings.unseen;
     let share = |missing: Option<f64>| 1.0 - missing.filter(|_| one.findings.run.is_none()).unwrap_or(0.0);
     (share(unseen.share_missing_high), share(unseen.share_missing_low))

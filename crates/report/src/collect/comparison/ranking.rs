@@ -225,7 +225,9 @@ fn stable(contestants: &[Contestant], levels: &[Vec<&LevelRuns>]) -> Vec<Ranked>
 pub(in super::super) fn moved_metrics(of: &Contestant, level: &LevelRuns) -> Vec<String> {
     let Some(point) = &level.point else { return Vec::new() };
     let runs = levels_at(of, point);
-    let mut all: Vec<String> = runs.iter().flat_map(|run| run.facts.generator.moved_metrics(run.headline)).collect();
+    // The findings of a recording's transactions have no levels.
+    let mut all = point.moved.clone();
+    all.extend(runs.iter().flat_map(|run| run.facts.generator.moved_metrics(run.headline)));
     all.sort_unstable();
     all.dedup();
     all

@@ -13,7 +13,7 @@ use plimsoll_stats::tallies::{ErrorRow, Refusal};
 use super::super::counts::{plural, thousands};
 use super::began::Began;
 use super::{CAUSE_SHARE, Evidence, Found, Kind, NAMED, operations, percent};
-use crate::findings::{Findings, Rule};
+use crate::findings::{Findings, OperationRow, Rule};
 use crate::instant;
 use crate::text::duration;
 use meanings::{LOCKED, MEANINGS, Meaning, When};
@@ -36,6 +36,10 @@ const STORM: u64 = 50;
 const STORM_SHARE: f64 = 0.1;
 /// Maximum mean time between a refusal and the next such request for the same path, s, for a program that waits and tries again.
 const RETRY_S: f64 = 10.0;
+
+/// Why a failed request of SMB1 has no status.
+const UNPROCESSED: &str =
+    " An earlier command of the same message failed, so the server did not process the rest of the message.";
 
 /// Sums over the answers with one meaning.
 #[derive(Default)]
@@ -245,6 +249,24 @@ pub(super) fn failures(findings: &Findings) -> Option<Found> {
     causes.sort_by_key(|&(name, count)| (std::cmp::Reverse(count), name));
     let named: Vec<String> = causes.iter().take(NAMED).map(|(name, count)| format!("{name} {count}")).collect();
     let named = if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) };
-    let text = format!("{} failed{named}.", plural(failed, "request"));
+    let text = format!("{} failed{named}.{}", plural(failed, "request"), without_status(rows()));
     Some(Found::new(Kind::Remark, Rule::Failures, None, text))
+}
+
+/// The failed requests that have no status, and why.
+fn without_status<'f>(rows: impl Iterator<Item = &'f OperationRow>) -> String {
+    let mut rows: Vec<&OperationRow> = rows.filter(|row| row.failed_without_status() > 0).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.failed_without_status()));
+    let named = |row: &&OperationRow| format!("{} {}", row.procedure, thousands(row.failed_without_status()));
+    let named: Vec<String> = rows.iter().take(NAMED).map(named).collect();
+    let more = match rows.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    // An error of RPC is no status either.
+    let why = if rows.iter().all(|row| row.protocol == "SMB1") { UNPROCESSED } else { "" };
+    match rows.is_empty() {
+        true => String::new(),
+        false => format!(" Without a status: {}{more}.{why}", named.join(", ")),
+    }
 }

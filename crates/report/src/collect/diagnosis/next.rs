@@ -1,15 +1,15 @@
 //! The command that shows more.
 
-use super::Look;
-use crate::findings::Findings;
+use super::{Evidence, Look, clients};
 use crate::safe::for_shell;
 
 /// Dimensions that are of use to anybody, in the order in which they are asked about.
 const DIMENSIONS: [&str; 4] = ["client", "path", "second", "connection"];
 
-/// The command that shows the most important cause, or else the first operation, by the first dimension whose answer the report does not
-/// show already; None if it shows all of them.
-pub(super) fn next(findings: &Findings, operation: &str, look: Option<&Look>) -> Option<String> {
+/// The command that shows the most important cause, or else the first operation, by the first dimension that has several values and whose
+/// answer the report does not show already; None if there is no such dimension.
+pub(super) fn next(evidence: &Evidence<'_>, operation: &str, look: Option<&Look>) -> Option<String> {
+    let findings = evidence.findings;
     let inputs = &findings.source.inputs;
     if !findings.source.is_readable_again() {
         return None;
@@ -24,8 +24,8 @@ pub(super) fn next(findings: &Findings, operation: &str, look: Option<&Look>) ->
     };
     let is_shown = |by: &str| findings.breakdown.as_ref().is_some_and(|breakdown| breakdown.by == by);
     let mut by = look.map(|look| look.by).into_iter().chain(DIMENSIONS);
-    let by = by.find(|by| !is_one(by) && !is_shown(by))?;
     let operation = look.map_or(operation, |look| look.operation);
+    let by = by.find(|by| !is_one(by) && !is_shown(by) && !has_one_value(evidence, operation, by))?;
     let mut words: Vec<String> = vec!["plimsoll analyze".to_owned()];
     words.extend(inputs.iter().map(|input| for_shell(input)));
     words.extend(findings.source.options.iter().chain(filters).cloned());
@@ -35,6 +35,17 @@ pub(super) fn next(findings: &Findings, operation: &str, look: Option<&Look>) ->
     words.extend(only.map(|(flag, value)| format!("{flag} {}", for_shell(value))));
     words.push(format!("--by {by}"));
     Some(words.join(" "))
+}
+
+/// Whether no two values of a dimension are known of an operation's requests.
+fn has_one_value(evidence: &Evidence<'_>, operation: &str, by: &str) -> bool {
+    let Some(tallies) = evidence.tallies else { return false };
+    match by {
+        "client" => clients::all(evidence).len() == 1,
+        "path" => tallies.paths().rows().iter().filter(|row| row.operation.label() == operation).count() <= 1,
+        "connection" => evidence.findings.connections == 1,
+        _ => false,
+    }
 }
 
 /// Of a filter as a report has it: `--client 10.0.0.1`.

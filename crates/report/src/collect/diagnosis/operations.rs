@@ -37,6 +37,8 @@ pub(super) struct Operation<'f> {
     waited_s: f64,
     /// Response times: how many, and their sum, s. Of the members of a compound each has one, though clients wait only once.
     timed: (u64, f64),
+    /// The longest response time, s; 0 if it may be a subcommand's.
+    longest_s: f64,
 }
 
 impl Operation<'_> {
@@ -56,12 +58,14 @@ pub(super) fn by_operation(rows: &[OperationRow]) -> Vec<Operation<'_>> {
         let ((times, sum_s), of_children) = (timed(row), children().map(timed));
         let timed =
             of_children.fold((times, sum_s), |all, one| (all.0.saturating_sub(one.0), (all.1 - one.1).max(0.0)));
+        let longest_s = row.headline_time().filter(|_| children().next().is_none()).map_or(0.0, |times| times.max_s);
         match all.iter_mut().find(|one| one.label == row.operation) {
             Some(one) => {
                 (one.count, one.waited_s) = (one.count + count, one.waited_s + waited_s);
                 one.timed = (one.timed.0 + timed.0, one.timed.1 + timed.1);
+                one.longest_s = one.longest_s.max(longest_s);
             }
-            None => all.push(Operation { label: &row.operation, count, waited_s, timed }),
+            None => all.push(Operation { label: &row.operation, count, waited_s, timed, longest_s }),
         }
     }
     all.sort_by(|a, b| b.waited_s.total_cmp(&a.waited_s));
@@ -105,6 +109,10 @@ pub(super) fn operation(findings: &Findings, waited_s: f64, first: &Operation<'_
         ),
     };
     let each = match first.mean_s() {
+        // No request took about as long as the mean.
+        Some(_) if first.count > 1 && first.longest_s > OPERATION_SHARE * first.waited_s => {
+            format!("; the longest took {}", duration(first.longest_s))
+        }
         // A mean over some of the requests must not be multiplied by all of them.
         Some(mean_s) if first.timed.0 != first.count => {
             format!(
@@ -117,13 +125,21 @@ pub(super) fn operation(findings: &Findings, waited_s: f64, first: &Operation<'_
         _ => String::new(),
     };
     let text = format!(
-        "Clients waited {time} for {requests}: {share} of this time for the operation {operation} ({requests_of_it}{each}).",
+        "Clients waited {time} for {requests}: {share} of this time for the operation {operation} ({part}{requests_of_it}{each}).",
         time = duration(waited_s),
         share = percent(lead),
         operation = first.label,
+        part = part_of_group(findings, first),
         requests_of_it = plural(first.count, "request"),
     );
     Found::new(Kind::Remark, Rule::Operation, Some(lead), text)
+}
+
+/// That an operation is not the whole group with its name.
+fn part_of_group(findings: &Findings, operation: &Operation<'_>) -> String {
+    let is_it = |row: &&OperationRow| row.group.eq_ignore_ascii_case(operation.label) && row.count != operation.count;
+    let group = findings.groups.iter().find(is_it);
+    group.map_or_else(String::new, |row| format!("a part of the group {}; ", row.group))
 }
 
 /// An operation that takes long for all clients and objects, while others are fast.

@@ -151,6 +151,23 @@ fn the_operation_that_clients_waited_for_longest_leads() {
     );
 }
 
+/// The mean of a few requests is the time of none of them.
+#[test]
+fn one_request_that_is_most_of_the_time_is_named() {
+    let mut findings = even();
+    let mut session = row("session", "NEGOTIATE", 4, 10.04);
+    session.response_time.as_mut().unwrap().max_s = 10.0;
+    findings.operations.push(session);
+    let lead = text(&findings, Rule::Operation);
+    assert!(lead.ends_with("for the operation session (4 requests; the longest took 10.0 s)."), "{lead}");
+    // The group has other operations, too.
+    findings.groups = vec![OperationRow { group: "Session".to_owned(), count: 11, ..OperationRow::default() }];
+    let lead = text(&findings, Rule::Operation);
+    assert!(lead.contains("for the operation session (a part of the group Session; 4 requests; "), "{lead}");
+    findings.groups[0].count = 4;
+    assert!(text(&findings, Rule::Operation).contains("for the operation session (4 requests; "));
+}
+
 #[test]
 fn the_next_command_means_the_same_capture_and_times() {
     let mut findings = even();
@@ -288,7 +305,16 @@ fn retransmissions_failures_and_keys_are_told_where_they_matter() {
     findings.operations[0].failed = 4;
     findings.operations[0].statuses =
         vec![status("STATUS_DISK_FULL", 4, "failed"), status("STATUS_ACCESS_DENIED", 9, "refused")];
+    findings.operations.iter_mut().for_each(|row| row.answered = row.count);
     assert_eq!(text(&findings, Rule::Failures), "4 requests failed: STATUS_DISK_FULL 4.");
+    let skipped = OperationRow { protocol: "SMB1".to_owned(), failed: 1, ..row("read", "READ_ANDX", 1, 0.0) };
+    findings.operations.push(skipped);
+    assert_eq!(
+        text(&findings, Rule::Failures),
+        "5 requests failed: STATUS_DISK_FULL 4. Without a status: READ_ANDX 1. An earlier command of the same message failed, so the \
+         server did not process the rest of the message."
+    );
+    findings.operations.pop();
 
     let key = |key: &str, share, waited_s| BreakdownRow {
         key: key.to_owned(),

@@ -135,15 +135,15 @@ fn line(sides: &[Findings], ranked: &Ranked) -> Markup {
         }
         @for (at, first) in sides.iter().enumerate() { @for second in sides.iter().skip(at + 1) {
             @let pair = ranked.pairs.iter().find(|pair| pair.baseline == first.letter && pair.other == second.letter);
-            (cells(pair.map(|pair| as_placed(&pair.difference)).as_ref()))
+            (cells(pair.map(|pair| as_placed(&pair.difference)).as_ref(), ranked.unit))
         } }
     }
 }
 
-/// A difference that is not significant among all pairs affects no rank, and has no verdict here.
+/// A difference that is not significant among all pairs affects no rank, and has no verdict here; the others need no mark.
 fn as_placed(difference: &Difference) -> Difference {
     let verdict = if difference.holm_significant { difference.verdict } else { ComparedVerdict::NotShown };
-    Difference { verdict, ..difference.clone() }
+    Difference { verdict, holm_significant: false, ..difference.clone() }
 }
 
 fn framed(id: &str, caption: &Markup, first: &[&str], sides: &[Findings], body: &Markup) -> Markup {

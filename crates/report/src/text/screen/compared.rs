@@ -62,7 +62,7 @@ pub(super) fn blocks(sides: &[Findings], comparison: &Comparison, look: Look<'_>
     let room = room.saturating_sub(diagnosis.len() + usize::from(!diagnosis.is_empty()));
     let invalid = drawn(look, |page| invalid_levels(page, sides, comparison));
     let room = room.saturating_sub(invalid.len() + usize::from(!invalid.is_empty()));
-    let detectable = drawn(look, |page| detectable(page, comparison));
+    let detectable = drawn(look, |page| detectable(page, sides, comparison));
     let room = room.saturating_sub(detectable.len());
     let mut table = drawn(look, |page| table(page, sides, comparison, room));
     if !table.is_empty() {
@@ -143,7 +143,11 @@ fn table(page: &mut Page<'_>, sides: &[Findings], comparison: &Comparison, room:
 }
 
 /// What "none shown" excludes, unless the diagnosis says it.
-fn detectable(page: &mut Page<'_>, comparison: &Comparison) -> fmt::Result {
+fn detectable(page: &mut Page<'_>, sides: &[Findings], comparison: &Comparison) -> fmt::Result {
+    // Longer runs would not show a difference of clocks that differ.
+    if sides.iter().any(Findings::is_of_client) && !sides.iter().all(Findings::is_of_client) {
+        return Ok(());
+    }
     let one_pair = comparison.levels.iter().all(|level| level.runs.len() == 2);
     let mut rules = comparison.diagnosis.statements.iter().map(|statement| statement.rule);
     if one_pair && rules.any(|rule| rule == Rule::NoDifference) {

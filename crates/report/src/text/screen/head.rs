@@ -4,7 +4,7 @@ use super::super::described;
 use super::super::packets::labelled;
 use super::super::page::{Page, Role, wrap};
 use super::super::units::time;
-use crate::collect::{missing, plural};
+use crate::collect::{missing, plural, thousands};
 use crate::findings::{CONNECTION_ATTEMPT, Findings, Kind, LoadLevel, Verdict};
 use crate::instant::Zone;
 use crate::safe;
@@ -12,10 +12,11 @@ use std::fmt;
 
 /// Maximum number of lines for the reasons: more if the numbers are INVALID, because nothing else matters then.
 const REASONS: [usize; 2] = [6, 16];
-/// Lines that a warning may take.
-const WARNING: usize = 2;
+/// Lines that a warning may take if other parts of the screen need the room.
+pub(super) const WARNING: usize = 2;
 
-pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+/// `most`: lines that a warning may take.
+pub(super) fn draw(page: &mut Page<'_>, findings: &Findings, most: usize) -> fmt::Result {
     let (role, word) = labelled(findings.validity.verdict);
     let room = page.width().saturating_sub(word.len() + 2);
     let name = page.paint(Role::Heading, &safe::fit_middle(&title(findings), room));
@@ -27,7 +28,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     if !findings.source.filters.is_empty() {
         page.paragraph(Role::Plain, "Filters: ", &findings.source.filter_words())?;
     }
-    warnings(page, findings)
+    warnings(page, findings, most)
 }
 
 fn title(findings: &Findings) -> String {
@@ -73,6 +74,14 @@ fn coverage(findings: &Findings) -> String {
     let counted = findings.operations.iter().filter(|row| row.is_counted_once());
     let requests: u64 = counted.map(|row| row.count).sum();
     words.push_str(&plural(requests, "request"));
+    let waiting = findings.long_lived.iter().filter(|row| row.is_counted_once());
+    let waiting: u64 = waiting.map(|row| row.count).sum();
+    // No call of `breakdown` waits by design.
+    let has_calls = findings.run.as_ref().is_some_and(|run| run.calls.is_some());
+    if waiting > 0 && !has_calls {
+        let wait = if waiting == 1 { "waits" } else { "wait" };
+        words.push_str(&format!(" (and {} that {wait} by design: --section long-lived)", thousands(waiting)));
+    }
     // With a filter these requests may use fewer connections.
     if findings.connections > 0 && findings.source.filters.is_empty() {
         // For a run this is the planned number: after failed attempts, not all of them may have existed.
@@ -105,17 +114,18 @@ fn coverage(findings: &Findings) -> String {
     words
 }
 
-/// The first warning where it is short, and how many there are.
-fn warnings(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+/// The first warning if it has at most `most` lines, and how many there are.
+fn warnings(page: &mut Page<'_>, findings: &Findings, most: usize) -> fmt::Result {
     let Some((first, others)) = findings.warnings.split_first() else { return Ok(()) };
-    let short = wrap(&safe::for_terminal(first), page.width().saturating_sub(9)).len() <= WARNING;
+    let short = wrap(&safe::for_terminal(first), page.width().saturating_sub(9)).len() <= most;
     if short {
         page.paragraph(Role::Caution, "Warning: ", first)?;
     }
+    let more = if short { "more " } else { "" };
     match others.len() + usize::from(!short) {
         0 => Ok(()),
-        1 => page.paragraph(Role::Caution, "", "1 more warning: --section packets"),
-        more => page.paragraph(Role::Caution, "", &format!("{more} more warnings: --section packets")),
+        1 => page.paragraph(Role::Caution, "", &format!("1 {more}warning: --section packets")),
+        left => page.paragraph(Role::Caution, "", &format!("{left} {more}warnings: --section packets")),
     }
 }
 
@@ -123,7 +133,7 @@ fn warnings(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 mod tests {
     use super::*;
     use crate::findings::calls::{CallPhase, Calls};
-    use crate::findings::{FailureCount, Run};
+    use crate::findings::{FailureCount, OperationRow, Run};
 
     #[test]
     fn connections_that_could_not_be_made_are_not_counted_as_there() {
@@ -133,6 +143,21 @@ mod tests {
         let cause = format!("{CONNECTION_ATTEMPT}connection reset");
         findings.levels[0].failures = vec![FailureCount { cause, count: 9 }];
         assert_eq!(coverage(&findings), "0 requests on at most 12 connections.");
+    }
+
+    #[test]
+    fn requests_that_wait_by_design_are_counted_beside_the_others() {
+        let row = |count, parent: Option<&str>| {
+            let parent = parent.map(str::to_owned);
+            OperationRow { count, parent, ..OperationRow::default() }
+        };
+        let (operations, run) = (vec![row(53, None)], Some(Run::default()));
+        let mut findings = Findings { operations, run, ..Findings::default() };
+        assert_eq!(coverage(&findings), "53 requests.");
+        findings.long_lived = vec![row(33, None), row(2, Some("TRANSACTION2"))];
+        assert_eq!(coverage(&findings), "53 requests (and 33 that wait by design: --section long-lived).");
+        findings.long_lived[0].count = 1;
+        assert!(coverage(&findings).contains("(and 1 that waits by design:"), "{}", coverage(&findings));
     }
 
     #[test]

@@ -71,19 +71,51 @@ fn request(slow: &Slow, room: usize) -> String {
     let procedure = safe::fit(&slow.procedure, room);
     let left = room.saturating_sub(safe::columns(&procedure) + 1);
     // Alone, a share would read like a file, or as if the request were about the whole share.
-    let of_share = |share: &String| match is_of_shares(&slow.procedure) {
-        true => format!("share {share}"),
-        false => format!("(path unknown, share {share})"),
+    let subject = match (&slow.path, &slow.share) {
+        (Some(path), _) => safe::fit_middle(path, left),
+        (None, Some(share)) if is_of_shares(&slow.procedure) => safe::fit_middle(&format!("share {share}"), left),
+        (None, Some(share)) => without_path(share, left),
+        (None, None) => return procedure,
     };
-    let subject = slow.path.clone().or_else(|| slow.share.as_ref().map(of_share));
-    match subject {
-        Some(subject) if left > 1 => format!("{procedure} {}", safe::fit_middle(&subject, left)),
-        _ => procedure,
+    if left > 1 { format!("{procedure} {subject}") } else { procedure }
+}
+
+/// That the path is not known, and the share; where there is no room, a part of the share's name, or none.
+fn without_path(share: &str, room: usize) -> String {
+    /// Columns of the words around a share.
+    const AROUND: usize = "(path unknown, share )".len();
+    /// Columns of a share's name at least.
+    const SHARE: usize = 6;
+    match room.checked_sub(AROUND).filter(|left| *left >= SHARE) {
+        Some(left) => format!("(path unknown, share {})", safe::fit_middle(share, left)),
+        None => safe::fit_middle("(path unknown)", room),
     }
 }
 
 /// Whether requests of this procedure are about a share or its file system, and not about a path.
 fn is_of_shares(procedure: &str) -> bool {
-    let words = ["TREE_", "QUERY_FS_", "SET_FS_", "FILESYSTEM", "QUERY_INFORMATION_DISK", "LOGOFF", "SESSION_SETUP"];
+    let words =
+        ["TREE_", "MNT", "QUERY_FS_", "SET_FS_", "FILESYSTEM", "QUERY_INFORMATION_DISK", "LOGOFF", "SESSION_SETUP"];
     words.iter().any(|word| procedure.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_about_an_unknown_path_stay_whole() {
+        let slow = |procedure: &str| Slow {
+            procedure: procedure.to_owned(),
+            share: Some("192.168.0.1:/home/girlich/export".to_owned()),
+            ..Slow::default()
+        };
+        let of = |procedure, room| request(&slow(procedure), room);
+        assert_eq!(of("READ", 80), "READ (path unknown, share 192.168.0.1:/home/girlich/export)");
+        let cut = of("READ", 40);
+        assert!(cut.starts_with("READ (path unknown, share ") && cut.ends_with("export)"), "{cut}");
+        assert_eq!(safe::columns(&cut), 40);
+        assert_eq!(of("READ", 24), "READ (path unknown)");
+        assert_eq!(of("MNT", 80), "MNT share 192.168.0.1:/home/girlich/export", "it is its subject");
+    }
 }

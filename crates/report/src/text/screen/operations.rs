@@ -10,14 +10,20 @@ use std::fmt;
 
 /// Why a row has no share of the waiting.
 const WITHIN: &str = "Waited -: counted with the first request of its compound.";
+/// What the marks of load levels do not say.
+const POOLED: &str = "Operations and slowest requests are of all levels, INVALID ones included.";
 /// With fewer lines, the rows need the line of [`WITHIN`].
 const ROOMY: usize = 12;
+/// With fewer lines, the rows need the line of [`POOLED`], too.
+const FEWEST: usize = 6;
 /// Lines of the table besides rows: its title, and its header; another one counts the omitted rows.
 const HEADING: usize = 2;
 /// With fewer columns only the count, the share, p99 and max fit beside a name.
 const NARROW: usize = 64;
-/// Widest name: what eight-digit numbers leave of 80 columns.
+/// Columns of a name in any case: what eight-digit numbers leave of 80 columns.
 const NAME: usize = 28;
+/// Columns between numbers.
+const GAP: usize = 2;
 
 /// A row, and whether it is an operation of the group above it.
 struct Line<'f> {
@@ -32,44 +38,67 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings, room: usize) -> fmt
     // Members of compounds are waited for with the first; they have times, but no part of the waiting. Times of 0 come from a coarse clock.
     let is_within =
         |row: &OperationRow| row.waited_s <= 0.0 && row.headline_time().is_some_and(|times| times.max_s > 0.0);
-    let rows = room.saturating_sub(HEADING + 1);
+    let lines_of = |note: &str| note.len().div_ceil(page.width().max(1));
+    let is_invalid = findings.levels.iter().any(|level| !level.facts.validity.valid);
+    let is_pooled = is_invalid && findings.levels.len() > 1 && room >= FEWEST;
+    let mut notes: Vec<&str> = if is_pooled { vec![POOLED] } else { Vec::new() };
+    let rows = room.saturating_sub(HEADING + 1 + notes.iter().map(|note| lines_of(note)).sum::<usize>());
     let (mut lines, mut left_out) = choose(findings, rows);
-    let explains = room >= ROOMY && lines.iter().any(|line| is_within(line.row));
-    if explains {
-        (lines, left_out) = choose(findings, rows.saturating_sub(WITHIN.len().div_ceil(page.width().max(1))));
+    if room >= ROOMY && lines.iter().any(|line| is_within(line.row)) {
+        (lines, left_out) = choose(findings, rows.saturating_sub(lines_of(WITHIN)));
+        notes.push(WITHIN);
     }
     if lines.is_empty() {
         return Ok(());
     }
+    let is_timed = lines.iter().any(|line| line.row.headline_time().is_some());
     let scale = page.scale();
+    page.heading(&match is_timed {
+        true => {
+            format!("Response time{} {} (Waited: share of all time waited):", findings.headline.words(), scale.words())
+        }
+        false => "Requests without a known response time:".to_owned(),
+    })?;
     let narrow = page.width() < NARROW;
-    page.heading(&format!(
-        "Response time{} {} (Waited: share of all time waited):",
-        findings.headline.words(),
-        scale.words()
-    ))?;
-    let mut table = Table::new();
-    table.head(if narrow {
-        &["Operation", "Count", "Waited", "p99", "max"]
-    } else {
-        &["Operation", "Count", "Waited", "p50", "p95", "p99", "max"]
-    });
-    for line in lines {
+    let head: &[&str] = match (is_timed, narrow) {
+        (false, _) => &["Operation", "Count"],
+        (true, true) => &["Operation", "Count", "Waited", "p99", "max"],
+        (true, false) => &["Operation", "Count", "Waited", "p50", "p95", "p99", "max"],
+    };
+    let numbers = |line: &Line<'_>| {
         let times = line.row.headline_time();
-        let name = format!("{}{}", if line.within { "  " } else { "" }, line.name);
         let share = if is_within(line.row) { NONE.to_owned() } else { percentage(line.waited) };
-        let mut cells = vec![safe::fit_middle(&name, NAME), line.row.count.to_string(), share];
+        let mut cells = vec![line.row.count.to_string(), share];
         if !narrow {
             cells.extend([scale.show_maybe(times.map(|t| t.p50_s)), scale.show_maybe(times.map(|t| t.p95_s))]);
         }
         cells.extend([scale.show_maybe(times.map(|t| t.p99_s)), scale.show_maybe(times.map(|t| t.max_s))]);
-        table.row(cells);
+        cells.truncate(head.len().saturating_sub(1));
+        cells
+    };
+    let rows: Vec<(&Line<'_>, Vec<String>)> = lines.iter().map(|line| (line, numbers(line))).collect();
+    let room = room_of_names(page.width(), head, &rows);
+    let mut table = Table::new();
+    table.head(head);
+    for (line, numbers) in rows {
+        let name = format!("{}{}", if line.within { "  " } else { "" }, line.name);
+        table.row([vec![safe::fit_middle(&name, room)], numbers].concat());
     }
     if left_out > 0 {
         table.row(vec![format!("  {left_out} more: --section percentiles")]);
     }
     page.table(&table)?;
-    if explains { page.paragraph(Role::Quiet, "", WITHIN) } else { Ok(()) }
+    notes.iter().try_for_each(|note| page.paragraph(Role::Quiet, "", note))
+}
+
+/// The columns that the numbers leave for names.
+fn room_of_names(width: usize, head: &[&str], rows: &[(&Line<'_>, Vec<String>)]) -> usize {
+    let widest = |(column, name): (usize, &&str)| {
+        let cells = rows.iter().filter_map(|(_, cells)| cells.get(column)).map(|cell| safe::columns(cell));
+        cells.chain([name.len()]).max().unwrap_or(0) + GAP
+    };
+    let numbers: usize = head.iter().skip(1).enumerate().map(widest).sum();
+    width.saturating_sub(numbers).max(NAME)
 }
 
 /// Groups by how long clients waited for them, each with its operations; where there is no room for all operations, those that
@@ -168,10 +197,46 @@ mod tests {
         assert!(!draw(&member).contains(WITHIN), "without a time there is no share to explain");
         member.response_time = Some(times);
         assert!(draw(&member).ends_with(&format!("{WITHIN}\n")), "{}", draw(&member));
+        assert!(draw(&member).contains("Response time") && !draw(&member).contains(POOLED));
         let zero =
             Times { min_s: 0.0, max_s: 0.0, mean_s: 0.0, p50_s: 0.0, p90_s: 0.0, p95_s: 0.0, p99_s: 0.0, ..times };
         member.response_time = Some(Times { p999_s: 0.0, ..zero });
         assert!(!draw(&member).contains(WITHIN), "a coarse clock is no compound");
+    }
+
+    fn drawn(findings: &Findings) -> String {
+        let mut text = String::new();
+        draw(&mut Page::new(&mut text, &Style::plain(80)), findings, 20).unwrap();
+        text
+    }
+
+    #[test]
+    fn a_name_has_the_columns_that_the_numbers_leave() {
+        let groups = vec![row("Other.Directory", "", 3.0)];
+        let operations = vec![row("Other.Directory", "TRANSACTION2 FIND_FIRST2", 3.0)];
+        let findings = Findings { groups, operations, ..Findings::default() };
+        assert!(drawn(&findings).contains("Other.Directory (TRANSACTION2 FIND_FIRST2)"), "{}", drawn(&findings));
+        assert!(drawn(&findings).contains("Requests without a known response time:"), "no empty columns");
+        assert!(!drawn(&findings).contains("Waited"), "{}", drawn(&findings));
+    }
+
+    #[test]
+    fn numbers_of_invalid_levels_among_others_are_named() {
+        use crate::findings::{LevelFacts, LoadLevel};
+        use plimsoll_model::Validity;
+        let level = |validity| {
+            let facts = LevelFacts { validity, ..LevelFacts::default() };
+            LoadLevel { facts, ..LoadLevel::default() }
+        };
+        let late = || level(Validity::invalid("it was late"));
+        let of = |levels| {
+            let (groups, operations) = (vec![row("Read", "", 3.0)], vec![row("Read", "READ", 3.0)]);
+            drawn(&Findings { groups, operations, levels, ..Findings::default() })
+        };
+        let said = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ").contains(POOLED);
+        assert!(said(of(vec![late(), level(Validity::default())])));
+        assert!(!said(of(vec![late()])), "the verdict of the report is that of its only level");
+        assert!(!said(of(vec![level(Validity::default()), level(Validity::default())])));
     }
 
     #[test]

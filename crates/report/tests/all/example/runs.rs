@@ -7,7 +7,7 @@ use plimsoll_report::findings::comparison::ComparedVerdict;
 fn level(rich: &Findings, number: u32, clients: u64, reasons: &[&str]) -> LoadLevel {
     LoadLevel {
         facts: LevelFacts {
-            pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
+            pace: vec!["no think time".to_owned(), "timeout 30.0 s".to_owned()],
             load_name: format!("{clients} clients"),
             varied: (number == 1).then(parameter),
             clients,

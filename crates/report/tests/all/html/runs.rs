@@ -53,7 +53,7 @@ fn a_run_shows_its_load_levels_and_no_packets() {
     findings.run = Some(Run { target: NASTY[1].into(), workload: "mixed".into(), ..Run::default() });
     findings.levels = vec![LoadLevel {
         facts: LevelFacts {
-            pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
+            pace: vec!["no think time".to_owned(), "timeout 30.0 s".to_owned()],
             load_name: "17 clients".into(),
             clients: 17,
             depth: 1,
@@ -107,7 +107,7 @@ fn a_run_claims_only_what_its_levels_show() {
     );
     assert!(shown.contains("≥ 1000000") && page.contains("max ≥ "), "the longest wait is a lower bound");
     assert!(shown.contains("6 responses matched no outstanding request") && page.contains("6 responses matched no"));
-    assert!(shown.contains("no think time") && shown.contains("time-out 30.0 s") && page.contains("time-out 30.0 s"));
+    assert!(shown.contains("no think time") && shown.contains("timeout 30.0 s") && page.contains("timeout 30.0 s"));
     assert!(shown.contains("actions outstanding: ") && shown.contains("an action may be several requests"));
     assert!(
         !page.contains("sent to the server") && page.contains("The measured phases lasted"),
@@ -121,7 +121,8 @@ fn a_run_claims_only_what_its_levels_show() {
     let (shown, page) = both(&findings);
     assert!(page.contains("No load level is valid, so the highest throughput is unknown"), "{page}");
     let load_name = &findings.levels[0].facts.load_name;
-    let row = shown.lines().find(|line| line.trim_start().starts_with(load_name.as_str()) && line.contains(" ! ")).unwrap();
+    let row =
+        shown.lines().find(|line| line.trim_start().starts_with(load_name.as_str()) && line.contains(" ! ")).unwrap();
     assert!(row.split(" ! ").nth(1).unwrap().trim_start().starts_with('-'), "{row}");
 }
 

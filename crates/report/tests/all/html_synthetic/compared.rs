@@ -75,7 +75,7 @@ pub(crate) fn points() -> Report {
             row("group", name, vec![mean(0.000_3 * f64::from(i), change)])
         });
         ComparedLevel {
-            load_name: format!("{clients} clients"),
+            words: format!("{clients} clients"),
             rows: [row("all", "All", rates)].into_iter().chain(all).collect(),
             ..level(clients)
         }

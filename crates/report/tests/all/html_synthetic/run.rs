@@ -49,7 +49,11 @@ fn slower(row: &OperationRow, times: f64) -> OperationRow {
     OperationRow { response_time, ..row.clone() }
 }
 
-fn level(number: u32, ((curve, service_s, servers), clients): ((&str, f64, f64), u32), capture: &Findings) -> LoadLevel {
+fn level(
+    number: u32,
+    ((curve, service_s, servers), clients): ((&str, f64, f64), u32),
+    capture: &Findings,
+) -> LoadLevel {
     // Asymptotic bounds of a closed network, smoothed: throughput rises with the clients up to a limit.
     let (n, think_s) = (f64::from(clients), 0.002);
     let full = servers / service_s;
@@ -59,7 +63,7 @@ fn level(number: u32, ((curve, service_s, servers), clients): ((&str, f64, f64),
     let spread = 0.02 * n.sqrt();
     LoadLevel {
         facts: LevelFacts {
-            pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
+            pace: vec!["no think time".to_owned(), "timeout 30.0 s".to_owned()],
             load_name: format!("{curve}, {clients} clients"),
             curve: Some(curve.into()),
             clients: u64::from(clients),

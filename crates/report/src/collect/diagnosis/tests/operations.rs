@@ -137,3 +137,19 @@ fn a_client_that_makes_nearly_all_of_the_load_is_named() {
     assert!(said(1_500, 4), "94 % of all requests, and an answer at once");
     assert!(!said(1_500, 10), "fewer than 100 requests per second");
 }
+
+/// A table of one row answers nothing.
+#[test]
+fn the_next_command_splits_by_what_has_several_values() {
+    let next = |clients: u8, path: &str| {
+        let mut traffic = Traffic::new();
+        (0..40).for_each(|i| traffic.request(read(), i % clients, DATA, &format!("{path}{}", i % 5), MS));
+        traffic.diagnosis().next.unwrap()
+    };
+    assert!(next(3, "f").ends_with(" --operation read --by client"), "{}", next(3, "f"));
+    assert!(next(1, "f").ends_with(" --operation read --by path"), "{}", next(1, "f"));
+    let mut traffic = Traffic::new();
+    (0..40).for_each(|_| traffic.changed(read(), 1, DATA, "f", MS, |t| t.path = plimsoll_model::Symbol::NONE));
+    let next = traffic.diagnosis().next.unwrap();
+    assert!(next.ends_with(" --operation read --by second"), "{next}");
+}

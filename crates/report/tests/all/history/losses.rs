@@ -1,0 +1,40 @@
+//! Histories of captures that lack operations.
+
+use super::*;
+
+/// From the night 7 on, the captures have a factor of `busier` of the requests, and lack the part of all operations between these two.
+fn captures(busier: f64, (share_low, share_high): (f64, f64)) -> History {
+    let mut collector = HistoryCollector::default();
+    for night in 0..14 {
+        let is_later = night >= 7;
+        let mut recorded = Night { busier: if is_later { busier } else { 1.0 }, ..Night::new(night) }.recorded();
+        recorded.contestant.levels[0].point = None;
+        let findings = &mut recorded.contestant.findings;
+        findings.run = None;
+        if is_later && share_high > 0.0 {
+            findings.validity = Validity::of([Reason::partial("operations are missing")]);
+            let unseen = &mut findings.unseen;
+            (unseen.share_missing_low, unseen.share_missing_high) = (Some(share_low), Some(share_high));
+            unseen.share_missing = Some(share_high);
+        }
+        collector.add(&recorded);
+    }
+    collector.finish(Vec::new())
+}
+
+/// A loss of 20 % of the operations was called "All op/s -20 %, fewer".
+#[test]
+fn losses_of_captures_are_no_change_of_a_rate() {
+    let changes = |history: &History| metric(history, "All op/s").changes.len();
+    let lossy = captures(0.8, (0.19, 0.21));
+    assert_eq!(changes(&lossy), 0);
+    let why = "operations are missing in 7 runs, which may cause or hide a change";
+    assert_eq!(metric(&lossy, "All op/s").untested.as_deref(), Some(why));
+    assert_eq!(against_schema(&lossy), Vec::<String>::new());
+    let text = text::history(&lossy, &text::Style::plain(200), true);
+    assert!(text.contains("14 runs, 7 of them PARTIAL"), "{text}");
+    assert!(html::history(&lossy).unwrap().contains("8 (PARTIAL)"));
+    assert_eq!(changes(&captures(0.8, (0.0, 0.0))), 1, "nothing is missing");
+    assert_eq!(changes(&captures(0.5, (0.09, 0.11))), 1, "more than what is missing");
+    assert_eq!(changes(&captures(1.0, (0.19, 0.21))), 0, "no change was found");
+}
