@@ -155,6 +155,26 @@ fn requests(folder: &Path, input: &str) -> BTreeMap<String, u64> {
     rows.map(|row| (row["procedure"].as_str().unwrap().to_owned(), row["count"].as_u64().unwrap())).collect()
 }
 
+/// The rows of a run's table (CSV), without their load levels: of a table with levels, `analyze` leaves out preparation and warm-up.
+/// Returns the name of the new table.
+fn without_levels(folder: &Path, table: &str) -> String {
+    let text = std::fs::read_to_string(folder.join(table)).unwrap();
+    let (head, rows) = text.split_once('\n').unwrap();
+    let level = head.split(',').position(|column| column == "level").unwrap();
+    let mut all = format!("{head}\n");
+    for row in rows.lines() {
+        let mut fields: Vec<&str> = row.split(',').collect();
+        // No field of these runs has a comma.
+        assert_eq!(fields.len(), head.split(',').count(), "{row}");
+        fields[level] = "";
+        all.push_str(&fields.join(","));
+        all.push('\n');
+    }
+    let name = format!("all-of-{table}");
+    std::fs::write(folder.join(&name), all).unwrap();
+    name
+}
+
 /// An instant of a report, ns, as the flags of `analyze` take it.
 fn instant(ns: &serde_json::Value) -> String {
     let at = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_nanos(ns.as_u64().unwrap());

@@ -21,8 +21,7 @@ fn plimsoll(folder: &Path, arguments: &[&str]) -> String {
 fn drive(folder: &Path, target: &str, more: &[&str]) -> Value {
     let clients = CLIENTS.to_string();
     let load = ["run", "random-read", "--target", target, "--clients", &clients, "--warmup", "0s", "--duration", "1s"];
-    let outputs =
-        ["--seed", "3", "--json", "run.json", "--tap", "tap.pcapng", "--transactions", "run.parquet", "--full"];
+    let outputs = ["--seed", "3", "--json", "run.json", "--tap", "tap.pcapng", "--transactions", "run.csv", "--full"];
     let said = plimsoll(folder, &[&load[..], &outputs, more].concat());
     let bytes = fs::read(folder.join("run.json")).unwrap();
     held_to_schema(&serde_json::from_slice(&bytes).unwrap());
@@ -126,7 +125,7 @@ fn connections_of(target: &str) {
     assert_eq!(of_level["sessions_with_several"], CLIENTS, "{run}");
     let said = run["said"].as_str().unwrap();
     assert!(said.contains("Sessions with several connections"), "{said}");
-    let (driven, seen) = (analyze(folder, "run.parquet"), analyze(folder, "tap.pcapng"));
+    let (driven, seen) = (analyze(folder, &crate::without_levels(folder, "run.csv")), analyze(folder, "tap.pcapng"));
     for side in [&driven, &seen] {
         assert_eq!(
             (&side["channels"]["sessions_with_several"], connections(side).len()),

@@ -230,7 +230,7 @@ fn a_continued_sweep_that_fails_keeps_its_levels_and_says_why() {
     let report = side(&folder.join("R.json"));
     assert_eq!(report["validity"], kept["validity"]);
     let (reasons, warnings) = (report["validity"]["reasons"].to_string(), report["warnings"].to_string());
-    assert!(reasons.contains("The run ended with an error: "), "{reasons}");
+    assert!(reasons.contains("The run ended early, without these load levels: 2 clients. The reason: "), "{reasons}");
     assert!(warnings.contains("not finished: 2 clients"), "{warnings}");
     let metrics = std::fs::read_to_string(folder.join("R.om")).unwrap();
     let verdict = report["validity"]["verdict"].as_str().unwrap();
