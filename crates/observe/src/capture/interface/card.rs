@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::Interface;
 use super::clock::now_ns;
 use super::socket::BoundInterface;
 
@@ -31,24 +30,6 @@ pub(super) struct Card {
     read: Instant,
 }
 
-impl Interface {
-    /// Losses of the card are between two readings of its counters, wherever the packets of the ring are.
-    pub(super) fn look_at_card(&mut self, at_once: bool) {
-        if !at_once && !self.card.is_due(Instant::now()) {
-            return;
-        }
-        // After its removal another interface may have its name.
-        let Ok(interface) = self.socket.interface() else { return };
-        if let Some(renamed) = self.card.follow(interface) {
-            self.counts.learned(renamed);
-        }
-        if let Some(loss) = self.card.look() {
-            self.losses.of_interface(loss.packets);
-            self.counts.lost_by_interface(loss);
-        }
-    }
-}
-
 impl Card {
     /// Those of an interface, from now on.
     pub(super) fn of(interface: BoundInterface) -> Self {
@@ -74,18 +55,18 @@ impl Card {
     }
 
     /// Goes on with the interface as it is now. If it was renamed, a sentence for people.
-    fn follow(&mut self, interface: BoundInterface) -> Option<String> {
+    pub(super) fn follow(&mut self, interface: BoundInterface) -> Option<String> {
         let before = std::mem::replace(&mut self.interface, interface);
         let (before, now) = (before.name, &self.interface.name);
         (before != *now).then(|| format!("{before} was renamed to {now}: the capture continues"))
     }
 
     /// The losses since the counters were last read.
-    fn look(&mut self) -> Option<CardLoss> {
+    pub(super) fn look(&mut self) -> Option<CardLoss> {
         self.compare(self.drops(), Instant::now(), now_ns())
     }
 
-    fn is_due(&self, now: Instant) -> bool {
+    pub(super) fn is_due(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.read) >= CHECK_INTERVAL
     }
 

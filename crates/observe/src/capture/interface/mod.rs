@@ -34,7 +34,7 @@ mod tests;
 
 use std::io::{self, Read};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use counts::InterfaceCounts;
 pub use error::InterfaceError;
@@ -207,6 +207,22 @@ impl Interface {
     /// Whether the system reports a link now. Some drivers report none although packets come.
     pub fn has_link(&self) -> bool {
         self.socket.state().is_ok_and(|state| state.has_carrier)
+    }
+
+    /// Losses of the card are between two readings of its counters, wherever the packets of the ring are.
+    fn look_at_card(&mut self, at_once: bool) {
+        if !at_once && !self.card.is_due(Instant::now()) {
+            return;
+        }
+        // After its removal another interface may have its name.
+        let Ok(interface) = self.socket.interface() else { return };
+        if let Some(renamed) = self.card.follow(interface) {
+            self.counts.learned(renamed);
+        }
+        if let Some(loss) = self.card.look() {
+            self.losses.of_interface(loss.packets);
+            self.counts.lost_by_interface(loss);
+        }
     }
 
     /// Ends the capture when `stop` is set.
