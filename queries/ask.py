@@ -60,8 +60,10 @@ def refuse_copies(found):
         measured = manifest["measured"]
         captures = {(one["name"], one["bytes"]) for one in measured.get("captures", ()) if one["bytes"] is not None}
         # The same times are those of the same capture or run, whatever its name. A file of a chain may have no packets, and the times of
-        # the files before it.
-        same = {("times", min(times), max(times))} if times and not measured.get("link") else set()
+        # the files before it. --from and --to give captures of several servers the same times.
+        filters = measured.get("source", {}).get("filters", ())
+        is_cut = any(one.startswith(("--from ", "--to ")) for one in filters)
+        same = {("times", min(times), max(times))} if times and not measured.get("link") and not is_cut else set()
         keys = others = captures | same
         if measured["kind"] == "run":
             # The parts of a run are no copies of each other, but of the merged recording.

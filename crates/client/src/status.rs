@@ -107,7 +107,7 @@ impl Failure {
         )
     }
 
-    /// The connection failed, without an answer to the request.
+    /// The connection failed, without an answer to the request, or the server has ended the session.
     #[must_use]
     pub fn is_lost(&self) -> bool {
         matches!(
@@ -117,6 +117,8 @@ impl Failure {
                 | Cause::ConnectionClosed
                 | Cause::TimedOut
                 | Cause::Unreachable
+                | Cause::SessionLost
+                | Cause::SessionEndedUnsigned
         )
     }
 

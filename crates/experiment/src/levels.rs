@@ -145,6 +145,12 @@ pub(super) fn why_ended(validity: &Validity) -> Option<&str> {
     error.or_else(|| reasons().find(|reason| reason.starts_with(EARLY))).or_else(|| reasons().next())
 }
 
+/// The reason of a run that an error ended; `None` for other runs, and for those that the user stopped.
+pub(super) fn ended_by_error(validity: &Validity) -> Option<&str> {
+    let reasons = || validity.reasons.iter().map(String::as_str);
+    reasons().find(|reason| reason.starts_with(EARLY) || reason.starts_with(WITH_ERROR))
+}
+
 /// The note about a stopped run: the level that was stopped is not one of those after which it was stopped.
 pub(super) fn stopped_at<'l>(ran: impl IntoIterator<Item = &'l LevelResult>, planned: Option<usize>) -> String {
     let whole = ran.into_iter().filter(|level| level.complete()).count();

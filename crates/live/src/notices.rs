@@ -68,7 +68,7 @@ fn late(beside: &Beside<'_>) -> Option<String> {
 fn cut(beside: &Beside<'_>) -> Option<String> {
     let to_ns = beside.captured?.to_ns?;
     let part_ns = to_ns.saturating_sub(second_of(to_ns));
-    Some(format!("The capture ended {} after the begin of the last second", duration(part_ns as f64 / 1e9)))
+    Some(format!("The capture ended {} after the start of the last second", duration(part_ns as f64 / 1e9)))
 }
 
 /// A line at the start has said why.
@@ -173,7 +173,7 @@ mod tests {
         let captured = |to_ns| Some(crate::beside::Captured { from_ns: 0, to_ns });
         let shown = |to_ns| notices(&Beside { captured: captured(to_ns), ..Beside::default() }, &Names::default());
         assert_eq!(shown(None), Vec::<String>::new());
-        assert_eq!(shown(Some(2_300_000_000)), ["The capture ended 300 ms after the begin of the last second"]);
+        assert_eq!(shown(Some(2_300_000_000)), ["The capture ended 300 ms after the start of the last second"]);
     }
 
     #[test]

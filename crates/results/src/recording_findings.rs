@@ -35,7 +35,14 @@ pub fn findings(recording: &Recording, status_name: StatusName) -> anyhow::Resul
 /// Adds the reasons of the manifest that do not follow from the statistics, such as the error that ended a run, or a recording that is
 /// missing in a merged one.
 fn with_recorded(findings: Findings, recorded: &Validity) -> Findings {
-    let known = |text: &str| findings.validity.reasons.iter().any(|reason| reason == text);
+    // Instants in the reasons of a capture may have been written in another time zone. The reasons of a run begin with their level.
+    let before_numbers =
+        |text: &str| text.split(|letter: char| letter.is_ascii_digit()).next().unwrap_or_default().to_owned();
+    let is_same = |one: &str, other: &str| {
+        let begin = before_numbers(one);
+        one == other || findings.run.is_none() && !begin.is_empty() && begin == before_numbers(other)
+    };
+    let known = |text: &str| findings.validity.reasons.iter().any(|reason| is_same(reason, text));
     let more = recorded.each_reason().filter(|(_, text)| !known(text));
     let more: Vec<Reason> = more.map(|(verdict, text)| Reason { verdict, text: text.to_owned() }).collect();
     if more.is_empty() { findings } else { findings.and(more) }
@@ -157,7 +164,7 @@ pub fn incomplete(recording: &Recording) -> Option<String> {
         let is_finished = |level: &RecordedLevel| u64::from(level.number) == *number && whole(&level);
         !recording.manifest.levels.iter().any(is_finished)
     });
-    Some(format!("{what}: it holds {finished} finished {levels}{left}{}.", listed(missing.map(|(_, words)| words))))
+    Some(format!("{what}: it contains {finished} finished {levels}{left}{}.", listed(missing.map(|(_, words)| words))))
 }
 
 /// Number and words of each load level that a run planned, as far as that is known: the levels of a search, and those after a limit of
@@ -207,6 +214,14 @@ mod tests {
         let both = with_recorded(same, &of(&[error, late])).validity;
         assert_eq!(both.verdict, Verdict::Invalid);
         assert_eq!(both.reasons, ["MOUNT: Connection refused", "At 1 client: late"]);
+        let down = |at: &str| of(&[Reason::partial(format!("The interface was down from {at}"))]);
+        let capture = Findings { validity: down("09:00 UTC"), ..Findings::default() };
+        assert_eq!(
+            with_recorded(capture.clone(), &down("10:00 CET")).validity.reasons,
+            ["The interface was down from 09:00 UTC"]
+        );
+        let run = Findings { run: Some(Run::default()), ..capture };
+        assert_eq!(with_recorded(run, &down("10:00 CET")).validity.reasons.len(), 2);
     }
 
     #[test]

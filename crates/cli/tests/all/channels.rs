@@ -30,8 +30,7 @@ fn plimsoll(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
 fn drive(folder: &Path, address: SocketAddr, workload: &str, more: &[&str]) -> Value {
     let target = format!("smb://{}@{address}/data", Samba::USER);
     let run = ["run", workload, "--target", &target, "--clients", "1", "--depth", "8", "--channels", "4"];
-    let outputs =
-        ["--seed", "3", "--json", "run.json", "--tap", "tap.pcapng", "--transactions", "run.parquet", "--full"];
+    let outputs = ["--seed", "3", "--json", "run.json", "--tap", "tap.pcapng", "--transactions", "run.csv", "--full"];
     let (code, said) = plimsoll(folder, &[&run[..], &outputs, more].concat());
     // 4: a busy machine.
     assert!(matches!(code, Some(0 | 4)), "{code:?}: {said}");
@@ -100,7 +99,8 @@ fn four_channels_carry_the_same() {
     let page = fs::read_to_string(folder.join("run.html")).unwrap();
     assert!(page.contains("In the most uneven session, the busiest connection had"));
     // The driven and the captured traffic agree, channel by channel; tshark confirms it.
-    let (driven, observed) = (channels(folder, "run.parquet"), channels(folder, "tap.pcapng"));
+    let (driven, observed) =
+        (channels(folder, &crate::without_levels(folder, "run.csv")), channels(folder, "tap.pcapng"));
     assert_eq!(driven, observed);
     let Some(fields) = tshark(folder, samba.address().port()) else {
         return crate::skip("needs tshark");
@@ -170,7 +170,7 @@ fn a_channel_that_is_lost_fails_nothing() {
         assert_eq!(level["failures"], Value::Array(Vec::new()), "{workload}");
         let (lost, again) = (&level["generator"]["channels_lost"], level["generator"]["sent_again"].as_u64().unwrap());
         assert_eq!(lost, 2, "{workload}: {places:?}");
-        let driven = channels(folder, "run.parquet");
+        let driven = channels(folder, &crate::without_levels(folder, "run.csv"));
         let requests = |all: &BTreeMap<String, Traffic>| -> Vec<(String, u64)> {
             all.iter().map(|(client, traffic)| (client.clone(), traffic.requests)).collect()
         };

@@ -244,7 +244,7 @@ fn what_cannot_be_compared_is_said() {
     assert!(warnings(&found).contains("B at 1 client (stopped early)"), "{}", warnings(&found));
     changed(folder, "a", "digest", |manifest| manifest["measured"]["run"]["workload_sha256"] = "other".into());
     let found = compared(folder, &["a", "digest"], 0);
-    assert!(warnings(&found).contains("different workloads"), "{}", warnings(&found));
+    assert!(warnings(&found).contains("different texts of the workload"), "{}", warnings(&found));
     let late = |manifest: &mut Value| {
         let validity =
             serde_json::json!({"verdict": "invalid", "valid": false, "reasons": ["late"], "invalid_reasons": 1});

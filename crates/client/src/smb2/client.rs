@@ -193,7 +193,8 @@ impl SmbClient {
     /// Spec: MS-SMB2 3.2.4.2.3, 3.3.5.5.3
     pub(super) fn previous_session(&self) -> u64 {
         let session = match &self.resumption {
-            Some(resumption) => Some(resumption.previous),
+            // That of the last logon: an earlier attempt to reconnect may have ended `previous`, and has the files now.
+            Some(resumption) => self.unended_session.or(Some(resumption.previous)),
             // The primary session goes on.
             None if self.connection.is_on_a_secondary_session() => None,
             None => self.unended_session.filter(|session| *session > COUNTED_SESSION_MAX),

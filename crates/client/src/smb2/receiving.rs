@@ -83,10 +83,15 @@ impl SmbClient {
         out: &mut Outbox,
         events: &mut dyn Events,
     ) -> Result<(), Cause> {
+        let mut ended = Ok(());
         for reply in replies(bytes, length) {
-            self.reply(&reply.map_err(|_| Cause::Malformed)?, way, at, out, events)?;
+            match self.reply(&reply.map_err(|_| Cause::Malformed)?, way, at, out, events) {
+                // The other members have their responses, too.
+                Err(cause @ (Cause::SessionLost | Cause::SessionEndedUnsigned)) => ended = Err(cause),
+                taken => taken?,
+            }
         }
-        Ok(())
+        ended
     }
 
     fn reply(

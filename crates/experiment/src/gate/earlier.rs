@@ -43,6 +43,15 @@ pub fn was_interrupted(folder: &Path) -> anyhow::Result<bool> {
     Ok(recording.manifest.state != Progress::Finished)
 }
 
+/// The error that ended the run that was recorded here before its end; `None` if none did.
+///
+/// # Errors
+/// There is no recording in the folder, or it is damaged.
+pub fn ended_by_error(folder: &Path) -> anyhow::Result<Option<String>> {
+    let recording = Recording::open(folder).with_context(|| folder.display().to_string())?;
+    Ok(recording.manifest.validity.as_ref().and_then(crate::levels::ended_by_error).map(str::to_owned))
+}
+
 fn why_not(recording: &Recording, ours: &RunSpec) -> anyhow::Result<Option<String>> {
     let Measurement::Run { spec, .. } = measured(recording)? else {
         return Ok(Some(

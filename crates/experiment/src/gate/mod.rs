@@ -23,7 +23,7 @@ use plimsoll_stats::comparison::CONFIDENCE;
 
 pub use apart::Unit;
 pub use decisions::note_decisions;
-pub use earlier::{check_earlier, was_interrupted};
+pub use earlier::{check_earlier, ended_by_error, was_interrupted};
 pub use question::{Known, Question, Seen};
 pub use recorded::{RecordedSide, judge_recordings};
 pub use recordings::Recordings;

@@ -211,7 +211,7 @@ pub(super) fn refuse_other_loads(questions: &mut [Question], report: &Report) {
     for level in report.comparison.iter().flat_map(|comparison| &comparison.levels) {
         let Some(loads) = level.other_loads.iter().flatten().next() else { continue };
         questions.iter_mut().filter(|question| question.level_name == level.words).for_each(|question| {
-            question.refuse(format!("{loads}; --ignore-load judges the difference in spite of that"));
+            question.refuse(format!("{loads}; add --ignore-load to judge the difference nevertheless"));
         });
     }
 }
@@ -312,7 +312,7 @@ mod tests {
         let mut questions = [after("mean > +3%", &[]), after("mean > +1ms", &[]), after("mean > 1ms", &[])];
         refuse_other_loads(&mut questions, &report);
         assert_eq!(questions.each_ref().map(Question::is_open), [false, false, true], "the number itself is judged");
-        assert!(questions[0].why_unknown().unwrap().contains("the loads differ; --ignore-load"));
+        assert!(questions[0].why_unknown().unwrap().contains("the loads differ; add --ignore-load"));
         let mut same = [after("mean > +3%", &[])];
         same[0].level_name = "8 clients".to_owned();
         refuse_other_loads(&mut same, &report);

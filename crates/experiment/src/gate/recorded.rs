@@ -208,7 +208,7 @@ fn apart(levels: &[Level<'_>], (questions, conditions): (&mut [Question], &[Cond
         true => {
             "the confidence interval of a condition contains its limit, or cannot be computed; record more runs of each side"
         }
-        false => "the runs cannot decide a condition, for the reason beside it",
+        false => "the runs cannot decide a condition; its line gives the reason",
     };
     why.to_owned()
 }

@@ -47,7 +47,9 @@ impl FirstPacket {
     pub(super) fn stopped(&self, last_ns: i64, since: Duration) -> Option<Silence> {
         let (input, last) = (&self.input, Zone::shown().second(last_ns));
         let text = || {
-            format!("No packets from {input} since {last}: the server or the input is silent; what waits is unknown")
+            format!(
+                "No packets from {input} since {last}: the server or the input is silent; the number of waiting requests is unknown"
+            )
         };
         (since >= PAUSE).then(|| Silence { text: text(), seconds: since.as_secs(), is_first: false })
     }

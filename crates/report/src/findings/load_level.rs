@@ -16,7 +16,7 @@ use super::times::Times;
 /// One load level: a data point of a load curve. Numbers are of its measured phase alone.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadLevel {
-    /// Its number, from 0: the column `level` of the transactions table.
+    /// Its place in `levels`, from 0. It is the column `level` of the tables, unless `--stop-above` left out a level before it.
     pub number: u32,
     /// What its load generator states.
     #[serde(flatten)]

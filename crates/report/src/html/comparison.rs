@@ -74,7 +74,7 @@ fn summary(sides: &[Findings], comparison: &Comparison) -> Markup {
                      requested: " (neutral) ". "
                 }
             }
-            @if unknown > 0 { "Numbers that cannot be compared, because those of one side are INVALID, lack operations or come from a late load generator, or because the loads, the workloads, the mixes of operations or the clocks differ: " (unknown) "." }
+            @if unknown > 0 { "Numbers that cannot be compared, because those of one side are INVALID, lack operations or come from a late load generator, or because the loads, the workloads, the mixes of operations or the places of measurement (capture, client) differ: " (unknown) "." }
         }
         (before(comparison))
     }

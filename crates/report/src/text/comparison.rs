@@ -15,10 +15,10 @@ pub(super) use compact::draw as compact;
 use std::fmt;
 
 /// What follows from different loads or workloads.
-const OTHER_LOAD: &str = "The differences may come from that alone; --ignore-load judges them in spite of that.";
+const OTHER_LOAD: &str = "This alone may cause the differences; add --ignore-load to get verdicts nevertheless.";
 /// What neutral verdicts mean.
 const NEUTRAL: &str = "More, fewer: a capture does not show how much its clients requested, so a difference of throughput is neither \
-                       better nor worse; --ignore-load judges it in spite of that.";
+                       better nor worse; add --ignore-load to get a verdict nevertheless.";
 
 /// The part of a report that compares its sides. Fails only where the page does.
 pub(super) fn draw(
@@ -179,7 +179,7 @@ fn pair(
     }
     let clocks = differing_clocks(baseline, other, place + 1);
     if let Some(clocks) = &clocks {
-        page.paragraph(Role::Bad, "", &format!("Cannot tell response times: {clocks}."))?;
+        page.paragraph(Role::Bad, "", &format!("No verdict on response times: {clocks}."))?;
     }
     for (at, side) in [(0, baseline), (place + 1, other)] {
         if let Some(moved) = level.moved_words(at) {

@@ -9,7 +9,7 @@ use crate::findings::Spread;
 use crate::tables::{Cell, Table, Unit, Weight};
 
 /// The meaning of the mark of a row.
-const INVALID: &str = "!: INVALID; use only the numbers that a reason names as reliable.";
+const INVALID: &str = "!: INVALID level; use only those of its numbers that the reasons call reliable.";
 
 /// Draws the tables.
 pub(super) fn draw(page: &mut Page<'_>, tables: impl IntoIterator<Item = Table>) -> fmt::Result {

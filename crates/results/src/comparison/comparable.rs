@@ -60,7 +60,7 @@ fn differences(a: &Findings, b: &Findings) -> impl Iterator<Item = String> {
     let is_other_text = a.run.as_ref().zip(b.run.as_ref()).is_some_and(|(a, b)| a.workload_sha256 != b.workload_sha256);
     // Two versions of one workload: other workloads have a warning of their own.
     let workload = (is_other_text && differing_work(a, b, 1).is_none())
-        .then(|| "ran different workloads, so a difference may come from the workload".to_owned());
+        .then(|| "ran different texts of the workload, so a difference may come from the workload".to_owned());
     let own = |one: &Findings, other: &Findings| -> String {
         let others = terms(other);
         let own: Vec<&str> = terms(one).into_iter().filter(|fact| !others.contains(fact)).collect();
@@ -224,7 +224,9 @@ mod tests {
     fn each_difference_is_said() {
         let plain = || one(&["1 client"], |_| {});
         let ran = |change: fn(&mut Run)| one(&["1 client"], |side| side.run.iter_mut().for_each(change));
-        assert!(said(plain(), ran(|run| run.workload_sha256 = "x".to_owned())).contains("different workloads"));
+        assert!(
+            said(plain(), ran(|run| run.workload_sha256 = "x".to_owned())).contains("different texts of the workload")
+        );
         assert!(said(plain(), one(&["1 client"], |side| side.run = None)).contains("one in a capture"));
         let named = |run: &mut Run| (run.workload, run.workload_sha256) = ("getattr".to_owned(), "x".to_owned());
         assert!(

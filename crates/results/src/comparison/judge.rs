@@ -136,7 +136,7 @@ fn not_comparable(
 ) -> Option<String> {
     let is_value = matches!(wanted.threshold, Threshold::Value(_));
     if let Some(loads) = level.other_load(place + 1).filter(|_| !is_value) {
-        return Some(format!("{loads}; --ignore-load judges the difference in spite of that"));
+        return Some(format!("{loads}; add --ignore-load to judge the difference nevertheless"));
     }
     let is_time = wanted.metric.unit() == Unit::Seconds;
     if let Some(clocks) = differing_clocks(baseline, other, place + 1).filter(|_| is_time && !is_value) {

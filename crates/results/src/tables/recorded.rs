@@ -8,6 +8,7 @@ use anyhow::Context;
 use plimsoll_model::{Coverage, Names, Reason, Validity};
 use plimsoll_recording::folder::{RecordedLevel, Recording};
 use plimsoll_report::collect::comparison::LoadPoint;
+use plimsoll_report::findings::Parameter;
 use plimsoll_stats::Headline;
 
 use crate::Usage;
@@ -124,7 +125,9 @@ impl Recorded {
 /// The workload of a run and its parameters, in words.
 fn work(measurement: &Measurement) -> Vec<String> {
     let Measurement::Run { run, .. } = measurement else { return Vec::new() };
-    let parameters = run.parameters.iter().map(|one| format!("{}={}", one.name, one.value));
+    // 1GiB and 1024MiB are one size.
+    let value = |one: &Parameter| one.bytes.map_or_else(|| one.value.clone(), |bytes| format!("{bytes} B"));
+    let parameters = run.parameters.iter().map(|one| format!("{}={}", one.name, value(one)));
     std::iter::once(format!("workload {}", run.workload)).chain(parameters).collect()
 }
 

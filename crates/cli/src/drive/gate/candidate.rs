@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Parser as _;
 use plimsoll_console::output_file::Files;
-use plimsoll_experiment::gate::{check_earlier, was_interrupted};
+use plimsoll_experiment::gate::{check_earlier, ended_by_error, was_interrupted};
 
 use crate::drive::run;
 use crate::exit::{Interrupted, Usage};
@@ -61,6 +61,9 @@ impl Candidate {
         check_earlier(baseline, &arguments.spec()?)?;
         // INVALID numbers are the gate's to judge.
         run::run_unprinted(*arguments, quiet)?;
+        if let Some(error) = ended_by_error(&folder)? {
+            anyhow::bail!("-- run: {error}");
+        }
         if was_interrupted(&folder)? {
             return Err(Interrupted("the candidate's run was complete: no decision").into());
         }

@@ -23,7 +23,7 @@ pub(crate) struct LoadFlags {
     #[arg(long, value_name = "COUNT")]
     pub(crate) depth: Option<u32>,
     /// Load levels to run in order: clients (with --users: users; with --rate: iterations/s), e.g. 1,2,4 or 1..15 or
-    /// 1..64*2 (doubling) or 100..1000/100 (steps of 100). Levels of clients replace --clients
+    /// 1..64*2 (doubling) or 100..1000/100 (steps of 100). Levels of clients need no --clients
     #[arg(long, value_name = "LIST")]
     pub(crate) levels: Option<LevelList>,
     /// Length of each measured phase, e.g. 30s [default: from the workload]

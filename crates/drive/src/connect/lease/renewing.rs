@@ -74,8 +74,8 @@ impl Renewing {
     fn with_hand(&mut self, act: impl Fn(&Self, &mut ControlClient) -> Result<(), Failure>) -> Result<(), Trouble> {
         if let Some(mut hand) = self.hand.take() {
             match act(self, &mut hand) {
-                // No answer: the connection is unusable.
-                Err(failure) if failure.status.is_none() => {}
+                // No answer, or no session: the connection is unusable.
+                Err(failure) if failure.status.is_none() || failure.is_lost() => {}
                 done => {
                     self.hand = Some(hand);
                     return Ok(done?);

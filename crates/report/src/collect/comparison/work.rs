@@ -25,7 +25,9 @@ fn other_work(ours: &Run, theirs: &Run) -> Option<[String; 2]> {
     ours.parameters.iter().filter(is_single).find_map(|our| {
         let their = theirs.parameters.iter().filter(is_single).find(|their| their.name == our.name)?;
         let words = |one: &Parameter| format!("{} with {}={}", ours.workload, one.name, one.value);
-        (their.value != our.value).then(|| [words(our), words(their)])
+        // 1GiB and 1024MiB are one size.
+        let is_same = their.value == our.value || our.bytes.is_some() && our.bytes == their.bytes;
+        (!is_same).then(|| [words(our), words(their)])
     })
 }
 
@@ -54,6 +56,17 @@ mod tests {
             differ(&ran("getattr", "2", &[])).unwrap(),
             "A ran random-read, B ran getattr: the workloads differ"
         );
+        let sized = |value, bytes| {
+            let mut sized = ran("random-read", value, &[("size", value)]);
+            sized.run.as_mut().unwrap().parameters[0].bytes = Some(bytes);
+            sized
+        };
+        assert_eq!(
+            differing_work(&sized("1GiB", 1 << 30), &sized("1024MiB", 1 << 30), 1),
+            None,
+            "one size in two notations"
+        );
+        assert!(differing_work(&sized("1GiB", 1 << 30), &sized("2GiB", 2 << 30), 1).is_some());
         assert_eq!(
             differ(&ran("random-read", "2", &[("block", "256 KiB"), ("size", "1 GiB")])).unwrap(),
             "A ran random-read with block=4 KiB, B ran random-read with block=256 KiB: the workloads differ"
