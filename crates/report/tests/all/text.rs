@@ -117,7 +117,7 @@ fn a_long_warning_is_shown_where_nothing_else_needs_the_room() {
 fn the_mark_of_an_invalid_level_is_explained() {
     let style = Style { sections: Sections::NONE.with(Section::Run), ..Style::default() };
     let text = crate::shown(&example::run(), &style);
-    assert!(text.contains(" !") && text.contains("!: INVALID; use only the numbers that a reason names"), "{text}");
+    assert!(text.contains(" !") && text.contains("!: INVALID level; use only those of its numbers"), "{text}");
 }
 
 #[test]
