@@ -39,7 +39,7 @@ struct Whole {
     table: Option<Table>,
 }
 
-/// What is known of a table besides its rows.
+/// The facts about a table that are not in its rows.
 struct Table {
     facts: TableFacts,
     level_name: String,

@@ -118,8 +118,7 @@ pub(super) fn missing_levels<'l>(
 const EARLY: &str = "The run ended early";
 const WITH_ERROR: &str = "The run ended with an error";
 
-/// The reason against a run that ended without some of its planned levels, `missing`, although nobody stopped it; `None` if none is
-/// missing.
+/// The reason against a run that the user did not stop, but that lacks planned levels (`missing`). `None` if it lacks none.
 pub(super) fn ended_early(missing: &[String], besides: &anyhow::Result<()>) -> Option<Reason> {
     let missing = match missing {
         [] => return None,

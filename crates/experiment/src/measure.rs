@@ -85,8 +85,8 @@ pub fn measure(
     Ok((whole_or_early(result.findings(), &lacking, &besides, runner), besides))
 }
 
-/// The findings of a run; if it ended without some of its levels, although nobody stopped it, with that reason. Its recording is then
-/// not finished.
+/// The findings of a run. If it lacks levels and the user did not stop it, they have a reason that says so, and its recording is not
+/// finished.
 pub(crate) fn whole_or_early(
     findings: Findings,
     lacking: &[String],

@@ -93,7 +93,7 @@ impl<'a> RunRecording<'a> {
         Ok(written?)
     }
 
-    /// The run ends without some of its levels, although nobody stopped it.
+    /// The run lacks levels, but the user did not stop it.
     pub(crate) fn end_early(&self) {
         self.failed.store(true, Relaxed);
     }

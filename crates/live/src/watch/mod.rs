@@ -194,7 +194,7 @@ impl RunningWatch {
         }
     }
 
-    /// That a pipe has no packets any more: nobody knows whether the server or the pipe is silent.
+    /// The silence of a pipe whose packets have stopped. Either the server or the pipe may be the cause.
     fn stopped(&self) -> Option<Silence> {
         let (last_ns, since) = self.parts.pace.last_packet_ns().zip(self.parts.pace.stands_still())?;
         self.parts.first_packet.stopped(last_ns, since)

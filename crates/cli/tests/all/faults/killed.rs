@@ -162,7 +162,7 @@ fn a_run_that_is_killed_leaves_what_it_had_measured() {
     let of_load = &seen[seen.len() - 3..];
     let answered = of_load.iter().map(|connection| connection.replies - 1).sum::<u64>();
     assert!(seen.len() > connections + 3 && answered >= earlier);
-    assert_eq!(level["count"], answered, "every answer is there, once");
+    assert_eq!(level["count"], answered, "each response is counted once");
     // With the time in which it stood still it may even be invalid.
     assert_ne!(report["validity"]["verdict"], "valid");
     assert!(report["validity"]["reasons"].to_string().contains("the level is unfinished"), "{}", report["validity"]);

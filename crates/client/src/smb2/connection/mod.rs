@@ -106,7 +106,7 @@ pub(super) struct RequestContext {
 #[derive(Clone, Copy, Debug)]
 struct AbandonedCall {
     id: u64,
-    /// Its success leaves a file open that nobody knows. The CREATE of a compound is none: the compound closes its file.
+    /// Whether its success leaves a file open that no operation owns. After the CREATE of a compound, the compound closes the file.
     opens: bool,
 }
 

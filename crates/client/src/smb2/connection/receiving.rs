@@ -110,8 +110,8 @@ impl Connection {
         }
     }
 
-    /// Whether a response says that an abandoned open succeeded, in the session and on the share that are in use. Its file is open, and
-    /// nobody knows it: the server would wait in vain for an answer to a break of its lease.
+    /// Whether a response says that an abandoned open succeeded, in the session and on the share that are in use. Its file is then open
+    /// at the server, but no operation owns it: no break of its lease would be acknowledged.
     pub(in crate::smb2) fn is_late_open(&self, reply: &Reply<'_>) -> bool {
         reply.command() == Command::Create
             && reply.status() == status::STATUS_SUCCESS

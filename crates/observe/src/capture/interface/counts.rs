@@ -67,7 +67,7 @@ impl InterfaceCounts {
         self.interface_drops.load(Relaxed)
     }
 
-    /// Whether nobody knows how many packets the interface itself lost: Linux does not show its counters.
+    /// Whether the number of packets that the interface itself lost is unknown, because Linux does not show its counters.
     pub fn are_interface_drops_unknown(&self) -> bool {
         self.interface_drops_unknown.load(Relaxed)
     }

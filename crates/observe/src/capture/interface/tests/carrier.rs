@@ -54,7 +54,7 @@ fn near(save: Option<&Path>) -> InterfaceOptions {
     InterfaceOptions { name: "near".to_owned(), ..options(vec![PORT], save) }
 }
 
-/// In a network namespace of its own, whose loopback goes down and comes back.
+/// The test has its own network namespace, and takes the loopback of this namespace down and up again.
 #[test]
 fn the_time_in_which_the_interface_is_down_is_in_the_stream_and_stored() {
     let ip = |change: &str| std::process::Command::new("ip").args(["link", "set", "lo", change]).status().is_ok();
