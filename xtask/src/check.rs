@@ -1,10 +1,8 @@
-//! `cargo xtask check`: all that CI runs. Every step runs even after one failed: quick ones first, then tests, and beside these the
-//! packages.
+//! `cargo xtask check`: all that CI runs. Every step runs even after one failed: quick ones first, then the tests and the packages.
 
-use std::process::Stdio;
 use std::time::Instant;
 
-use crate::{Outcome, licences, process, setup, test, tidy, workspace};
+use crate::{Outcome, licences, package, process, setup, test, tidy, workspace};
 
 /// Runs every step; the last line is the tests' counts.
 pub(crate) fn run() -> Outcome {
@@ -18,17 +16,15 @@ pub(crate) fn run() -> Outcome {
         }
         took.push((name, begun.elapsed()));
     }
-    println!("\n== tests, and beside them: packages");
+    println!("\n== tests");
     let begun = Instant::now();
-    // Tests wait for servers and clocks. Meanwhile the packages are compiled.
-    let (packages, (tally, outcome)) = std::thread::scope(|scope| {
-        let packages = scope.spawn(|| (packages(), begun.elapsed()));
-        let tests = test::tests(&test::Arguments::default());
-        (packages.join(), tests)
-    });
+    let (tally, outcome) = test::tests(&test::Arguments::default());
     took.push(("tests", begun.elapsed()));
-    let (packages, of_packages) = packages.unwrap_or_else(|_| (Err("packages: panic".to_owned()), begun.elapsed()));
-    took.push(("packages, beside the tests", of_packages));
+    println!("\n== packages");
+    let begun = Instant::now();
+    // Packs a program that the tests have built.
+    let packages = package::check();
+    took.push(("packages", begun.elapsed()));
     for (name, outcome) in [("packages", packages), ("tests", outcome)] {
         if let Err(message) = outcome {
             println!("{message}");
@@ -84,21 +80,6 @@ fn apart() -> Outcome {
         // Where the rest is built; their lock files name the versions that ours names, so that what both use is built once.
         process::run(check.arg("--target-dir").arg(workspace::target()))
     })
-}
-
-/// A process of its own, because its output must not mix with that of the tests; with compilers that give way, because tests wait for
-/// servers that must respond.
-fn packages() -> Outcome {
-    let xtask = std::env::current_exe().map_err(|error| format!("packages: {error}"))?;
-    let said = process::output(
-        std::process::Command::new("nice")
-            .args(["-n", "10"])
-            .arg(xtask)
-            .args(["package", "--check"])
-            .stdin(Stdio::null()),
-    )?;
-    println!("\n== packages\n{}", said.trim_end());
-    Ok(())
 }
 
 fn document() -> Outcome {

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::{Outcome, package, process, workspace};
+use crate::{Outcome, process, workspace};
 
 /// A Debian package, a program that shows whether it is installed, and the tests that are skipped without it.
 struct Package {
@@ -27,7 +27,7 @@ impl Package {
     }
 }
 
-const PACKAGES: [Package; 28] = [
+const PACKAGES: [Package; 27] = [
     package("tshark", "tshark", "comparing pairs and speed with Wireshark's"),
     package("tcpdump", "tcpdump", "recording captures"),
     package("iproute2", "ip", "network interfaces of a test's own"),
@@ -54,7 +54,6 @@ const PACKAGES: [Package; 28] = [
     package("tmux", "tmux", "the screen of a watch in a terminal"),
     package("time", "time", "measuring peak memory"),
     package("python3-venv", "python3", "reading our tables from Python"),
-    package("musl-tools", "musl-gcc", "the static program in a tarball and a .deb"),
     package("mmdebstrap", "mmdebstrap", "trying the README on a bare Debian (cargo xtask newcomer)"),
 ];
 
@@ -80,7 +79,6 @@ pub(crate) fn run() -> Outcome {
         let names: Vec<&str> = missing.iter().map(|package| package.name).collect();
         println!("setup: on Debian: apt-get install {}", names.join(" "));
     }
-    add_target();
     if let Err(error) = make_python() {
         println!(
             "setup: no Python with {}; skipped without it: reading our tables from Python",
@@ -133,16 +131,6 @@ fn apt_get(arguments: &[&str]) -> Command {
 /// Whether we may install packages and start servers.
 pub(crate) fn is_root() -> bool {
     process::output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
-}
-
-/// Rust's libraries for the static program. Without rustup they come with the compiler, or cannot be added.
-fn add_target() {
-    if !package::static_target_is_here() && process::find("rustup").is_some() {
-        let mut rustup = Command::new("rustup");
-        if let Err(error) = process::run(rustup.args(["target", "add", package::STATIC_TARGET]).stdin(Stdio::null())) {
-            println!("setup: {error}");
-        }
-    }
 }
 
 fn python_folder() -> PathBuf {

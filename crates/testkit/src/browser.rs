@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -19,11 +20,12 @@ const REMEMBER_CHARTS: &str = "
         library = { ...v, init(place, ...rest) { return (window.charts[place.dataset.chart || place.dataset.part] = v.init(place, ...rest)); } };
     } });";
 
-/// The browser's name, where one is installed.
+/// The browser's name, where one is installed. Looked for once per process.
 pub fn name() -> Option<&'static str> {
+    static FOUND: OnceLock<Option<&str>> = OnceLock::new();
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let works = |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success());
-    let found = names.into_iter().find(works);
+    let found = *FOUND.get_or_init(|| names.into_iter().find(works));
     if found.is_none() {
         crate::skip("needs chromium to try the HTML report in");
     }

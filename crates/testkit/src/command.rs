@@ -5,18 +5,20 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use crate::servers::Scratch;
 
 /// At least twice the longest wait of a test on a busy machine.
 pub const LIMIT: Duration = Duration::from_secs(240);
-/// Interval between checks of a program.
-const GLANCE: Duration = Duration::from_millis(2);
+/// Interval between checks of a program's output and state.
+const GLANCE: Duration = Duration::from_millis(10);
 
 /// Runs a program, with nothing to read, to its end.
 ///
@@ -56,6 +58,8 @@ fn started(running: io::Result<Running>, command: &Command) -> Running {
 #[derive(Debug)]
 pub struct Running {
     child: Child,
+    /// Readable when it has ended.
+    end: OwnedFd,
     command: String,
     /// Where the files `out` and `err` are.
     folder: PathBuf,
@@ -97,8 +101,10 @@ impl Running {
 
     fn spawn(command: &mut Command, folder: &Path) -> io::Result<Self> {
         let said = |name: &str| File::create(folder.join(name));
-        let child = command.stdout(said("out")?).stderr(said("err")?).spawn()?;
-        Ok(Self { child, command: format!("{command:?}"), folder: folder.to_owned(), _own: None })
+        let mut child = command.stdout(said("out")?).stderr(said("err")?).spawn()?;
+        let end =
+            pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).inspect_err(|_| kill_and_wait(&mut child))?;
+        Ok(Self { child, end, command: format!("{command:?}"), folder: folder.to_owned(), _own: None })
     }
 
     /// Its process id.
@@ -146,25 +152,33 @@ impl Running {
     /// # Panics
     /// Neither happens within [`LIMIT`].
     pub fn wait_until(&mut self, so: impl Fn(&Self) -> bool) -> Option<ExitStatus> {
-        self.wait_within(LIMIT, |running, ended| match ended {
+        self.wait_within(LIMIT, GLANCE, |running, ended| match ended {
             None => so(running).then_some(None),
             ended => Some(ended),
         })
     }
 
-    /// Asks again and again, with how the program has ended, if it has.
-    fn wait_within<T>(&mut self, limit: Duration, ask: impl Fn(&Self, Option<ExitStatus>) -> Option<T>) -> T {
+    /// Calls `ask` at this interval and at the program's end, with its exit status if it has ended.
+    fn wait_within<T>(
+        &mut self,
+        limit: Duration,
+        interval: Duration,
+        ask: impl Fn(&Self, Option<ExitStatus>) -> Option<T>,
+    ) -> T {
         let begun = Instant::now();
         loop {
             let ended = self.child.try_wait().unwrap_or_else(|error| panic!("{}: {error}", self.command));
             if let Some(answer) = ask(self, ended) {
                 return answer;
             }
-            if begun.elapsed() > limit {
+            let rest = limit.saturating_sub(begun.elapsed());
+            if rest.is_zero() {
                 let [out, err] = self.said();
                 panic!("{}: not within {limit:?}; it said:\n{out}\n{err}", self.command);
             }
-            std::thread::sleep(GLANCE);
+            let rest = Timespec::try_from(rest.min(interval)).expect("a time limit of a test");
+            // The next round finds any error.
+            let _ready = poll(&mut [PollFd::new(&self.end, PollFlags::IN)], Some(&rest));
         }
     }
 
@@ -183,17 +197,21 @@ impl Running {
     /// It takes longer.
     #[must_use]
     pub fn end_within(mut self, limit: Duration) -> Output {
-        let status = self.wait_within(limit, |_, ended| ended);
+        let status = self.wait_within(limit, limit, |_, ended| ended);
         Output { status, stdout: self.bytes("out"), stderr: self.bytes("err") }
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // A program that has ended cannot be killed.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        kill_and_wait(&mut self.child);
     }
+}
+
+fn kill_and_wait(child: &mut Child) {
+    // A program that has ended cannot be killed.
+    let _ = child.kill();
+    let _ = child.wait();
 }
 
 #[cfg(test)]

@@ -98,6 +98,12 @@ impl Traffic {
         self.all(&connection.split(from, bytes, 1_448));
     }
 
+    /// Sends a request of the client, and then the server's answer.
+    pub fn exchange(&mut self, connection: &mut Tcp, request: &[u8], answer: &[u8]) {
+        self.send(connection, Side::Client, request);
+        self.send(connection, Side::Server, answer);
+    }
+
     /// A little-endian pcap file with times in nanoseconds.
     pub fn pcap(&self) -> Vec<u8> {
         frame::pcap(self.link, &self.frames)

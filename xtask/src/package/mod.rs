@@ -27,8 +27,7 @@ use crate::{Outcome, process, workspace};
 use build::Release;
 use content::Content;
 use format::{FORMATS_OF_CHECK, Format, formats_of};
-use platform::{PLATFORMS, Platform};
-pub(crate) use platform::{STATIC_TARGET, static_target_is_here};
+use platform::{PLATFORMS, Platform, TESTED};
 
 /// Arguments of `cargo xtask package`.
 #[derive(Debug, clap::Args)]
@@ -42,9 +41,6 @@ pub(crate) struct Arguments {
     /// Package only for this platform, e.g. x86_64-pc-windows-gnu; may be repeated [default: all whose tools are here]
     #[arg(long, value_name = "TARGET", value_parser = targets())]
     target: Vec<String>,
-    /// Package only the static tarball and .deb without optimisation, and run both, as `cargo xtask check` does
-    #[arg(long, conflicts_with_all = ["reproduce", "target", "profile"])]
-    check: bool,
     /// Cargo profile of the programs. Only the default is for users
     #[arg(long, default_value = RELEASE)]
     profile: String,
@@ -59,9 +55,6 @@ const LARGEST: u64 = 15 * 1000 * 1000;
 
 /// Builds, packs, runs the packed program, and writes the checksums.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    if arguments.check {
-        return check();
-    }
     let release = Release::of_commit(arguments.allow_dirty)?;
     let wanted = |platform: &&Platform| {
         platform.is_native()
@@ -95,24 +88,21 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 
 /// Cargo's profile for users.
 const RELEASE: &str = "dist";
-/// Cargo's profile for [`check`].
-const UNOPTIMISED: &str = "package-check";
-
-/// Packs this machine's static program as tarball and .deb, without optimisation, and runs both: this tests the packaging and the static
-/// link. Part of `cargo xtask check`.
-fn check() -> Outcome {
-    let platforms: Vec<&Platform> = PLATFORMS.iter().filter(|platform| platform.is_native()).collect();
-    if let Some(missing) = platforms.iter().find_map(|platform| platform.missing()) {
+/// Packs the program that the tests have built as tarball and .deb, and runs both: this tests the packaging without compiling anything.
+/// Part of `cargo xtask check`.
+pub(crate) fn check() -> Outcome {
+    if let Some(missing) = TESTED.missing() {
         println!("SKIPPED: {missing}");
         return Ok(());
     }
     let release = Release::of_commit(true)?;
-    let mut contents = collect(&release, &platforms, &workspace::root(), UNOPTIMISED)?;
-    for content in &mut contents {
-        content.thorough = false;
-    }
-    let folder = workspace::target().join("package/check");
-    try_all(&pack(&contents, |_| &FORMATS_OF_CHECK, &folder, u64::MAX)?)
+    let scratch = workspace::target().join("package");
+    let program = scratch.join("tested/plimsoll");
+    files::copy(&workspace::target().join("debug/plimsoll"), &program)?;
+    process::run(Command::new("strip").arg("--strip-all").arg(&program))?;
+    let mut content = Content::collect(&release, &TESTED, (program.clone(), program), &scratch)?;
+    content.thorough = false;
+    try_all(&pack(&[content], |_| &FORMATS_OF_CHECK, &scratch.join("check"), u64::MAX)?)
 }
 
 /// Builds the programs in a working tree, and makes what goes beside each.

@@ -25,6 +25,8 @@ pub(super) struct Platform {
     pub(super) environment: &'static [(&'static str, &'static str)],
     /// Removes the table of symbols that rustc leaves in the program.
     pub(super) strip: Option<&'static str>,
+    /// Whether its programs need no library: they run in an empty root.
+    pub(super) is_static: bool,
     runner: Runner,
 }
 
@@ -42,12 +44,9 @@ const WINE: &str = "/usr/lib/wine/wine64";
 /// Runs programs of 64-bit ARM processors.
 const QEMU_ARM: &str = "qemu-aarch64-static";
 
-/// Rust's name of the platform of the static program that runs on this machine.
-pub(crate) const STATIC_TARGET: &str = "x86_64-unknown-linux-musl";
-
 /// A static program: it runs on every Linux of this processor, with any C library.
 const LINUX: Platform = Platform {
-    target: STATIC_TARGET,
+    target: "x86_64-unknown-linux-musl",
     architecture: "amd64",
     processor: "x86_64",
     program: "plimsoll",
@@ -55,8 +54,13 @@ const LINUX: Platform = Platform {
     rustflags: &[],
     environment: &[],
     strip: None,
+    is_static: true,
     runner: Runner::Directly,
 };
+
+/// The program that the tests use, linked with this machine's libraries: only `cargo xtask check` packs it.
+pub(super) static TESTED: Platform =
+    Platform { target: "x86_64-unknown-linux-gnu", needs: &[("strip", "binutils")], is_static: false, ..LINUX };
 
 /// The same for 64-bit ARM processors.
 const LINUX_ARM: Platform = Platform {
@@ -95,11 +99,6 @@ const WINDOWS: Platform = Platform {
 
 /// All platforms. The first one's program runs here directly: the others must give the same reports.
 pub(super) static PLATFORMS: [Platform; 3] = [LINUX, LINUX_ARM, WINDOWS];
-
-/// Whether Rust's libraries for the static program are here.
-pub(crate) fn static_target_is_here() -> bool {
-    has_libraries(STATIC_TARGET)
-}
 
 /// Whether Rust can build for it.
 fn has_libraries(target: &str) -> bool {

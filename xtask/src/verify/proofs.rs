@@ -49,6 +49,12 @@ pub(super) const PROOFS: &[Proof] = &[
         figures: &["SKIPPED"],
     },
     Proof {
+        claim: "observer: all captures and thousands of conversations, handed over, in tunnels, cut or hostile, give the right transactions",
+        arguments: &OBSERVER,
+        needs: Some((&["tshark", "python3"], "tshark python3")),
+        figures: &["seed ", "SKIPPED"],
+    },
+    Proof {
         claim: "resets: a connection is reset after each number of bytes of an iteration; every client comes back, each reset is counted",
         arguments: &program("reset_at_any_byte"),
         needs: None,
@@ -59,6 +65,12 @@ pub(super) const PROOFS: &[Proof] = &[
         arguments: &program("million"),
         needs: None,
         figures: &["page ", "milliseconds", "SKIPPED"],
+    },
+    Proof {
+        claim: "charts: on every page of a report, mouse and keys zoom each chart, read its points and hide its series",
+        arguments: &program("html_browser::"),
+        needs: Some((&["chromium"], "chromium")),
+        figures: &["SKIPPED"],
     },
     Proof {
         claim: "gate: of 1,000 gates of a server with itself at most 5 % fail, under three kinds of noise",
@@ -157,7 +169,7 @@ pub(super) const PROOFS: &[Proof] = &[
     Proof {
         claim: "packages: each platform's packages are installed, run and removed; its reports are alike; a fresh clone makes the same bits",
         arguments: &["xtask", "package", "--reproduce"],
-        needs: None,
+        needs: Some((&["musl-gcc"], "musl-tools")),
         figures: &["== ", "  ", "demo: ", "a fresh clone", "SKIPPED"],
     },
     Proof {
@@ -229,5 +241,26 @@ const CAPTURES: [&str; 11] = [
     "anonymize::",
     "threads::",
     "--include-ignored",
+    "--nocapture",
+];
+
+/// The observer against models, tshark and itself.
+const OBSERVER: [&str; 17] = [
+    "test",
+    "--profile",
+    "quick",
+    "--workspace",
+    "--lib",
+    "--test",
+    "all",
+    "--",
+    "damage::",
+    "encapsulations::",
+    "hand_over::",
+    "hostile::",
+    "oracle::",
+    "pairing_model::",
+    "snaplen::",
+    "stream_model::",
     "--nocapture",
 ];

@@ -81,6 +81,12 @@ impl Message {
         self
     }
 
+    /// Sets the credits that it asks for or grants.
+    pub fn credits(mut self, credits: u16) -> Self {
+        self.header[14..16].copy_from_slice(&credits.to_le_bytes());
+        self
+    }
+
     /// Marks it as a related member of a compound.
     pub fn related(self) -> Self {
         self.flag(RELATED)

@@ -10,6 +10,7 @@ use std::time::Duration;
 use plimsoll_testkit::command::{output, output_within};
 use plimsoll_testkit::servers::Scratch;
 use plimsoll_testkit::workspace;
+use plimsoll_workload::Builtin;
 
 use super::pages;
 
@@ -44,6 +45,9 @@ const CAPTURES: [&str; 8] = [
     "netbench.pcap",
 ];
 
+/// The load file of `netbench`, and one of a few lines in its place.
+const LOAD_FILES: [&str; 2] = ["/usr/share/dbench/client.txt", "crates/workload/tests/loadfiles/netbench.load"];
+
 /// Twice the maximum duration of a page on a busy machine.
 const LIMIT: Duration = Duration::from_secs(900);
 /// Pages at a time: their commands wait for clocks most of the time.
@@ -70,6 +74,10 @@ fn desk() -> Scratch {
     for name in CAPTURES {
         std::fs::copy(workspace().join("captures/smb2-samba/capture.pcap.zst"), folder.join(name)).unwrap();
     }
+    let (netbench, [long, short]) = (Builtin::named("netbench").unwrap().text, LOAD_FILES);
+    assert!(netbench.contains(long), "{netbench}");
+    let short = netbench.replace(long, workspace().join(short).to_str().unwrap());
+    std::fs::write(folder.join("short-netbench.toml"), short).unwrap();
     scratch
 }
 

@@ -5,6 +5,7 @@ count=$#
 previous=
 duration="--duration 100ms"
 warmup="--warmup 10ms"
+rounds="--rounds 1"
 every="--every 50ms"
 # An instant has few calls on a busy machine, and phases are repeated until they have enough.
 calls="--calls 20"
@@ -32,8 +33,11 @@ while [ "$count" -gt 0 ]; do
     --duration) duration= ;;
     --every) every= ;;
     --warmup) warmup= ;;
+    --rounds) rounds= ;;
     # A recorded run is repeated as it was.
     --from) [ "$command" != run ] && [ "$command" != gate ] || duration= warmup= ;;
+    # A short load file.
+    netbench) case $command in run | sweep) word=short-netbench.toml ;; esac ;;
     # In the time of the capture.
     14:30) word=03:05:40 ;;
     14:35) word=03:06:20 ;;
@@ -48,7 +52,7 @@ while [ "$count" -gt 0 ]; do
     --server-pid) word=$PPID ;;
     --levels) word=1,2 ;;
     --users | --clients | --repeat) word=2 ;;
-    --rounds) word=3 ;;
+    --rounds) word=1 ;;
     --most-rounds) word=1 ;;
     --budget) word=1s ;;
     --rate) word=50 ;;
@@ -81,6 +85,8 @@ case $1 in
 run | sweep | duel | gate | breakdown | capacity)
     # shellcheck disable=SC2086 # two words each, or none
     set -- "$@" $duration $warmup
+    # shellcheck disable=SC2086
+    [ "$1" != duel ] || set -- "$@" $rounds
     # No load keeps this promise, and a search ends where it begins.
     [ "$1" != capacity ] || set -- "$@" --hold "mean < 1ns"
     # Each user starts in each run, however short.

@@ -18,7 +18,9 @@ use plimsoll_testkit::terminal::{Session, session};
 const VARIABLES: [&str; 9] =
     ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI", "LC_ALL", "LC_CTYPE", "LANG", "COLUMNS", "PLIMSOLL_PASSWORD"];
 
-const CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/netbench-samba/capture.pcap.zst");
+const CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/smb2-samba/capture.pcap.zst");
+/// A larger one: on a busy machine, its analysis is slow enough for a progress bar.
+const LARGE_CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/netbench-samba/capture.pcap.zst");
 
 /// A program that sees this environment alone, of what matters here, in a terminal that can do everything.
 fn program(name: &str, environment: &[(&str, &str)]) -> Command {
@@ -45,7 +47,11 @@ fn line(text: &str, environment: &[(&str, &str)]) -> Command {
 
 /// Analyses the capture in a terminal.
 fn analysed(columns: u16, arguments: &[&str], environment: &[(&str, &str)]) -> Session {
-    let session = session(&mut plimsoll(&[&["analyze", CAPTURE], arguments].concat(), environment), columns, "");
+    analysed_capture(CAPTURE, columns, arguments, environment)
+}
+
+fn analysed_capture(capture: &str, columns: u16, arguments: &[&str], environment: &[(&str, &str)]) -> Session {
+    let session = session(&mut plimsoll(&[&["analyze", capture], arguments].concat(), environment), columns, "");
     assert_eq!(session.status.code(), Some(0), "{}", session.text());
     session
 }

@@ -32,7 +32,6 @@ fn nobody_who_reads_is_no_failure() {
             &["analyze", CAPTURE][..],
             &["analyze", CAPTURE, "--json", "-"],
             &["analyze", CAPTURE, "--full"],
-            &["workloads", "list"],
             &["workloads", "show", "mixed"],
             &["completions", "bash"],
             &["--help"],
@@ -57,7 +56,7 @@ fn the_first_lines_are_the_first_lines() {
 /// What cannot be written for another reason is a failure, and no panic.
 #[test]
 fn a_full_disk_is_a_failure() {
-    for arguments in ["--help", "--version", "workloads list", "completions zsh", "analyze $CAPTURE"] {
+    for arguments in ["--help", "--version", "workloads schema", "completions zsh", "analyze $CAPTURE"] {
         let done = output(&mut line(&format!("$PLIMSOLL {arguments} > /dev/full"), &[]));
         let said = String::from_utf8(done.stderr).unwrap();
         assert!(

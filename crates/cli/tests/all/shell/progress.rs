@@ -3,7 +3,7 @@ use std::io::Write;
 use plimsoll_testkit::command::output;
 use plimsoll_testkit::terminal::{Session, session};
 
-use super::{analysed, plimsoll, program, scratch, screen};
+use super::{LARGE_CAPTURE, analysed_capture, plimsoll, program, scratch, screen};
 
 const RUN: [&str; 8] = ["run", "random-read", "--target", "embedded:smb", "--duration", "1s", "--warmup", "500ms"];
 
@@ -38,7 +38,7 @@ fn no_progress_where_nobody_watches() {
         };
         assert!(!said.contains("measuring") && !said.contains('\x1b'), "{environment:?}: {said}");
     }
-    assert!(!analysed(80, &["--quiet"], &[]).text().contains('\r'));
+    assert!(!analysed_capture(LARGE_CAPTURE, 80, &["--quiet"], &[]).text().contains('\r'));
 }
 
 /// Two looks at the clock lie on both sides of a pause that is longer than the bar's patience.

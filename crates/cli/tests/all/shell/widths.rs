@@ -1,6 +1,6 @@
 use plimsoll_testkit::command::output;
 
-use super::{CAPTURE, analysed, plimsoll, screen};
+use super::{CAPTURE, LARGE_CAPTURE, analysed, analysed_capture, plimsoll, screen};
 
 /// The widest report.
 const MOST: usize = 132;
@@ -39,7 +39,7 @@ fn a_report_is_as_wide_as_the_terminal() {
 /// A line that is as wide as the terminal must not leave an empty one behind it.
 #[test]
 fn on_the_screen_are_the_lines_of_the_report() {
-    let session = analysed(80, &["--color", "never"], &[]);
+    let session = analysed_capture(LARGE_CAPTURE, 80, &["--color", "never"], &[]);
     let lines: Vec<String> = session.text().lines().map(|line| left(line).trim_end().to_owned()).collect();
     let shown: Vec<String> = screen(&session, 80).into_iter().map(|row| row.trim_end().to_owned()).collect();
     if lines.iter().all(|line| width(line) <= 80) {
