@@ -134,26 +134,18 @@ pub enum Disposition {
     OverwriteOrCreate,
 }
 
-impl Disposition {
-    /// All, in the order of SMB's numbers.
-    pub const ALL: [Self; 6] =
-        [Self::Supersede, Self::Open, Self::Create, Self::OpenOrCreate, Self::Overwrite, Self::OverwriteOrCreate];
+crate::words! {
+    Disposition,
+    "All, in the order of SMB's numbers.",
+    "The word in tables.":
+    Supersede "supersede", Open "open", Create "create", OpenOrCreate "open_or_create", Overwrite "overwrite",
+    OverwriteOrCreate "overwrite_or_create"
+}
 
+impl Disposition {
     /// By its number in SMB (CreateDisposition, MS-SMB2 2.2.13).
     pub fn of_number(number: u32) -> Option<Self> {
         Self::ALL.get(number as usize).copied()
-    }
-
-    /// The word in tables.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Supersede => "supersede",
-            Self::Open => "open",
-            Self::Create => "create",
-            Self::OpenOrCreate => "open_or_create",
-            Self::Overwrite => "overwrite",
-            Self::OverwriteOrCreate => "overwrite_or_create",
-        }
     }
 }
 
@@ -172,10 +164,14 @@ pub enum FileAccess {
     Maximum,
 }
 
-impl FileAccess {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Neither, Self::Read, Self::Write, Self::ReadWrite, Self::Maximum];
+crate::words! {
+    FileAccess,
+    "All of them.",
+    "The word in tables.":
+    Neither "neither", Read "read", Write "write", ReadWrite "read_write", Maximum "maximum"
+}
 
+impl FileAccess {
     /// Of reading and writing.
     pub fn of(reads: bool, writes: bool) -> Self {
         match (reads, writes) {
@@ -200,17 +196,6 @@ impl FileAccess {
     /// Of an NFSv4 share access (RFC 8881 18.16).
     pub fn of_share_access(bits: u32) -> Self {
         Self::of(bits & 1 != 0, bits & 2 != 0)
-    }
-
-    /// The word in tables.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Neither => "neither",
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::ReadWrite => "read_write",
-            Self::Maximum => "maximum",
-        }
     }
 }
 

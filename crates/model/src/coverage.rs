@@ -2,6 +2,7 @@
 
 mod delegations;
 mod downtime;
+mod file_gaps;
 mod last_responses;
 mod late_requests;
 mod lease_breaks;
@@ -21,6 +22,7 @@ use crate::{Anomalies, ClientPath, Endpoint};
 
 pub use delegations::{Delegations, DelegationsLeftOut, PartialPairs};
 pub use downtime::Downtime;
+pub use file_gaps::FileGaps;
 pub use late_requests::LateRequests;
 pub use lease_breaks::{CachingRight, LeaseBreaks};
 pub use network::{MostResent, Network, Resent, SmallWindow};
@@ -169,6 +171,8 @@ pub struct Coverage {
     pub anomalies: Anomalies,
     /// Times in which the captured interface was down.
     pub downtime: Downtime,
+    /// Times between capture files.
+    pub file_gaps: FileGaps,
     /// The capture clock.
     pub clock: ClockGranularity,
     /// Requests that were captured after their responses.

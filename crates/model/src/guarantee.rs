@@ -15,16 +15,11 @@ pub enum Durability {
     FileSync,
 }
 
-impl Durability {
-    /// As RFC 1813 writes it.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Unstable => "UNSTABLE",
-            Self::DataSync => "DATA_SYNC",
-            Self::FileSync => "FILE_SYNC",
-        }
-    }
+crate::words! {
+    Durability,
+    "Every durability, least first.",
+    "As RFC 1813 writes it.":
+    Unstable "UNSTABLE", DataSync "DATA_SYNC", FileSync "FILE_SYNC"
 }
 
 /// Answers to WRITEs that asked for one durability and got one.
@@ -177,7 +172,7 @@ impl Guarantees {
     fn writes_unlike(&self, other: &Self) -> bool {
         let weakest =
             |of: &Self, asked| of.writes.iter().filter(|one| one.asked == asked).map(|one| one.answered).min();
-        [Durability::Unstable, Durability::DataSync, Durability::FileSync]
+        Durability::ALL
             .into_iter()
             .any(|asked| weakest(self, asked).zip(weakest(other, asked)).is_some_and(|(ours, theirs)| ours != theirs))
     }

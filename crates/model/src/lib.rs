@@ -41,9 +41,9 @@ pub use anomaly::{Anomalies, Anomaly};
 pub use asked::{Asked, Disposition, FileAccess, FileIdentity};
 pub use client_path::{ClientPath, Pace, RoundTrip, Stuck};
 pub use coverage::{
-    Breaks, CachingRight, ClockGranularity, Coverage, Credits, Delegations, DelegationsLeftOut, Downtime, LateRequests,
-    LeaseBreaks, Missing, MostResent, Network, OneSided, PacketCounts, PartialPairs, Resent, Resets, Restart,
-    SessionSlots, ShareMissing, SlotsLeftOut, SmallWindow, Unfinished, Unopened, Unseen, WaitEnd,
+    Breaks, CachingRight, ClockGranularity, Coverage, Credits, Delegations, DelegationsLeftOut, Downtime, FileGaps,
+    LateRequests, LeaseBreaks, Missing, MostResent, Network, OneSided, PacketCounts, PartialPairs, Resent, Resets,
+    Restart, SessionSlots, ShareMissing, SlotsLeftOut, SmallWindow, Unfinished, Unopened, Unseen, WaitEnd,
 };
 pub use encrypted::{Encrypted, Waited};
 pub use endpoint::Endpoint;

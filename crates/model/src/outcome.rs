@@ -24,21 +24,15 @@ pub enum Outcome {
     NeverSent,
 }
 
-impl Outcome {
-    /// The word used in tables and files.
-    pub fn label(self) -> &'static str {
-        match self {
-            Outcome::Succeeded => "succeeded",
-            Outcome::Expected => "expected",
-            Outcome::Refused => "refused",
-            Outcome::Unknown => "unknown",
-            Outcome::Failed => "failed",
-            Outcome::Unanswered => "unanswered",
-            Outcome::Cancelled => "cancelled",
-            Outcome::NeverSent => "never_sent",
-        }
-    }
+crate::words! {
+    Outcome,
+    "Every outcome.",
+    "The word used in tables and files.":
+    Succeeded "succeeded", Expected "expected", Refused "refused", Unknown "unknown", Failed "failed",
+    Unanswered "unanswered", Cancelled "cancelled", NeverSent "never_sent"
+}
 
+impl Outcome {
     /// Whether reports count it as an error.
     pub fn is_error(self) -> bool {
         matches!(self, Outcome::Refused | Outcome::Failed)

@@ -63,6 +63,11 @@ impl<S: Sink> Sink for Option<S> {
     }
 }
 
+/// Takes nothing.
+impl Sink for () {
+    fn transaction(&mut self, _: &Transaction, _: &Names) {}
+}
+
 impl Sink for Vec<Transaction> {
     fn transaction(&mut self, transaction: &Transaction, _names: &Names) {
         self.push(transaction.clone());

@@ -209,29 +209,14 @@ const ERRNO: &[StatusRule] = &[
     rule(121, "EREMOTEIO", Failed),
 ];
 
+crate::words! {
+    StatusFamily,
+    "Every family.",
+    "In words.":
+    Nt "NTSTATUS", Dos "DOS error", Nfs "NFS", Nlm "NLM", Mount "MOUNT", Errno "errno"
+}
+
 impl StatusFamily {
-    /// Every family.
-    pub const ALL: [StatusFamily; 6] = [
-        StatusFamily::Nt,
-        StatusFamily::Dos,
-        StatusFamily::Nfs,
-        StatusFamily::Nlm,
-        StatusFamily::Mount,
-        StatusFamily::Errno,
-    ];
-
-    /// In words.
-    pub fn label(self) -> &'static str {
-        match self {
-            StatusFamily::Nt => "NTSTATUS",
-            StatusFamily::Dos => "DOS error",
-            StatusFamily::Nfs => "NFS",
-            StatusFamily::Nlm => "NLM",
-            StatusFamily::Mount => "MOUNT",
-            StatusFamily::Errno => "errno",
-        }
-    }
-
     /// Its rules, by number.
     pub fn rules(self) -> &'static [StatusRule] {
         match self {

@@ -11,14 +11,11 @@ pub enum Vantage {
     Client,
 }
 
-impl Vantage {
-    /// The word used in tables and files.
-    pub fn label(self) -> &'static str {
-        match self {
-            Vantage::Wire => "wire",
-            Vantage::Client => "client",
-        }
-    }
+crate::words! {
+    Vantage,
+    "Every vantage; written states hold their places, so new ones go to the end.",
+    "The word used in tables and files.":
+    Wire "wire", Client "client"
 }
 
 /// Instants in nanoseconds since the Unix epoch; what is not known is `None`, never 0.

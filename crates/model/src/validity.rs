@@ -27,7 +27,7 @@ impl Verdict {
 }
 
 /// A sentence that speaks against numbers, and how much.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
     /// The best verdict that it leaves.
     pub verdict: Verdict,

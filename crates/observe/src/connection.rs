@@ -11,6 +11,7 @@ mod opening;
 mod packet_counts;
 mod stream_consumer;
 mod stuck;
+mod tls;
 mod watch;
 mod windows;
 
@@ -63,20 +64,7 @@ pub(crate) struct Connection {
 impl Connection {
     /// With `decrypts`, messages that decryption needs whole are kept whole.
     pub(crate) fn new(number: u32, ends: [Endpoint; 2], decrypts: bool) -> Self {
-        let link = ConnectionContext {
-            connection: number,
-            ends,
-            holes: [0; 2],
-            cuts: [0; 2],
-            breaks: [0; 2],
-            unread: [0; 2],
-            resent_to: [0; 2],
-            from_start: false,
-            begins_late: false,
-            to_client_ns: 0,
-            ended: None,
-            datagrams: false,
-        };
+        let link = ConnectionContext::new(number, ends);
         Self {
             tcp_flows: Default::default(),
             framed: Framed::new(decrypts),

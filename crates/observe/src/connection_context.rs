@@ -32,6 +32,26 @@ pub struct ConnectionContext {
     pub datagrams: bool,
 }
 
+impl ConnectionContext {
+    /// Of a connection without packets so far.
+    pub fn new(connection: u32, ends: [Endpoint; 2]) -> Self {
+        Self {
+            connection,
+            ends,
+            holes: [0; 2],
+            cuts: [0; 2],
+            breaks: [0; 2],
+            unread: [0; 2],
+            resent_to: [0; 2],
+            from_start: false,
+            begins_late: false,
+            to_client_ns: 0,
+            ended: None,
+            datagrams: false,
+        }
+    }
+}
+
 /// The end of a connection.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Ended {

@@ -14,11 +14,14 @@ pub trait Tracer: std::fmt::Debug {
     /// A message was found in a stream. Missing bytes were not captured, or are not needed for its header and names.
     fn message(&mut self, connection: u32, direction: usize, message: &Message<'_>);
 
+    /// A record of TLS begins at `offset` of a stream. `head`: its header, and the type of the message if it is a handshake.
+    fn tls_record(&mut self, connection: u32, direction: usize, offset: u64, head: &[u8]);
+
     /// A message came in a datagram; of one in several fragments, `frame` completed it.
     fn datagram(&mut self, frame: u64, connection: u32, direction: usize, message: &Message<'_>);
 
-    /// A packet contained a fragment, at `offset` of its datagram.
-    fn fragment(&mut self, frame: u64, key: FragmentKey, offset: u32);
+    /// A packet contained a fragment, at `offset` of its datagram. `is_new`: of a datagram of which no other fragment is waiting.
+    fn fragment(&mut self, frame: u64, key: FragmentKey, offset: u32, is_new: bool);
 
     /// All fragments of a datagram have come, the last one with this packet.
     fn whole(&mut self, frame: u64, key: FragmentKey);

@@ -22,6 +22,8 @@ pub const WORKSTATION: usize = 44;
 pub const SESSION_KEY: usize = 52;
 /// NegotiateFlags, u32.
 pub const FLAGS: usize = 60;
+/// Length of a payload field: length, maximum, offset.
+const FIELD_LEN: usize = 8;
 /// End of the fields that every client since Windows 2000 sends.
 pub const FLAGS_END: usize = 64;
 /// NTLMSSP_NEGOTIATE_UNICODE: names are UTF-16LE.
@@ -68,7 +70,7 @@ const AV_NAMES: [u16; 6] = [1, 2, 3, 4, 5, 9];
 /// Marks the names in a security buffer of a message, and where they stand; proofs and keys have no mark.
 pub(crate) fn mark(security_buffer: &[u8], marks: &mut Marks<'_>) {
     if let Some(message) = Authenticate::find(security_buffer) {
-        marks.part(message.bytes.get(..FLAGS_END).unwrap_or(message.bytes), Mark::Number);
+        marks.part(message.bytes.get(..message.fixed_end()).unwrap_or(message.bytes), Mark::Number);
         for text in [message.domain(), message.user(), message.workstation()].into_iter().flatten() {
             mark_text(text, marks);
         }
@@ -88,7 +90,11 @@ fn mark_challenge(security_buffer: &[u8], marks: &mut Marks<'_>) -> Option<()> {
     let at = security_buffer.windows(CHALLENGE_START.len()).position(|window| window == CHALLENGE_START)?;
     let message = Authenticate { bytes: security_buffer.get(at..)? };
     marks.part(message.bytes.get(..CHALLENGE.start)?, Mark::Number);
-    marks.part(message.bytes.get(CHALLENGE.end..TARGET_INFO + 8)?, Mark::Number);
+    let fixed = message.bytes.get(CHALLENGE.end..TARGET_INFO + 8)?;
+    // Old servers send no TARGET_INFO: the name stands in its place.
+    let name = message.payload_field(TARGET_NAME).filter(|(len, _)| *len != 0);
+    let name_at = name.map_or(fixed.len(), |(_, offset)| offset.saturating_sub(CHALLENGE.end));
+    marks.part(fixed.get(..name_at).unwrap_or(fixed), Mark::Number);
     if let Some((len, offset)) = message.payload_field(TARGET_NAME)
         && let Some(name) = message.bytes.get(offset..offset.saturating_add(len))
     {
@@ -161,6 +167,20 @@ impl<'a> Authenticate<'a> {
         }
         let bytes = self.bytes.get(FLAGS..FLAGS_END)?.first_chunk::<4>()?;
         Some(u32::from_le_bytes(*bytes))
+    }
+
+    /// End of the fixed part, where the payload may begin: before the flags in messages without them.
+    fn fixed_end(&self) -> usize {
+        let mut end = FLAGS_END;
+        for field in [LM_RESPONSE, NT_RESPONSE, DOMAIN, USER, WORKSTATION, SESSION_KEY] {
+            match self.payload_field(field) {
+                // Payload stands where this field would be.
+                _ if field + FIELD_LEN > end => break,
+                Some((len, offset)) if len != 0 => end = end.min(offset),
+                _ => {}
+            }
+        }
+        end
     }
 
     fn text(&self, field: usize) -> Option<Text<'a>> {
@@ -259,6 +279,29 @@ mod tests {
         let message = Authenticate::find(&bytes).unwrap();
         assert_eq!(message.flags(), None);
         assert_eq!(message.user(), None);
+    }
+
+    fn marked(message: &[u8]) -> Vec<(core::ops::Range<usize>, Mark)> {
+        let mut marks = Marks::new(message);
+        mark(message, &mut marks);
+        marks.iter().collect()
+    }
+
+    #[test]
+    fn payload_is_not_marked_as_fields_of_an_old_message() {
+        let old = authenticate(0, SPEC_NAMES, 52);
+        assert_eq!(marked(&old), [(0..52, Mark::Number)], "no name is read, so none is marked");
+        let fields = marked(&authenticate(FLAG_UNICODE, SPEC_NAMES, 64));
+        let names = [(64..76, Mark::Wide), (76..84, Mark::Wide), (84..100, Mark::Wide)];
+        assert_eq!(fields, [&[(0..64, Mark::Number)][..], &names].concat());
+    }
+
+    #[test]
+    fn a_cut_name_in_an_old_challenge_is_not_marked_as_fields() {
+        let mut message = [&CHALLENGE_START[..], &[0; 28], b"S\0E\0C\0R\0"].concat();
+        message[TARGET_NAME] = 12;
+        message[TARGET_NAME + 4] = 40;
+        assert_eq!(marked(&message), [(0..24, Mark::Number)]);
     }
 
     #[test]

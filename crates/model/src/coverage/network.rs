@@ -58,7 +58,8 @@ pub struct Network {
     pub small_window_ns: [u64; 2],
     /// The connection with most of it.
     pub smallest_window: [Option<SmallWindow>; 2],
-    /// Times that an end had a part of a message left, waited for the acknowledgement of the rest, and got it late; and for how long, ns.
+    /// Times that an end with the rest of a message left waited for a late acknowledgement; and by how much these waits exceeded a round
+    /// trip in all, ns.
     pub delayed_acks: [u64; 2],
     /// See `delayed_acks`.
     pub delayed_ack_ns: [u64; 2],

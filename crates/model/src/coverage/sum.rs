@@ -1,6 +1,6 @@
 //! The sum of the coverage of several captures.
 
-use super::{Breaks, ClockGranularity, Coverage, PacketCounts};
+use super::{Breaks, ClockGranularity, Coverage, FileGaps, PacketCounts};
 use crate::add_fields;
 use crate::{ClientPath, Encrypted, NameServer, RoundTrip, Waited};
 
@@ -61,6 +61,12 @@ impl Coverage {
     }
 
     fn add_span(&mut self, other: &Coverage) {
+        let spans = [&*self, other].map(|one| one.first_ns.zip(one.last_ns));
+        self.file_gaps = match spans {
+            [Some(mine), Some(theirs)] => FileGaps::of_both((&self.file_gaps, mine), (&other.file_gaps, theirs)),
+            [None, _] => other.file_gaps,
+            [_, None] => self.file_gaps,
+        };
         self.first_ns = self.first_ns.into_iter().chain(other.first_ns).min();
         self.last_ns = self.last_ns.into_iter().chain(other.last_ns).max();
         let both = self.capture_ns.into_iter().chain(other.capture_ns);

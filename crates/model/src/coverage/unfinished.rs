@@ -15,14 +15,17 @@ pub enum WaitEnd {
     Client,
     /// The capture ended.
     Capture,
+    /// The capture ended while the request waited for a byte-range lock. It waits by design, so this shows nothing about the server.
+    CaptureLocked,
 }
 
 impl WaitEnd {
     /// All of them.
-    pub const ALL: [WaitEnd; 3] = [WaitEnd::Server, WaitEnd::Client, WaitEnd::Capture];
+    pub const ALL: [WaitEnd; 4] = [WaitEnd::Server, WaitEnd::Client, WaitEnd::Capture, WaitEnd::CaptureLocked];
 }
 
-/// A connection with requests that got no response. The capture lost nothing that could be the responses. Long-lived requests do not count.
+/// A connection with requests that got no response. The capture lost nothing that could be the responses. Long-lived requests do not count,
+/// except that each request for a lock that waited until the capture ended is one of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unfinished {
     /// The server.

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use plimsoll_observe::capture::{Frame, LinkType};
-use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, rpc, smb2};
+use plimsoll_testkit::{Link, Tcp, Traffic, nbss, rpc, smb2};
 
 /// Operations in a pass: few enough to stay in memory, many enough that beginning anew does not show.
 pub(crate) const OPERATIONS: u32 = 20_000;
@@ -64,8 +64,7 @@ pub(crate) fn of(kind: Kind, around: Around, operations: u32) -> Traffic {
     traffic.all(&tcp.handshake());
     for number in 0..operations {
         let (request, response) = operation(kind, number);
-        traffic.send(&mut tcp, Side::Client, &request);
-        traffic.send(&mut tcp, Side::Server, &response);
+        traffic.exchange(&mut tcp, &request, &response);
     }
     traffic
 }

@@ -12,14 +12,13 @@ mod key;
 mod message;
 mod name;
 mod output;
+mod pieces;
 mod stated;
 mod survey;
 
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
-
-use plimsoll_model::{Names, Sink, Transaction};
 
 use crate::Observer;
 use crate::capture::{Format, Frame, LinkType};
@@ -59,18 +58,10 @@ pub enum AnonymizeError {
     Output(#[from] OutputError),
 }
 
-/// Takes no transactions.
-#[derive(Debug)]
-struct Discard;
-
-impl Sink for Discard {
-    fn transaction(&mut self, _transaction: &Transaction, _names: &Names) {}
-}
-
 /// The first pass.
 #[derive(Debug)]
 pub struct FirstPass {
-    observer: Observer<Discard>,
+    observer: Observer<()>,
     survey: Arc<Mutex<Survey>>,
 }
 
@@ -78,7 +69,7 @@ impl FirstPass {
     /// Replaces by this key.
     pub fn new(key: Key) -> Self {
         let survey = Arc::new(Mutex::new(Survey::new(key)));
-        let observer = Observer::new(Discard).traced(Box::new(Shared(Arc::clone(&survey))));
+        let observer = Observer::new(()).traced(Box::new(Shared(Arc::clone(&survey))));
         Self { observer, survey }
     }
 

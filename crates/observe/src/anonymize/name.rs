@@ -1,5 +1,8 @@
-//! Replacement of names. A replacement has as many folders, as many characters and the same extension as the original. Equal names get
-//! equal replacements, different names different ones (with one exception, below).
+//! Replacement of names. A replacement has as many folders and as many characters as the original. Equal names get equal replacements,
+//! wherever they stand, and different names different ones (with one exception, below).
+//!
+//! The extension of a well-known file type stays. Another short one, which may be a family name or a domain, is replaced on its own: files
+//! with equal extensions have equal extensions afterwards.
 //!
 //! Each letter or digit becomes another of its kind, chosen by the key and all other characters of the name: three passes, forward, back
 //! and forward, each of which moves a character by a number that depends on the characters it has passed. Every step can be undone with
@@ -16,8 +19,16 @@ use super::address::Addresses;
 use super::key::{Block, Key, Kind};
 use crate::pairing::is_pipe_name;
 
-/// Maximum length of an extension that is preserved, characters: a longer one may be part of a name.
+/// Maximum length of an extension, characters: a longer one is a part of the name.
 const EXTENSION_MAX: usize = 4;
+/// Extensions that stay. No domain of a country and no frequent family name is among them: users and hosts have dots in their names, too.
+const FILE_TYPES: &[&str] = &[
+    "7z", "avi", "bmp", "cfg", "conf", "csv", "db", "dbf", "dll", "dmg", "doc", "docm", "docx", "dotx", "dwg", "dxf",
+    "eml", "exe", "flac", "gif", "gz", "htm", "html", "ico", "ini", "iso", "jpeg", "jpg", "js", "json", "ldf", "lnk",
+    "log", "mdb", "mdf", "mkv", "mov", "mp3", "mp4", "mpg", "msg", "msi", "nsf", "ods", "odt", "ost", "pdf", "php",
+    "ppt", "pptx", "psd", "pst", "rar", "rtf", "sql", "svg", "swp", "tar", "tgz", "tif", "tiff", "tmp", "ttf", "txt",
+    "vhd", "vhdx", "vmdk", "wav", "wmv", "xls", "xlsb", "xlsm", "xlsx", "xml", "xz", "yaml", "yml", "zip", "zst",
+];
 /// Parts of paths that the protocols give a meaning.
 const WORDS: [&str; 7] = ["IPC$", "PIPE", "LANMAN", "MAILSLOT", "BROWSE", "NETLOGON", "SYSVOL"];
 /// Characters that are no letters or digits of ASCII move within these ranges, so that they stay as long in UTF-8 and UTF-16.
@@ -86,6 +97,15 @@ fn replace_in(key: &Key, text: &mut [u32], ranges: &[(u32, u32)]) {
                 break;
             }
         }
+        if let Some(extension) = part.get_mut(stem + 1..).filter(|extension| !is_file_type(extension)) {
+            loop {
+                mix(key, extension, ranges);
+                // A replacement that is the extension of a file type would belong to another name.
+                if !is_file_type(extension) {
+                    break;
+                }
+            }
+        }
         if address.is_some() {
             part.iter_mut().for_each(|code| *code = no_digit(*code));
         }
@@ -121,6 +141,10 @@ fn is_word(part: &[u32]) -> bool {
         let is_known = WORDS.iter().any(|word| word.eq_ignore_ascii_case(&text));
         is_known || is_pipe_name(&text) || text == "." || text == ".."
     })
+}
+
+fn is_file_type(extension: &[u32]) -> bool {
+    ascii(extension).is_some_and(|text| FILE_TYPES.iter().any(|known| known.eq_ignore_ascii_case(&text)))
 }
 
 /// Characters in front of a short extension.
@@ -212,6 +236,22 @@ mod tests {
         let server = replaced(r"\\10.11.12.13\IPC$");
         assert!(server.ends_with(r"\IPC$") && !server.contains(".13"), "{server}");
         assert_eq!(replaced("report.pdf").split('.').next(), replaced("report.doc").split('.').next());
+    }
+
+    #[test]
+    fn only_extensions_of_file_types_stay() {
+        for (name, secret) in [("mary.lee", "lee"), ("FS01.Acme", "Acme"), ("corp.bank", "bank"), ("x.acme", "acme")] {
+            let found = replaced(name);
+            assert!(!found.to_lowercase().ends_with(&secret.to_lowercase()), "{name} becomes {found}");
+        }
+        assert!(replaced("Offer.PDF").ends_with(".PDF") && replaced("a.b.tiff").ends_with(".tiff"));
+        let share = replaced(r"\\fs01.acme\loan.data");
+        assert_eq!(share, format!(r"\\{}\{}", replaced("fs01.acme"), replaced("loan.data")), "the same in each place");
+        let extension = |name: &str| replaced(name).rsplit_once('.').unwrap().1.to_owned();
+        assert_eq!(extension("first.acme"), extension("second.acme"));
+        let letters = || ('a'..='z').chain('0'..='9');
+        let names: Vec<String> = letters().flat_map(|a| letters().map(move |b| format!("x.{a}{b}"))).collect();
+        assert_eq!(names.iter().map(|name| replaced(name)).collect::<HashSet<_>>().len(), names.len());
     }
 
     #[test]

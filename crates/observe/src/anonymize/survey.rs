@@ -9,12 +9,17 @@ use plimsoll_wire::rpc::Asked;
 
 use super::key::Key;
 use super::message::{Calls, Protocol, without_names};
+use super::pieces::Pieces;
 use crate::message::{Content, Message};
 use crate::recent::Recent;
 use crate::tracer::{FragmentKey, Tracer};
 
-/// Bytes of messages and places of packets that are remembered, at most.
+/// Memory for messages and places of packets, bytes.
 pub const MEMORY_MAX: usize = 2 << 30;
+/// An entry of a table, bytes: up to 40, and free entries.
+const ENTRY: usize = 64;
+/// A span in a list whose capacity doubles, bytes.
+const SPAN: usize = 2 * size_of::<Span>();
 /// Runs of zeros as long are not remembered.
 const ZEROS: usize = 24;
 /// Calls of a generation whose replies may still come.
@@ -64,9 +69,10 @@ pub(super) struct Survey {
     places: HashMap<u64, Place, foldhash::fast::RandomState>,
     streams: HashMap<Stream, Vec<Span>, foldhash::fast::RandomState>,
     datagrams: HashMap<u64, Span, foldhash::fast::RandomState>,
-    /// Fragments of datagrams that are not whole: packet and offset.
-    fragments: HashMap<FragmentKey, Vec<(u64, u32)>, foldhash::fast::RandomState>,
+    pieces: Pieces,
     bytes: Vec<u8>,
+    /// Memory in use.
+    used: usize,
     calls: RecentCalls,
     messages: Messages,
     is_full: bool,
@@ -99,8 +105,9 @@ impl Survey {
             places: HashMap::default(),
             streams: HashMap::default(),
             datagrams: HashMap::default(),
-            fragments: HashMap::default(),
+            pieces: Pieces::default(),
             bytes: Vec::new(),
+            used: 0,
             calls: RecentCalls::default(),
             messages: Messages::default(),
             is_full: false,
@@ -110,7 +117,7 @@ impl Survey {
     /// The pass is over: puts the spans in order.
     pub(super) fn sort(&mut self) {
         self.streams.values_mut().for_each(|spans| spans.sort_by_key(|span| span.offset));
-        self.calls = RecentCalls::default();
+        (self.calls, self.pieces) = (RecentCalls::default(), Pieces::default());
     }
 
     pub(super) fn key(&self) -> &Key {
@@ -175,14 +182,15 @@ impl Survey {
         out[..len].copy_from_slice(&bytes[..len]);
     }
 
-    fn has_room(&mut self, bytes: usize) -> bool {
-        const PLACE: usize = 48;
-        self.is_full |= self.bytes.len() + self.places.len() * PLACE + bytes > MEMORY_MAX;
+    /// Takes memory; false if there is not enough.
+    fn reserve(&mut self, bytes: usize) -> bool {
+        self.used = self.used.saturating_add(bytes);
+        self.is_full |= self.used > MEMORY_MAX;
         !self.is_full
     }
 
     fn note(&mut self, frame: u64, place: Place) {
-        if self.has_room(0) {
+        if self.reserve(ENTRY) {
             self.places.insert(frame, place);
         }
     }
@@ -190,7 +198,9 @@ impl Survey {
     /// Remembers bytes of a stream without long runs of zeros.
     fn keep(&mut self, stream: Stream, offset: u64, bytes: &[u8]) {
         // A stream whose recognised data is only zeros counts as recognised too.
+        let streams = self.streams.len();
         self.streams.entry(stream).or_default();
+        self.reserve((self.streams.len() - streams) * ENTRY);
         let mut at = 0;
         while let Some(skipped) = bytes[at..].iter().position(|byte| *byte != 0) {
             let begin = at + skipped;
@@ -204,7 +214,7 @@ impl Survey {
     }
 
     fn span(&mut self, offset: u64, bytes: &[u8]) -> Option<Span> {
-        self.has_room(bytes.len()).then(|| {
+        self.reserve(SPAN + bytes.len()).then(|| {
             let begin = self.bytes.len();
             self.bytes.extend_from_slice(bytes);
             Span { offset, begin, end: self.bytes.len() }
@@ -310,27 +320,29 @@ impl Tracer for Shared {
         self.with(|survey| survey.take(stream(connection, direction), message));
     }
 
+    fn tls_record(&mut self, connection: u32, direction: usize, offset: u64, head: &[u8]) {
+        self.with(|survey| survey.keep(stream(connection, direction), offset, head));
+    }
+
     fn datagram(&mut self, frame: u64, connection: u32, direction: usize, message: &Message<'_>) {
         self.with(|survey| {
             let bytes = survey.without_names(stream(connection, direction), message);
-            if let Some(span) = survey.span(0, &bytes) {
+            if let Some(span) = survey.span(0, &bytes)
+                && survey.reserve(2 * ENTRY)
+            {
                 survey.datagrams.insert(frame, span);
+                survey.places.entry(frame).or_insert(Place::Datagram(frame, 0));
             }
-            survey.places.entry(frame).or_insert(Place::Datagram(frame, 0));
         });
     }
 
-    fn fragment(&mut self, frame: u64, key: FragmentKey, offset: u32) {
-        self.with(|survey| {
-            if survey.has_room(size_of::<FragmentKey>()) {
-                survey.fragments.entry(key).or_default().push((frame, offset));
-            }
-        });
+    fn fragment(&mut self, frame: u64, key: FragmentKey, offset: u32, is_new: bool) {
+        self.with(|survey| survey.pieces.add(key, (frame, offset), is_new));
     }
 
     fn whole(&mut self, frame: u64, key: FragmentKey) {
         self.with(|survey| {
-            for (piece, offset) in survey.fragments.remove(&key).unwrap_or_default() {
+            for (piece, offset) in survey.pieces.take(&key) {
                 survey.note(piece, Place::Datagram(frame, offset));
             }
         });
@@ -340,3 +352,6 @@ impl Tracer for Shared {
 fn stream(connection: u32, direction: usize) -> Stream {
     Stream { connection, direction: direction as u8 }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! Counts of damage in captures, and until when they went on.
 
-use plimsoll_model::{Anomaly, Coverage, Downtime};
+use plimsoll_model::{Anomaly, Coverage, Downtime, FileGaps};
 use serde::{Deserialize, Serialize};
 
 /// Damage found in the captures so far.
@@ -36,6 +36,8 @@ pub struct CaptureAnomalies {
     pub shortened_by_tap: u64,
     /// Packets that stood behind one of a later time, and were put at their place as far as the window reaches.
     pub reordered: u64,
+    /// Times between the files.
+    pub file_gaps: FileGaps,
 }
 
 impl CaptureAnomalies {
@@ -68,6 +70,7 @@ impl CaptureAnomalies {
             repeated_files: self.repeated_files + before.repeated_files,
             shortened_by_tap: self.shortened_by_tap + before.shortened_by_tap,
             reordered: self.reordered + before.reordered,
+            file_gaps: before.file_gaps.and(&self.file_gaps),
         }
     }
 
@@ -88,7 +91,9 @@ impl CaptureAnomalies {
             repeated_files,
             shortened_by_tap,
             reordered,
+            file_gaps,
         } = self;
+        coverage.file_gaps = file_gaps;
         coverage.downtime.add(&downtime);
         coverage.packets.truncated = coverage.packets.truncated.saturating_sub(shortened_by_tap);
         let counts = [

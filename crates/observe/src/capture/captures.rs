@@ -254,9 +254,15 @@ impl Captures {
     /// The next packet by the long way: refilling the window, and on to the next file.
     #[inline(never)]
     fn search(&mut self) -> Result<Option<Located>, CaptureError> {
+        let mut ended_ns = None;
         loop {
             match self.parser.next(&mut self.window, &mut self.anomalies, &self.downtimes) {
-                Ok(Some(located)) => return Ok(Some(located)),
+                Ok(Some(located)) => {
+                    if let (Some(ended_ns), Some(begins_ns)) = (ended_ns, located.time_ns) {
+                        self.anomalies.file_gaps.add(ended_ns, begins_ns);
+                    }
+                    return Ok(Some(located));
+                }
                 Ok(None) => {}
                 Err(Stop::Idle) => {
                     self.live = Live::Idle;
@@ -264,6 +270,9 @@ impl Captures {
                 }
                 Err(stop) => self.stop(stop)?,
             }
+            // A watch states how long it captured; of other files only their packets tell.
+            let latest = Some(self.time_order.latest()).filter(|&latest| latest > i64::MIN);
+            ended_ns = latest.max(latest.and(self.anomalies.captured_until_ns));
             if !self.open_next()? {
                 return Ok(None);
             }

@@ -69,6 +69,14 @@ pub enum CaptureError {
     NoBytes(Box<str>),
 }
 
+impl CaptureError {
+    /// Whether the command line names a capture twice.
+    #[must_use]
+    pub fn is_given_twice(&self) -> bool {
+        matches!(self, Self::Repeated { .. })
+    }
+}
+
 /// Why a parser stopped inside a file.
 #[derive(Debug)]
 pub(super) enum Stop {

@@ -1,5 +1,7 @@
 //! The layers above one stream of a connection: framing, pairing and the account of missing data.
 
+mod beginnings;
+
 use plimsoll_model::{Anomaly, PacketCounts, Sink};
 use serde::{Deserialize, Serialize};
 
@@ -7,19 +9,15 @@ use super::first_bytes::FirstBytes;
 use super::may_be_client;
 use super::packet_counts::Holes;
 use crate::connection_context::ConnectionContext;
-use crate::message::tls::{self, Taken, TlsRecords};
-use crate::message::{self, Content, Framer, Framing, Message};
-use crate::missing::{Ledger, client_by_port};
+use crate::message::tls::{self, TlsRecords};
+use crate::message::{Content, Framer, Framing, Message};
+use crate::missing::Ledger;
 use crate::pairing::Pairing;
 use crate::shared_state::Shared;
 use crate::stream::{Chunk, Receiver};
 
 /// Length of the bytes before a message.
 const MARK_LEN: u64 = 4;
-/// Segments that look like RPC replies before they are believed to be.
-const REPLIES: u8 = 3;
-/// The port of NFS, also over TLS (RFC 9289 7).
-const NFS: u16 = 2049;
 
 /// The messages in the streams of a connection.
 #[derive(Debug, Serialize, Deserialize)]
@@ -27,7 +25,7 @@ pub(crate) struct Framed {
     pub(crate) framing: Framing,
     pub(super) framers: [Framer; 2],
     /// Of each direction, framing being unknown, bytes that are too few to show it.
-    first_bytes: [Option<Box<FirstBytes>>; 2],
+    pub(super) first_bytes: [Option<Box<FirstBytes>>; 2],
     /// Segments that look like RPC replies, framing being unknown.
     replies: u8,
     /// Directions in which calls of programs went that are not part of a file service, framing being unknown.
@@ -98,8 +96,21 @@ impl<S: Sink> Messages<'_, S> {
             link.unread[direction] = link.unread[direction].wrapping_add(1);
         }
         if self.shared.output.anomalies.count(Anomaly::HeaderCutShort) != cut {
-            self.count_cuts(1);
+            self.lacks_header(message);
         }
+    }
+
+    /// A header in this message is not in the capture: the snap length cut it off, or it is in a hole, which counts as a loss already.
+    #[cold]
+    fn lacks_header(&mut self, message: &Message<'_>) {
+        let (at, link) = (self.direction, &mut self.paired.link);
+        let has_holes = link.holes[at] > link.cuts[at];
+        if message.resent_wait_ns.is_some() || (message.last.is_none() && !has_holes) {
+            return self.count_cuts(1);
+        }
+        self.shared.output.anomalies.take_back(Anomaly::HeaderCutShort);
+        // The IDs after the message continue after the missing ones.
+        link.breaks[at] = link.breaks[at].wrapping_add(1);
     }
 
     /// The snap length cut packets behind which messages may be hidden.
@@ -165,53 +176,6 @@ impl<S: Sink> StreamConsumer<'_, S> {
     }
 }
 
-impl<S> StreamConsumer<'_, S> {
-    /// Framing is lost: a message that is due shows where it goes on.
-    #[cold]
-    #[inline(never)]
-    fn expect_due(&mut self, chunk: &Chunk<'_>) {
-        let (direction, pairing) = (self.messages.direction, &mut self.messages.paired.pairing);
-        if self.framed.framing != Framing::Smb {
-            return;
-        }
-        let found = message::smb_headers(chunk.bytes).find(|&(_, len, bytes)| pairing.is_due(bytes, len, direction));
-        if let Some((at, ..)) = found {
-            self.framed.framers[direction].expect(chunk.offset + at as u64);
-        }
-    }
-
-    /// The framing that these bytes show, where it is unknown.
-    #[inline]
-    fn recognise(&mut self, bytes: &[u8]) -> Option<Framing> {
-        message::recognise(bytes).or_else(|| self.other_program(bytes))
-    }
-
-    /// A call of a program that is not part of a file service shows one only where it is the first message to a server's port.
-    #[cold]
-    fn other_program(&mut self, bytes: &[u8]) -> Option<Framing> {
-        if !message::is_call(bytes) {
-            return None;
-        }
-        let direction = self.messages.direction;
-        self.framed.calls_others[direction] = true;
-        let to_server = client_by_port(&self.messages.paired.link.ends) == Some(direction);
-        (to_server && self.framed.framers[direction].is_at_boundary()).then_some(Framing::Rpc)
-    }
-
-    /// A reply's header is weak evidence, so several are needed, each in a segment that it fills: the answers of a server whose requests
-    /// were not captured. From a server's port one is enough. Replies of other programs show nothing.
-    #[cold]
-    fn replies(&mut self, chunk: &Chunk<'_>) -> Option<Framing> {
-        let answers_others = self.framed.calls_others[1 - self.messages.direction];
-        if answers_others || !message::is_reply(chunk.bytes, chunk.wire_len as usize) {
-            return None;
-        }
-        self.framed.replies = self.framed.replies.saturating_add(1);
-        let from_server = client_by_port(&self.messages.paired.link.ends) == Some(1 - self.messages.direction);
-        (from_server || self.framed.replies >= REPLIES).then_some(Framing::Rpc)
-    }
-}
-
 impl<S: Sink> StreamConsumer<'_, S> {
     /// Takes bytes in order. For bytes that filled a gap, also the time since which later ones were there.
     #[inline(always)]
@@ -221,14 +185,15 @@ impl<S: Sink> StreamConsumer<'_, S> {
         {
             return;
         }
-        if self.framed.framers[self.messages.direction].is_lost() {
+        let framer = &self.framed.framers[self.messages.direction];
+        let (cuts, hidden, found_once) = (framer.faults.cuts, framer.faults.hidden, framer.found_once());
+        if framer.is_lost() {
             self.expect_due(chunk);
         }
         let messages = &mut self.messages;
         let framer = &mut self.framed.framers[messages.direction];
         let continues_raw = framer.in_raw();
         let allow_raw = messages.paired.pairing.expects_raw(messages.direction);
-        let (cuts, hidden, found_once) = (framer.faults.cuts, framer.faults.hidden, framer.found_once());
         let begun = match gap_seen_ns {
             None => framer.data(chunk, self.framed.framing, allow_raw, |message| messages.take(message)),
             Some(seen_ns) => {
@@ -246,67 +211,6 @@ impl<S: Sink> StreamConsumer<'_, S> {
             *losses = losses.saturating_add(1);
         }
         count_data(begun, continues_raw, from_client, self.packets);
-    }
-}
-
-impl<S> StreamConsumer<'_, S> {
-    /// Takes bytes that may be in the midst of a TLS stream with NFS, the framing being unknown; returns whether they are.
-    #[cold]
-    fn shows_tls(&mut self, chunk: &Chunk<'_>) -> bool {
-        let direction = self.messages.direction;
-        if self.messages.paired.link.ends.iter().all(|end| end.port != NFS) {
-            return false;
-        }
-        if self.framed.tls.is_none() {
-            self.framed.tls = TlsRecords::supposed(chunk).map(Box::new);
-        }
-        let Some(tls) = &mut self.framed.tls else { return false };
-        if tls.take(chunk, direction) == Taken::NoTls {
-            self.framed.tls = None;
-        } else if tls.is_certain() {
-            self.framed.framing = Framing::Rpc;
-            self.framed.first_bytes = Default::default();
-            return true;
-        }
-        false
-    }
-
-    /// Takes bytes of a file server's connection that may be TLS; returns whether they are.
-    #[inline(never)]
-    fn is_tls(&mut self, chunk: &Chunk<'_>) -> bool {
-        let (direction, framed) = (self.messages.direction, &mut *self.framed);
-        if framed.tls.is_none() {
-            if framed.framers[direction].is_inside() || !self.messages.paired.pairing.asked_for_tls() {
-                return false;
-            }
-            framed.tls = Some(Box::new(TlsRecords::asked_for()));
-        }
-        let Some(tls) = &mut framed.tls else { return false };
-        match tls.take(chunk, direction) {
-            Taken::NoTls => framed.tls = None,
-            Taken::Records(begun) => {
-                let Paired { pairing, link, ledger } = &mut *self.messages.paired;
-                ledger.read_up_to(direction, chunk.end(), link.breaks[direction]);
-                let client = pairing.client.or_else(|| client_by_port(&link.ends));
-                count_data(begun, false, may_be_client(client, direction), self.packets);
-                if begun > 0 {
-                    self.messages.shared.output.responded(link, direction, client, chunk.stamp.time_ns);
-                }
-            }
-        }
-        true
-    }
-
-    /// Bytes of a TLS stream are missing; false for a stream without TLS.
-    #[cold]
-    fn tls_hole(&mut self, len: u64, acknowledged: bool) -> bool {
-        let direction = self.messages.direction;
-        let Some(tls) = &mut self.framed.tls else { return false };
-        tls.hole(len, direction);
-        if tls.is_certain() {
-            self.framed.holes[direction].add(len, acknowledged);
-        }
-        tls.is_certain()
     }
 }
 
@@ -363,7 +267,7 @@ impl<S: Sink> Receiver for StreamConsumer<'_, S> {
 
 /// A packet with data on a file server's connection.
 #[inline]
-fn count_data(begun: u32, continues_raw: bool, from_client: bool, packets: &mut PacketCounts) {
+pub(super) fn count_data(begun: u32, continues_raw: bool, from_client: bool, packets: &mut PacketCounts) {
     packets.continued += u64::from(begun == 0);
     if !from_client {
         return;

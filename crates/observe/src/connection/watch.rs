@@ -12,7 +12,7 @@ use super::stuck::{self, Repeated};
 use super::windows::Windows;
 use crate::packet::Segment;
 
-/// Acknowledgements are delayed by 40 ms (Linux) to 200 ms (RFC 1122 4.2.3.2 allows 500 ms), ns. Quicker ones wait for nothing.
+/// Receivers delay acknowledgements by 40 ms (Linux) to 200 ms (RFC 1122 4.2.3.2 allows 500 ms), ns, beyond the round trip.
 const DELAYED_NS: std::ops::RangeInclusive<i64> = 35_000_000..=250_000_000;
 /// A sender that waited continues within this time after the end of the wait, ns.
 const GOES_ON_NS: i64 = 10_000_000;
@@ -35,7 +35,7 @@ pub(super) struct Watch {
     closed_seen_ns: [i64; 2],
     /// It was opened: when, and for how long it had been closed.
     opened: [Option<(i64, i64)>; 2],
-    /// An acknowledgement came late: when, and how long after the data.
+    /// An acknowledgement came late: when, and by how much more than a round trip after the data.
     acknowledged: [Option<(i64, i64)>; 2],
     /// Windows that are full.
     windows: Windows,
@@ -112,8 +112,11 @@ impl Watch {
             self.window(segment, direction, now_ns, since_ns);
             let ends = segment.flags.fin() || segment.flags.rst();
             let gap = self.last_data_ns[1 - direction].map(|sent_ns| now_ns.saturating_sub(sent_ns));
-            let late = gap.filter(|gap| acknowledges_all && is_inside && !ends && DELAYED_NS.contains(gap));
-            self.acknowledged[1 - direction] = late.map(|gap| (now_ns, gap));
+            // A far receiver acknowledges a round trip later, without any delay of its own.
+            let trip_ns = self.trip_to_ns(direction).and_then(|ns| i64::try_from(ns).ok()).unwrap_or(0);
+            let delay = gap.map(|gap| gap.saturating_sub(trip_ns));
+            let delay = delay.filter(|delay| acknowledges_all && is_inside && !ends && DELAYED_NS.contains(delay));
+            self.acknowledged[1 - direction] = delay.map(|delay| (now_ns, delay));
             if let Some(gap) = gap.filter(|_| is_inside && !ends && self.windows.ends_wait(direction, gap)) {
                 self.windows.note_wait(direction, now_ns, gap);
             }
@@ -145,12 +148,12 @@ impl Watch {
             self.found.get_or_insert_default().zero_windows[direction] += 1;
             self.found.get_or_insert_default().zero_window_ns[direction] += closed.unsigned_abs();
         }
-        if let Some((acknowledged_ns, gap)) = self.acknowledged[direction].take()
+        if let Some((acknowledged_ns, delay)) = self.acknowledged[direction].take()
             && now_ns.saturating_sub(acknowledged_ns) <= GOES_ON_NS
             && segment.wire_len < largest
         {
             self.found.get_or_insert_default().delayed_acks[direction] += 1;
-            self.found.get_or_insert_default().delayed_ack_ns[direction] += gap.unsigned_abs();
+            self.found.get_or_insert_default().delayed_ack_ns[direction] += delay.unsigned_abs();
         }
         self.window(segment, direction, now_ns, None);
         self.settle();
@@ -176,10 +179,7 @@ impl Watch {
         self.found.get_or_insert_default().resent_segments[direction] += segments;
         self.windows.forget(direction);
         let stall = self.last_data_ns[direction].map_or(0, |last_ns| now_ns.saturating_sub(last_ns).max(0));
-        let from_client = self.syn.is_some_and(|(asked, _)| asked == direction);
-        let round_trip =
-            self.handshake_ns.map(|(to_server, to_client)| if from_client { to_server } else { to_client });
-        let round_trip = round_trip.filter(|_| !is_newest).and_then(|ns| i64::try_from(ns).ok());
+        let round_trip = self.trip_to_ns(1 - direction).filter(|_| !is_newest).and_then(|ns| i64::try_from(ns).ok());
         let delay = stall.max(round_trip.unwrap_or(0)).min(RETRANSMISSION_TIMEOUT_MAX_NS);
         let until_ns = &mut self.resent_until_ns[direction];
         let from_ns = now_ns.saturating_sub(delay).max(*until_ns);
@@ -191,15 +191,11 @@ impl Watch {
     /// Notes `late` segments that came after later ones. A segment that comes sooner than a round trip after them is no retransmission:
     /// its sender could not know yet that one was missing. `lacks`: earlier data are still missing.
     pub(super) fn overtaken(&mut self, late: u64, lacks: bool, direction: usize, now_ns: i64) {
+        let to_sender_ns = self.trip_to_ns(direction);
         let since_ns = &mut self.hole_since_ns[direction];
-        if let Some((passed_ns, (to_server_ns, to_client_ns))) =
-            since_ns.map(|since_ns| now_ns.saturating_sub(since_ns)).zip(self.handshake_ns).filter(|_| late > 0)
-        {
-            let from_client = self.syn.is_some_and(|(asked, _)| asked == direction);
-            let to_sender_ns = if from_client { to_client_ns } else { to_server_ns };
-            if u64::try_from(passed_ns).is_ok_and(|passed_ns| passed_ns < to_sender_ns) {
-                self.found.get_or_insert_default().reordered_segments[direction] += late;
-            }
+        let passed_ns = since_ns.map(|since_ns| now_ns.saturating_sub(since_ns)).and_then(|ns| u64::try_from(ns).ok());
+        if late > 0 && passed_ns.zip(to_sender_ns).is_some_and(|(passed_ns, to_sender_ns)| passed_ns < to_sender_ns) {
+            self.found.get_or_insert_default().reordered_segments[direction] += late;
         }
         *since_ns = if lacks { since_ns.or(Some(now_ns)) } else { None };
     }
@@ -275,6 +271,12 @@ impl Watch {
         if let Some(times) = passed(syn_ns, answered_ns).zip(passed(answered_ns, now_ns)) {
             self.handshake_ns = Some(times);
         }
+    }
+
+    /// The handshake's round trip between the capture point and the end that sends in this direction, ns. Unknown after a further SYN.
+    fn trip_to_ns(&self, direction: usize) -> Option<u64> {
+        let ((asked, _), (to_server, to_client)) = self.syn.zip(self.handshake_ns)?;
+        (asked < 2).then_some(if asked == direction { to_client } else { to_server })
     }
 
     /// The handshake's round trip between the capture point and the client, ns; 0 if unknown.

@@ -4,7 +4,7 @@ use ccm::aead::{AeadInOut, Nonce};
 use plimsoll_wire::smb2::transform;
 
 use super::cipher::KeyedCipher;
-use crate::message::Message;
+use crate::message::{Message, whole};
 use crate::packet::Stamp;
 
 /// "Encryption in SMB 3.0: A protocol perspective", Microsoft Open Specifications blog, 2012: a WRITE of 23 bytes.
@@ -137,21 +137,7 @@ pub(super) fn hex(text: &str) -> Vec<u8> {
 
 /// A message as it lies on the wire, all of it seen.
 pub(super) fn message(bytes: &[u8]) -> Message<'_> {
-    let stamp = Stamp { time_ns: 0, frame: 1 };
-    let len = bytes.len() as u64;
-    Message {
-        bytes,
-        len,
-        first: stamp,
-        last: Some(stamp),
-        end_offset: 0,
-        acknowledges: 0,
-        packets: 1,
-        begin_offset: 0,
-        marks: &[],
-        content: crate::message::Content::Message,
-        resent_wait_ns: Some(0),
-    }
+    whole(bytes, Stamp { time_ns: 0, frame: 1 })
 }
 
 /// The encrypted message that holds `plain`.

@@ -19,15 +19,10 @@ pub enum Status {
     None,
 }
 
-const OUTCOMES: [Outcome; 7] = [
-    Outcome::Succeeded,
-    Outcome::Expected,
-    Outcome::Refused,
-    Outcome::Failed,
-    Outcome::Unanswered,
-    Outcome::Cancelled,
-    Outcome::Unknown,
-];
+/// Those that a capture can show.
+fn outcomes() -> impl Iterator<Item = Outcome> {
+    Outcome::ALL.into_iter().filter(|outcome| *outcome != Outcome::NeverSent)
+}
 
 impl Status {
     /// Reads a name, a number or a way to end.
@@ -41,8 +36,8 @@ impl Status {
         if text.eq_ignore_ascii_case("none") {
             return Ok(Status::None);
         }
-        if let Some(outcome) = OUTCOMES.iter().find(|outcome| outcome.label().eq_ignore_ascii_case(text)) {
-            return Ok(Status::Ended(*outcome));
+        if let Some(outcome) = outcomes().find(|outcome| outcome.label().eq_ignore_ascii_case(text)) {
+            return Ok(Status::Ended(outcome));
         }
         let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
         let number = hexadecimal.map_or_else(|| text.parse().ok(), |digits| u32::from_str_radix(digits, 16).ok());
@@ -51,7 +46,7 @@ impl Status {
         }
         let named = statuses_named(text);
         if named.is_empty() {
-            let outcomes: Vec<&str> = OUTCOMES.iter().map(|outcome| outcome.label()).collect();
+            let outcomes: Vec<&str> = outcomes().map(Outcome::label).collect();
             return Err(format!(
                 "{text}: expected a status name (STATUS_ACCESS_DENIED, ACCESS_DENIED, NFS3ERR_STALE), a status number (0xc0000022), \
                  error, none, or {}",

@@ -83,6 +83,12 @@ impl Framer {
         self.search.expect(begin_offset);
     }
 
+    /// Framing is lost, and resumes with the next byte: an expected message begins there.
+    pub fn resume(&mut self) {
+        self.search.found(&mut self.faults);
+        self.state = State::Boundary;
+    }
+
     /// Whether a message was found so far.
     pub fn found_once(&self) -> bool {
         self.search.found_once

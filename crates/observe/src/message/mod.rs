@@ -43,6 +43,24 @@ pub struct Message<'a> {
     pub content: Content,
 }
 
+/// A message in one packet, all of which was captured.
+#[cfg(test)]
+pub(crate) fn whole(bytes: &[u8], stamp: Stamp) -> Message<'_> {
+    Message {
+        bytes,
+        len: bytes.len() as u64,
+        first: stamp,
+        last: Some(stamp),
+        resent_wait_ns: Some(0),
+        end_offset: 0,
+        acknowledges: 0,
+        packets: 1,
+        begin_offset: 0,
+        marks: &[],
+        content: Content::Message,
+    }
+}
+
 /// The content after a prefix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Content {

@@ -102,8 +102,8 @@ impl TlsRecords {
         self.is_asked || self.is_evident
     }
 
-    /// Takes bytes in order.
-    pub(crate) fn take(&mut self, chunk: &Chunk<'_>, direction: usize) -> Taken {
+    /// Takes bytes in order. `begins` gets the place of each record with its header, and the type of the message if it is a handshake.
+    pub(crate) fn take(&mut self, chunk: &Chunk<'_>, direction: usize, mut begins: impl FnMut(u64, &[u8])) -> Taken {
         let (mut at, mut begun, wire_len) = (0, 0, chunk.wire_len as usize);
         while at < wire_len {
             let flow = &mut self.flows[direction];
@@ -120,7 +120,7 @@ impl TlsRecords {
                     let more = rest.get(..HEADER - flow.head.len()).unwrap_or(rest);
                     flow.head.extend_from_slice(more);
                     at += more.len();
-                    let Some(header) = flow.head.first_chunk::<HEADER>() else {
+                    let Some(header) = flow.head.first_chunk::<HEADER>().copied() else {
                         // The snap length, or the end of the segment.
                         if at < wire_len {
                             flow.lose()
@@ -129,7 +129,7 @@ impl TlsRecords {
                         }
                         break;
                     };
-                    let Some((kind, len)) = record(header) else {
+                    let Some((kind, len)) = record(&header) else {
                         flow.lose();
                         if !was_lost && !self.is_asked {
                             return Taken::NoTls;
@@ -140,7 +140,13 @@ impl TlsRecords {
                     flow.head.clear();
                     flow.in_a_row += 1;
                     flow.step(len);
-                    self.begin(kind, len, chunk.bytes.get(at).copied(), direction);
+                    let first = chunk.bytes.get(at).copied();
+                    let [h0, h1, h2, h3, h4] = header;
+                    let head = [h0, h1, h2, h3, h4, first.unwrap_or(0)];
+                    let head_len = HEADER + usize::from(kind == HANDSHAKE && first.is_some());
+                    let offset = (chunk.offset + at as u64).saturating_sub(HEADER as u64);
+                    begins(offset, head.get(..head_len).unwrap_or(&header));
+                    self.begin(kind, len, first, direction);
                 }
             }
         }

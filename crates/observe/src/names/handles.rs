@@ -7,7 +7,7 @@ use plimsoll_model::{FileIdentity, Names, Symbol};
 use serde::{Deserialize, Serialize};
 
 use super::in_order::InOrder;
-use super::roots::Roots;
+use super::roots::{Root, Roots};
 use super::seeded::Seeded;
 
 /// Handles remembered, at most: some 32 bytes each, and some 48 each of the names that lead to them.
@@ -81,7 +81,8 @@ impl Handles {
     pub fn object(&mut self, handle: &[u8], server: IpAddr, names: &mut Names) -> Object {
         let object = self.known(handle, names);
         match self.roots.of(self.last.1, server) {
-            Some(share) => Object { share, ..object },
+            Some(Root { share, path }) if path.is_some() => Object { share, path, ..object },
+            Some(Root { share, .. }) => Object { share, path: unnamed(handle, names), ..object },
             None => object,
         }
     }
@@ -96,7 +97,7 @@ impl Handles {
         let object = match self.objects.get(key) {
             Some(&object) => object,
             None => {
-                let path = names.intern(&format!("[handle 0x{:08x}]", crc32fast::hash(handle)));
+                let path = unnamed(handle, names);
                 let object = Object { share: Symbol::NONE, path, file: Some(FileIdentity::of_handle(handle)) };
                 self.insert(key, object);
                 object
@@ -135,23 +136,33 @@ impl Handles {
         path
     }
 
-    /// Learns a handle's object; returns the file.
-    pub fn learn(&mut self, handle: &[u8], object: Object) -> Option<FileIdentity> {
+    /// Learns a handle's object on a server; returns the file.
+    pub fn learn(&mut self, handle: &[u8], server: IpAddr, object: Object) -> Option<FileIdentity> {
+        self.learn_numbered(handle, server, &object);
         let key = self.key(handle);
         let file = self.objects.get(key).map_or_else(|| Some(FileIdentity::of_handle(handle)), |known| known.file);
         self.insert(key, Object { file, ..object });
         file
     }
 
-    /// Learns the handle of a requested object; returns the file.
+    /// Learns the handle of a requested object on a server; returns the file.
     #[inline]
-    pub fn learn_named(&mut self, handle: &[u8], named: &Named) -> Option<FileIdentity> {
+    pub fn learn_named(&mut self, handle: &[u8], server: IpAddr, named: &Named) -> Option<FileIdentity> {
+        self.learn_numbered(handle, server, &named.object);
         let Named { object: Object { share, .. }, learnt, .. } = *named;
         let now = (self.key(handle), share, self.changes());
         if learnt.changes != 0 && (learnt.handle, learnt.share, learnt.changes) == now {
             return learnt.file;
         }
         self.learn_anew(handle, named)
+    }
+
+    /// The root of an export that its server knows by a number has the same handle on other servers.
+    #[inline]
+    fn learn_numbered(&mut self, handle: &[u8], server: IpAddr, &Object { share, path, .. }: &Object) {
+        if is_numbered_root(handle) {
+            self.roots.learn(self.key(handle), server, Root { share, path });
+        }
     }
 
     #[cold]
@@ -180,9 +191,9 @@ impl Handles {
         names: &mut Names,
     ) -> Option<FileIdentity> {
         let share = names.intern(&String::from_utf8_lossy(export));
-        let key = self.key(handle);
-        self.roots.learn(key, server, share);
-        self.learn(handle, Object { share, path: names.intern("/"), file: None })
+        let (key, path) = (self.key(handle), names.intern("/"));
+        self.roots.learn(key, server, Root { share, path });
+        self.learn(handle, server, Object { share, path, file: None })
     }
 
     /// Whether it is remembered.
@@ -216,6 +227,18 @@ impl Handles {
     }
 }
 
+/// The path of an object that was never named.
+fn unnamed(handle: &[u8], names: &mut Names) -> Symbol {
+    names.intern(&format!("[handle 0x{:08x}]", crc32fast::hash(handle)))
+}
+
+/// Whether it is the handle of an export's root on a Linux server whose option `fsid` is a number (`struct knfsd_fh` of Linux: version 1,
+/// `FSID_NUM`, `FILEID_ROOT`).
+#[inline]
+fn is_numbered_root(handle: &[u8]) -> bool {
+    matches!(handle, [1, _, 1, 0, _, _, _, _])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -228,7 +251,7 @@ mod tests {
         handles.learn_root(b"root", (SERVER, b"/export"), &mut names);
         let root = handles.object(b"root", SERVER, &mut names);
         let file = handles.child(root, b"a.txt", &mut names);
-        handles.learn_named(b"file", &file);
+        handles.learn_named(b"file", SERVER, &file);
         let file = handles.object(b"file", SERVER, &mut names);
         assert_eq!((names.text(file.share), names.text(file.path)), (Some("/export"), Some("/a.txt")));
         let unknown = handles.object(b"other", SERVER, &mut names);
@@ -242,23 +265,23 @@ mod tests {
         let root = handles.object(b"root", SERVER, &mut names);
         for name in ["a", "a", "b", "a", "a", "b", "b"] {
             let asked = handles.child(root, name.as_bytes(), &mut names);
-            handles.learn_named(b"file", &asked);
+            handles.learn_named(b"file", SERVER, &asked);
             let file = handles.object(b"file", SERVER, &mut names);
             assert_eq!(names.text(file.path), Some(format!("/{name}").as_str()));
             handles.object(b"root", SERVER, &mut names);
         }
         // A client asks for the same name twice at once, and the handle has another object in between.
         let [first, second] = [(); 2].map(|()| handles.child(root, b"b", &mut names));
-        handles.learn_named(b"file", &first);
+        handles.learn_named(b"file", SERVER, &first);
         handles.learn_root(b"file", (SERVER, b"/other"), &mut names);
-        handles.learn_named(b"file", &second);
+        handles.learn_named(b"file", SERVER, &second);
         let file = handles.object(b"file", SERVER, &mut names);
         assert_eq!((names.text(file.share), names.text(file.path)), (Some("/export"), Some("/b")));
         // Another export, where the same path has the same name.
         handles.learn_root(b"root", (SERVER, b"/elsewhere"), &mut names);
         let root = handles.object(b"root", SERVER, &mut names);
         let asked = handles.child(root, b"b", &mut names);
-        handles.learn_named(b"file", &asked);
+        handles.learn_named(b"file", SERVER, &asked);
         let file = handles.object(b"file", SERVER, &mut names);
         assert_eq!(names.text(file.share), Some("/elsewhere"));
     }
@@ -276,5 +299,27 @@ mod tests {
         assert_eq!(shares(&mut handles, &mut names), ["/projects"; 3], "perhaps addresses of one server");
         handles.learn_root(b"root", (other, b"/scratch"), &mut names);
         assert_eq!(shares(&mut handles, &mut names), ["/projects", "/scratch", ""], "the third one's is unknown");
+    }
+
+    /// NFS 4 has no MOUNT: clients look up the exports.
+    #[test]
+    fn servers_with_equal_numbers_of_exports_have_their_own_paths() {
+        const ROOT: [u8; 8] = [1, 0, 1, 0, 1, 0, 0, 0];
+        let (mut handles, mut names) = (Handles::default(), Names::default());
+        let [one, other, third] = [1_u8, 2, 3].map(|number| IpAddr::from([10, 0, 1, number]));
+        let top = Object { path: names.intern("/"), ..Object::default() };
+        let [home, scratch] = [&b"home"[..], b"scratch"].map(|name| handles.child(top, name, &mut names).object);
+        let mut paths = |handles: &mut Handles| {
+            [one, other, third].map(|server| {
+                let path = handles.object(&ROOT, server, &mut names).path;
+                names.text(path).unwrap_or_default().to_owned()
+            })
+        };
+        handles.learn(&ROOT, one, home);
+        assert_eq!(paths(&mut handles), ["/home"; 3], "perhaps addresses of one server");
+        handles.learn(&ROOT, other, scratch);
+        let [of_one, of_other, unknown] = paths(&mut handles);
+        assert_eq!((of_one.as_str(), of_other.as_str()), ("/home", "/scratch"));
+        assert!(unknown.starts_with("[handle 0x"), "{unknown}");
     }
 }

@@ -11,4 +11,4 @@ mod smb2;
 pub use handles::{Handles, Named, Object};
 pub use hosts::learn as learn_hosts;
 pub use hosts_file::HostsFile;
-pub use smb2::{Opened, Smb2Names};
+pub use smb2::{Opened, Origin, Smb2Names};

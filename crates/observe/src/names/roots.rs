@@ -11,17 +11,24 @@ const ROOTS_MAX: usize = 4_096;
 /// Servers of a root handle remembered, at most.
 const SERVERS_MAX: usize = 64;
 
+/// The root of an export.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Root {
+    pub(super) share: Symbol,
+    pub(super) path: Symbol,
+}
+
 /// The exports of root handles on each server, by the handle's key.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Roots {
-    exports: HashMap<u64, Vec<(IpAddr, Symbol)>, foldhash::fast::RandomState>,
+    exports: HashMap<u64, Vec<(IpAddr, Root)>, foldhash::fast::RandomState>,
     /// Servers use a handle for different exports. Until then, no lookup is needed.
     differ: bool,
 }
 
 impl Roots {
     /// A server stated that the handle is the root of this export.
-    pub(super) fn learn(&mut self, key: u64, server: IpAddr, export: Symbol) {
+    pub(super) fn learn(&mut self, key: u64, server: IpAddr, export: Root) {
         if self.exports.len() >= ROOTS_MAX && !self.exports.contains_key(&key) {
             return;
         }
@@ -35,19 +42,25 @@ impl Roots {
         self.differ |= differ(exports);
     }
 
-    /// The export of a handle on a server, if servers use the handle for different exports; [`Symbol::NONE`] if this server's is unknown.
-    /// Other handles need no server: several addresses of one server have the same handles.
+    /// The export of a handle on a server, if servers use the handle for different exports. If the server is unknown, the result has only
+    /// a path that all exports of the handle have. Other handles need no server: several addresses of one server have the same handles.
     #[inline]
-    pub(super) fn of(&self, key: u64, server: IpAddr) -> Option<Symbol> {
+    pub(super) fn of(&self, key: u64, server: IpAddr) -> Option<Root> {
         if !self.differ {
             return None;
         }
         let exports = self.exports.get(&key).filter(|exports| differ(exports))?;
         let own = exports.iter().find(|(of, _)| *of == server);
-        Some(own.map_or(Symbol::NONE, |(_, export)| *export))
+        Some(own.map_or_else(|| common(exports), |(_, export)| *export))
     }
 }
 
-fn differ(exports: &[(IpAddr, Symbol)]) -> bool {
+fn common(exports: &[(IpAddr, Root)]) -> Root {
+    let path = exports.first().map(|(_, export)| export.path);
+    let path = path.filter(|path| exports.iter().all(|(_, export)| export.path == *path));
+    Root { share: Symbol::NONE, path: path.unwrap_or_default() }
+}
+
+fn differ(exports: &[(IpAddr, Root)]) -> bool {
     exports.windows(2).any(|two| matches!(two, [(_, one), (_, other)] if one != other))
 }

@@ -13,7 +13,7 @@ impl<S: Sink> Observer<S> {
     pub(super) fn fragment(&mut self, fragment: &packet::Fragment<'_>, stamp: Stamp) {
         let key = (fragment.piece.source, fragment.piece.destination, fragment.id, fragment.piece.protocol);
         if let Some(tracer) = &mut self.shared.tracer {
-            tracer.fragment(stamp.frame, key, fragment.offset);
+            tracer.fragment(stamp.frame, key, fragment.offset, self.fragments.is_new(&key, stamp.time_ns));
         }
         self.fragments.began(self.span.0);
         let Some(mut whole) = self.fragments.add(fragment, stamp, 1) else {

@@ -26,6 +26,9 @@ const PIECES_MAX: usize = 1_024;
 /// Maximum number of complete datagrams that are remembered: later pieces of them are duplicates.
 const WHOLE_MAX: usize = 256;
 
+/// Maximum time between two pieces of one datagram, ns. Hosts send the pieces back to back, and use an ID again after 65,536 datagrams.
+const PAUSE_MAX_NS: i64 = 1_000_000_000;
+
 type Key = (Address, Address, u32, u8);
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -44,6 +47,17 @@ struct Open {
     again: bool,
     /// Whether it holds RPC over UDP, if its first fragment shows that.
     is_rpc: Option<bool>,
+}
+
+impl Open {
+    /// Whether a piece that came at this time is of a later datagram with the same ID.
+    fn is_over(&self, now_ns: i64) -> bool {
+        self.last.is_some_and(|last| pauses(last.time_ns, now_ns))
+    }
+}
+
+fn pauses(last_ns: i64, now_ns: i64) -> bool {
+    now_ns.saturating_sub(last_ns) > PAUSE_MAX_NS
 }
 
 /// A datagram whose pieces have all come.
@@ -77,8 +91,8 @@ impl Whole {
 pub struct Fragments {
     open: HashMap<Key, Open>,
     order: VecDeque<Key>,
-    /// Datagrams that were whole lately.
-    done: VecDeque<Key>,
+    /// Datagrams that were whole lately, and when, ns.
+    done: VecDeque<(Key, i64)>,
     given_up: u64,
     /// When the capture began, ns since the Unix epoch.
     begin_ns: Option<i64>,
@@ -100,12 +114,13 @@ impl Fragments {
         if start + len > DATAGRAM_MAX {
             return None;
         }
-        if !self.open.contains_key(&key) {
-            self.make_room();
-            self.order.push_back(key);
+        let now_ns = first.time_ns;
+        if self.is_new(&key, now_ns) {
+            self.begin(key);
         }
         let done = &self.done;
-        let open = self.open.entry(key).or_insert_with(|| Open { again: done.contains(&key), ..Open::default() });
+        let again = || done.iter().any(|&(whole, at_ns)| whole == key && !pauses(at_ns, now_ns));
+        let open = self.open.entry(key).or_insert_with(|| Open { again: again(), ..Open::default() });
         open.first.get_or_insert(first);
         open.last = open.last.filter(|last| last.time_ns > first.time_ns).or(Some(first));
         open.packets = open.packets.saturating_add(packets);
@@ -134,7 +149,7 @@ impl Fragments {
         if self.done.len() >= WHOLE_MAX {
             self.done.pop_front();
         }
-        self.done.push_back(key);
+        self.done.push_back((key, now_ns));
         Some(Whole {
             source: piece.source,
             destination: piece.destination,
@@ -143,6 +158,11 @@ impl Fragments {
             packets: open.packets,
             first: open.first?,
         })
+    }
+
+    /// Whether a piece with this key that came at this time begins a datagram.
+    pub fn is_new(&self, key: &Key, now_ns: i64) -> bool {
+        self.open.get(key).is_none_or(|open| open.is_over(now_ns))
     }
 
     /// Datagrams that stayed incomplete: dropped or still waiting. Duplicate fragments of a complete datagram do not count.
@@ -168,14 +188,24 @@ impl Fragments {
         lost.finish()
     }
 
-    fn make_room(&mut self) {
+    /// A datagram begins. An older one with its key stays incomplete.
+    fn begin(&mut self, key: Key) {
+        if self.open.contains_key(&key) {
+            self.order.retain(|waiting| *waiting != key);
+            self.give_up(&key);
+        }
         while self.open.len() >= OPEN_MAX {
-            let Some(oldest) = self.order.pop_front() else { return };
-            if let Some(open) = self.open.remove(&oldest).filter(|open| !open.again) {
-                self.given_up += 1;
-                // The end of the capture is not known yet.
-                add_lost((&mut self.lost_messages, &mut self.edges), &oldest, &open, (self.begin_ns, None));
-            }
+            let Some(oldest) = self.order.pop_front() else { break };
+            self.give_up(&oldest);
+        }
+        self.order.push_back(key);
+    }
+
+    fn give_up(&mut self, key: &Key) {
+        if let Some(open) = self.open.remove(key).filter(|open| !open.again) {
+            self.given_up += 1;
+            // The end of the capture is not known yet.
+            add_lost((&mut self.lost_messages, &mut self.edges), key, &open, (self.begin_ns, None));
         }
     }
 }
@@ -247,6 +277,25 @@ mod tests {
         assert_eq!(fragments.incomplete(), 0);
         assert!(fragments.add(&Fragment { id: 8, ..piece(0, &[1; 8], true) }, stamp(40, 4), 1).is_none());
         assert_eq!(fragments.incomplete(), 1, "of this one a piece is missing");
+    }
+
+    /// NFS over UDP uses all IDs of a host within seconds.
+    #[test]
+    fn an_id_that_is_used_again_completes_no_older_datagram() {
+        const LATER_NS: i64 = 13_000_000_000;
+        let mut fragments = Fragments::default();
+        assert!(fragments.add(&piece(8, &[2; 8], true), stamp(10, 1), 1).is_none());
+        assert!(fragments.add(&piece(16, &[3; 4], false), stamp(20, 2), 1).is_none());
+        for (offset, byte) in [(0, 4_u8), (8, 5)] {
+            let frame = u64::from(byte);
+            assert!(fragments.add(&piece(offset, &[byte; 8], true), stamp(LATER_NS, frame), 1).is_none());
+        }
+        let whole = fragments.add(&piece(16, &[6; 4], false), stamp(LATER_NS, 6), 1).expect("all its pieces are there");
+        assert_eq!(whole.datagram().payload, [[4; 8].as_slice(), &[5; 8], &[6; 4]].concat());
+        assert_eq!((whole.first, whole.packets), (stamp(LATER_NS, 4), 3));
+        assert_eq!((fragments.incomplete(), fragments.order.len()), (1, 0));
+        assert!(fragments.add(&piece(8, &[2; 8], true), stamp(2 * LATER_NS, 7), 1).is_none());
+        assert_eq!(fragments.incomplete(), 2, "it is no second copy");
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub use early::EarlyCount;
 pub(crate) use last_responses::LastResponses;
 pub(crate) use last_use::LastUse;
 pub use output::Output;
-pub use pending::PendingTable;
+pub use pending::{PendingTable, WaitingCount};
 #[cfg(feature = "anonymize")]
 pub(crate) use pipe::is_pipe_name;
 pub use request::{Answer, Pending};
@@ -35,6 +35,7 @@ pub use status::{status_name, statuses_named};
 pub(crate) use unfinished::{UnfinishedOnes, waiting, waits};
 
 use plimsoll_model::Sink;
+use plimsoll_wire::smb2::header;
 use serde::{Deserialize, Serialize};
 
 use crate::message::{Content, Message};
@@ -72,7 +73,8 @@ impl Pairing {
             [0xfc..=0xfe, b'S', b'M', b'B', ..] => {
                 if self.smb1.as_mut().is_some_and(|smb1| smb1.is_negotiated_in_smb2(message, direction, link, output)) {
                     // The SMB1 request took the first of SMB2's ids (MS-SMB2 3.3.5.3.1).
-                    self.smb2.get_or_insert_default().begin_at(1);
+                    let credits = header::Header::new(message.bytes).map_or(0, |header| header.credits());
+                    self.smb2.get_or_insert_default().begin_at(1, credits);
                     Role::Response
                 } else {
                     let pairing = self.smb2.get_or_insert_default();
@@ -107,6 +109,11 @@ impl Pairing {
     /// Whether this is an RPC reply whose call has not come.
     pub(crate) fn is_early_reply(&mut self, bytes: &[u8], direction: usize) -> bool {
         self.rpc.get_or_insert_default().is_early_reply(bytes, direction)
+    }
+
+    /// Whether the first of several fragments of an expected RPC reply begins here, after framing was lost.
+    pub(crate) fn is_due_reply(&mut self, bytes: &[u8], direction: usize) -> bool {
+        self.rpc.as_mut().is_some_and(|rpc| rpc.is_due(bytes, direction))
     }
 
     /// Whether an SMB message of `len` bytes, of which these are the first, is due where framing was lost.

@@ -12,7 +12,7 @@ use super::rpc::{Delegations, Slots, SpareCalls};
 use super::smb1::OplockBreaks;
 use super::smb2::BreakTimes;
 use super::unfinished::UnfinishedOnes;
-use super::{Answer, ConnectionContext, EarlyCount, LastResponses, Pending};
+use super::{Answer, ConnectionContext, EarlyCount, LastResponses, Pending, WaitingCount};
 use crate::missing::{Tally, client_by_port};
 use crate::named_services::NamedServices;
 use crate::packet::Stamp;
@@ -54,6 +54,8 @@ pub struct Output<S> {
     pub(crate) delegations: Delegations,
     /// Answers that wait for their requests.
     pub(crate) early: EarlyCount,
+    /// Requests that wait for their answers.
+    pub(crate) waiting: WaitingCount,
     /// Memory for calls.
     #[serde(skip)]
     pub(crate) spare_calls: SpareCalls,
@@ -82,6 +84,7 @@ impl<S> Output<S> {
             slots: Default::default(),
             delegations: Default::default(),
             early: Default::default(),
+            waiting: Default::default(),
             spare_calls: Default::default(),
             services: None,
         }
@@ -106,6 +109,7 @@ impl<S> Output<S> {
             slots,
             delegations,
             early,
+            waiting,
             spare_calls,
             services,
         } = self;
@@ -126,6 +130,7 @@ impl<S> Output<S> {
             slots,
             delegations,
             early,
+            waiting,
             spare_calls,
             services,
         }

@@ -26,7 +26,7 @@ use facts::{note_arguments, note_results};
 use recent_xids::RecentXids;
 pub(crate) use slots::Slots;
 pub(crate) use waiting::SpareCalls;
-use waiting::Waiting;
+use waiting::{Called, Waiting};
 
 use super::early::{Early, EarlyCount};
 use super::pending::Displaced;
@@ -41,6 +41,8 @@ pub struct Rpc {
     waiting: [PendingTable<Box<Waiting>>; 2],
     /// Xids that were answered.
     answered: [RecentXids; 2],
+    /// Xid and procedure of the call that was answered last.
+    answered_last: [Option<(u32, Called)>; 2],
     /// Answers that came before their calls, by the direction of the calls.
     early: [Early; 2],
     /// Xids of such answers in datagrams.
@@ -86,6 +88,15 @@ impl Rpc {
                 let xid = reply.xid();
                 !self.answered[asked].has(xid) && self.waiting[asked].get_mut(u64::from(xid)).is_none()
             })
+    }
+
+    /// Whether the first of several fragments of a reply to a waiting call begins here. Without that call, its header is too weak a sign.
+    pub(crate) fn is_due(&mut self, bytes: &[u8], direction: usize) -> bool {
+        let Some((mark, body)) = bytes.split_first_chunk::<4>() else { return false };
+        let is_first_of_several = u32::from_be_bytes(*mark) >> 31 == 0;
+        let Some(reply) = Reply::new(body).filter(|_| is_first_of_several) else { return false };
+        matches!(rpc::plausible_message(body), Some(rpc::Message::Reply))
+            && self.waiting[1 - direction].get_mut(u64::from(reply.xid())).is_some()
     }
 
     /// The xids of calls that went in `direction`.
@@ -138,7 +149,7 @@ impl Rpc {
         }
         for direction in 0..2 {
             (0..std::mem::take(&mut self.orphans[direction])).for_each(|_| output.orphan(link, direction));
-            for (xid, waiting) in self.waiting[direction].drain() {
+            for (xid, waiting) in self.waiting[direction].drain(&mut output.waiting) {
                 unanswered(xid, waiting, link, output);
             }
         }
@@ -155,7 +166,8 @@ impl Rpc {
         output: &mut Output<S>,
     ) {
         let xid = call.xid();
-        if self.answered[direction].has(xid) || self.waiting[direction].get_mut(u64::from(xid)).is_some() {
+        let is_answered = self.answered[direction].has(xid) && !self.takes_xid_again(call, direction);
+        if is_answered || self.waiting[direction].get_mut(u64::from(xid)).is_some() {
             output.anomalies.add(Anomaly::DuplicateRequest);
             return;
         }
@@ -186,13 +198,25 @@ impl Rpc {
         if let Some((answer, _)) = self.early[direction].take(key, message.end_offset, &mut output.early) {
             return self.answered_before(waiting, answer, (xid, direction), link, handles, output);
         }
-        match self.waiting[direction].insert_new(u64::from(xid), waiting) {
+        match self.waiting[direction].insert_new(u64::from(xid), waiting, &mut output.waiting) {
             Some(Displaced::Oldest(xid, old) | Displaced::SameId(xid, old)) => {
                 output.anomalies.add(Anomaly::PendingEvicted);
                 unanswered(xid, old, link, output);
             }
             None => {}
         }
+    }
+
+    /// Whether a call with the xid of the call that was answered last is another one: a client with one outstanding call may use the same
+    /// xid for all. A call that is sent again has the same procedure.
+    #[cold]
+    fn takes_xid_again(&mut self, call: &Call<'_>, direction: usize) -> bool {
+        let (xid, called) = (call.xid(), (call.program(), call.version(), call.procedure()));
+        let is_other = self.answered_last[direction].is_some_and(|(last, before)| last == xid && before != called);
+        if is_other {
+            self.answered[direction].forget(xid);
+        }
+        is_other
     }
 
     #[inline]
@@ -206,7 +230,7 @@ impl Rpc {
         output: &mut Output<S>,
     ) {
         let (asked, xid) = (1 - direction, reply.xid());
-        let Some(mut waiting) = self.waiting[asked].remove(u64::from(xid)) else {
+        let Some(mut waiting) = self.waiting[asked].remove(u64::from(xid), &mut output.waiting) else {
             if self.answered[asked].has(xid) {
                 output.anomalies.add(Anomaly::DuplicateResponse);
             } else {
@@ -234,6 +258,7 @@ impl Rpc {
             return;
         };
         self.answered[asked].add(xid);
+        self.answered_last[asked] = Some((xid, waiting.called()));
         self.last.response(&waiting.pending, message, waiting.only_keeps_lease());
         let mut answer = Answer::of(message, None, outcome(reply));
         let results = waiting.protection.and_then(|protection| reply.results_under(protection));
@@ -273,6 +298,7 @@ impl Rpc {
         output: &mut Output<S>,
     ) {
         self.answered[direction].add(xid);
+        self.answered_last[direction] = Some((xid, waiting.called()));
         output.answered_before(&waiting.pending, answer.last.unwrap_or(answer.first).time_ns);
         if waiting.is_compound() {
             compound::pair(&mut waiting, None, &mut answer, u64::from(xid), link, handles, output);

@@ -126,7 +126,7 @@ impl Smb1 {
             return false;
         }
         self.negotiate = None;
-        if let Some(exchange) = self.waiting.remove(id) {
+        if let Some(exchange) = self.waiting.remove(id, &mut output.waiting) {
             let status = header.status();
             let answer = Answer::of(message, status, nt_outcome(status));
             output.pair(link, Some(shown(id)), &exchange.first.pending, &answer);
@@ -157,7 +157,7 @@ impl Smb1 {
 
     /// The connection has ended: the waiting requests were not answered, or not completely.
     pub fn end<S: Sink>(&mut self, link: &ConnectionContext, output: &mut Output<S>) {
-        for (_, exchange) in self.waiting.drain() {
+        for (_, exchange) in self.waiting.drain(&mut output.waiting) {
             exchange.give_up(link, output);
         }
     }
@@ -212,7 +212,7 @@ impl Smb1 {
             output.anomalies.add(Anomaly::IdReused);
             return exchange.give_up(link, output);
         }
-        match self.waiting.insert(exchange.id, exchange) {
+        match self.waiting.insert(exchange.id, exchange, &mut output.waiting) {
             Some(Displaced::SameId(_, old)) => {
                 output.anomalies.add(Anomaly::IdReused);
                 old.give_up(link, output);
@@ -306,7 +306,7 @@ impl Smb1 {
             return self.orphan(first, chain, direction, link, output);
         }
         if exchange.is_ambiguous(message, link) {
-            if let Some(old) = self.waiting.remove(fields.id) {
+            if let Some(old) = self.waiting.remove(fields.id, &mut output.waiting) {
                 old.withhold(output);
             }
             return;
@@ -322,7 +322,7 @@ impl Smb1 {
         if !exchange.parts.add_response(&mut exchange.answer, &first, message, (status, outcome)) {
             return;
         }
-        let Some(exchange) = self.waiting.remove(fields.id) else { return };
+        let Some(exchange) = self.waiting.remove(fields.id, &mut output.waiting) else { return };
         self.finish(exchange, first, chain, arrival, output);
     }
 

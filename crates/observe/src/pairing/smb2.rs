@@ -22,7 +22,7 @@ use plimsoll_wire::smb2::header::{self, Header};
 use plimsoll_wire::smb2::{Kind, status};
 use serde::{Deserialize, Serialize};
 
-use self::asynchronous::Asynchronous;
+use self::asynchronous::{AcrossChannels, Asynchronous};
 pub(crate) use self::breaks::BreakTimes;
 use super::early::{Early, EarlyCount};
 use super::{Answer, ConnectionContext, LastUse, Output, Pending, PendingTable, Role};
@@ -68,6 +68,22 @@ impl Smb2Shared {
     /// Passes those of one connection to `take`, without those that wait by design.
     pub(crate) fn waiting_of(&self, connection: u32, take: impl FnMut(&Pending)) {
         self.asynchronous.waiting_of(connection, take);
+    }
+
+    /// The request that a final asynchronous answer on this connection is for.
+    fn release(
+        &mut self,
+        across: AcrossChannels,
+        connection: u32,
+        command: u16,
+    ) -> Option<(ConnectionContext, Waiting)> {
+        let (server, session, ..) = across;
+        let is_of_session = |other: &ConnectionContext, request: &Pending| {
+            let origin_of = |connection| self.names.origin(connection, server, Some(session));
+            origin_of(other.connection) == origin_of(connection)
+                && self.names.begun_frame(server, session).is_none_or(|begun| request.first.frame > begun)
+        };
+        self.asynchronous.release(across, connection, command, is_of_session)
     }
 
     /// The capture has ended, and its connections end now.
@@ -229,10 +245,10 @@ impl Smb2 {
         role
     }
 
-    /// Requests begin with this message id.
-    pub(crate) fn begin_at(&mut self, id: u64) {
+    /// Requests begin with this message ID. The response to the SMB1 request before them granted `credits`.
+    pub(crate) fn begin_at(&mut self, id: u64, credits: u16) {
         self.ids.begin_at(id);
-        self.balance = credits::Balance::used(id);
+        self.balance = credits::Balance::used(id, credits);
     }
 
     /// The message ids of requests.
@@ -273,8 +289,13 @@ impl Smb2 {
     /// The connection has ended: what still waits was not answered.
     pub fn end<S: Sink>(&mut self, link: &ConnectionContext, shared: &mut Smb2Shared, output: &mut Output<S>) {
         let asynchronous = shared.asynchronous.left(link.connection);
-        for waiting in self.waiting.drain().into_iter().map(|(_, waiting)| waiting).chain(asynchronous) {
+        let own = self.waiting.drain(&mut output.waiting).into_iter().map(|(_, waiting)| waiting);
+        for waiting in own.chain(asynchronous) {
             output.unanswered(link, waiting.id, &waiting.pending);
+        }
+        // These stay in the list: a missing answer does not show that it was lost.
+        for request in shared.asynchronous.locked(link.connection) {
+            output.unfinished.locked(link, request);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Requests that still waited for a response when their connection or the capture ended.
 
-use plimsoll_model::{Coverage, Procedure, Protocol, Transaction, Unfinished, WaitEnd};
+use plimsoll_model::{Coverage, Operation, Procedure, Protocol, Transaction, Unfinished, WaitEnd};
 use serde::{Deserialize, Serialize};
 
 use super::output::transaction;
@@ -9,9 +9,17 @@ use super::{ConnectionContext, Ended, LastResponses, Pending};
 /// Procedures after which a server may end the connection instead of responding.
 const LAST: [&str; 3] = ["LOGOFF", "LOGOFF_ANDX", "TREE_DISCONNECT"];
 
+/// Requests for locks that waited when the capture ended, at most: crafted input must not use up the room of other requests.
+const LOCKED_MAX: usize = 128;
+
 /// Whether a connection may end after this procedure.
 pub(super) fn may_be_last(procedure: Procedure) -> bool {
     LAST.contains(&procedure.row().name)
+}
+
+/// Whether a request waits by design for a lock of another client.
+pub(super) fn waits_for_lock(request: &Pending) -> bool {
+    request.long_lived && request.procedure.row().operation == Operation::Lock
 }
 
 /// The connections with such requests, by their numbers.
@@ -20,6 +28,9 @@ pub(crate) struct UnfinishedOnes {
     all: Vec<(u32, Unfinished)>,
     /// Those that may wait for a client until a time, ns: until then they show nothing about the server.
     held: Vec<(u32, i64, Unfinished)>,
+    /// Requests for locks. They are known only when the capture has ended.
+    #[serde(skip)]
+    locked: Vec<Unfinished>,
 }
 
 impl UnfinishedOnes {
@@ -28,6 +39,7 @@ impl UnfinishedOnes {
     ///
     /// Until `held_until_ns`, it may wait for a client that is to give up a lease or oplock.
     pub(crate) fn unanswered(&mut self, link: &ConnectionContext, request: &Pending, held_until_ns: Option<i64>) {
+        self.locked(link, request);
         let Some(found) = unfinished(link, request) else { return };
         // A server that ends the connection does not wait.
         match held_until_ns.filter(|_| found.end != WaitEnd::Server) {
@@ -36,6 +48,15 @@ impl UnfinishedOnes {
             }
             Some(_) => {}
             None => self.add(link.connection, &found),
+        }
+    }
+
+    /// Takes a request that waits for a lock when the capture ends; others are left out. If its client ended the connection, the server may
+    /// have granted the lock before.
+    pub(crate) fn locked(&mut self, link: &ConnectionContext, request: &Pending) {
+        let waits = waits_for_lock(request) && request.counted && !is_lost(link, request);
+        if waits && matches!(link.ended, Some(Ended::WithCapture)) && self.locked.len() < LOCKED_MAX {
+            self.locked.push(of(link, request, (WaitEnd::CaptureLocked, i64::MAX, None)));
         }
     }
 
@@ -56,7 +77,9 @@ impl UnfinishedOnes {
                 self.add(connection, &one);
             }
         }
-        let mut all: Vec<Unfinished> = self.all.into_iter().map(|(_, one)| one).collect();
+        let room = Coverage::UNFINISHED.saturating_sub(self.all.len());
+        let locked = self.locked.into_iter().take(room);
+        let mut all: Vec<Unfinished> = self.all.into_iter().map(|(_, one)| one).chain(locked).collect();
         all.iter_mut().for_each(|one| one.end_ns = one.end_ns.min(last_ns));
         let until_the_end = all.iter_mut().filter(|one| one.end == WaitEnd::Capture);
         until_the_end.for_each(|one| one.responded_ns = last_responses.of(&one.server));
@@ -67,7 +90,7 @@ impl UnfinishedOnes {
 
 /// A request without an answer at the end of its connection, unless it is not counted, waits by design, or its answer may have been lost.
 fn unfinished(link: &ConnectionContext, request: &Pending) -> Option<Unfinished> {
-    let (from, back) = (usize::from(request.direction), usize::from(1 - request.direction));
+    let back = usize::from(1 - request.direction);
     let (end, end_ns, responded_ns) = match link.ended? {
         Ended::Closed { direction, at_ns, .. } if direction == back => (WaitEnd::Server, at_ns, None),
         Ended::Closed { at_ns, responded_ns, .. } => (WaitEnd::Client, at_ns, responded_ns),
@@ -80,8 +103,19 @@ fn unfinished(link: &ConnectionContext, request: &Pending) -> Option<Unfinished>
     let sent_ns = request.first.time_ns;
     let waits = !request.long_lived && !is_lost(link, request) && sent_ns <= end_ns && !may_be_last(request.procedure);
     // A callback shows nothing about the server: the client does not respond.
-    (is_counted && waits && !request.procedure.is_callback()).then(|| Unfinished {
-        server: link.ends[back],
+    (is_counted && waits && !request.procedure.is_callback()).then(|| of(link, request, (end, end_ns, responded_ns)))
+}
+
+/// A request with the reason and time of the end of its wait, and the time of the server's last response.
+fn of(
+    link: &ConnectionContext,
+    request: &Pending,
+    (end, end_ns, responded_ns): (WaitEnd, i64, Option<i64>),
+) -> Unfinished {
+    let from = usize::from(request.direction);
+    let sent_ns = request.first.time_ns;
+    Unfinished {
+        server: link.ends[1 - from],
         client: link.ends[from].ip,
         end,
         end_ns,
@@ -92,7 +126,7 @@ fn unfinished(link: &ConnectionContext, request: &Pending) -> Option<Unfinished>
         procedure: request.procedure,
         share: request.share,
         path: request.path,
-    })
+    }
 }
 
 /// Whether the capture may have lost a part of the request, or the answer, or has the answer in a form that cannot be read.

@@ -13,7 +13,7 @@ const BYTES_USUAL: usize = 1 << 20;
 pub(super) const SEGMENTS_MAX: usize = 16_384;
 const BYTES_MAX: usize = 16 << 20;
 /// Memory that a waiting segment takes in addition to its bytes. It includes unused room of the queue, which may be half empty.
-pub(super) const SEGMENT_BYTES: u64 = 192;
+pub(super) const SEGMENT_BYTES: u64 = 208;
 
 /// A segment that waits.
 #[derive(Debug, Serialize, Deserialize)]
@@ -23,11 +23,15 @@ pub(super) struct Held {
     bytes: Vec<u8>,
     /// Since when later bytes had been there when it came; `None` if none were.
     pub(super) seen_ns: Option<i64>,
+    /// When the first of this segment and all later ones came, ns.
+    earliest_ns: i64,
 }
 
 impl Held {
     fn of(chunk: &Chunk<'_>, seen_ns: Option<i64>) -> Self {
-        Self { chunk: Chunk { bytes: &[], ..*chunk }, bytes: chunk.bytes.to_vec(), seen_ns }
+        let came_ns = chunk.stamp.time_ns;
+        let earliest_ns = seen_ns.map_or(came_ns, |seen_ns| seen_ns.min(came_ns));
+        Self { chunk: Chunk { bytes: &[], ..*chunk }, bytes: chunk.bytes.to_vec(), seen_ns, earliest_ns }
     }
 
     /// The chunk.
@@ -106,7 +110,21 @@ impl HeldSegments {
     }
 
     fn earliest_from(&self, at: usize) -> Option<i64> {
-        self.segments.iter().skip(at).map(|held| held.chunk.stamp.time_ns).min()
+        self.segments.get(at).map(|held| held.earliest_ns)
+    }
+
+    /// Stores a segment in front of the one at `at`.
+    fn insert(&mut self, at: usize, held: Held) {
+        let earliest_ns = held.earliest_ns;
+        self.bytes += held.bytes.len();
+        self.segments.insert(at, held);
+        // These times never fall from one segment to the next, so the first that is early enough ends the loop: mostly the first of all.
+        for before in self.segments.range_mut(..at).rev() {
+            if before.earliest_ns <= earliest_ns {
+                return;
+            }
+            before.earliest_ns = earliest_ns;
+        }
     }
 
     pub(super) fn take_first(&mut self) -> Option<Held> {
@@ -130,14 +148,35 @@ impl HeldSegments {
                 _ => {
                     let to = behind.map_or(end, |(start, _)| start.min(end));
                     relation.overtaken |= behind.is_some();
-                    let held = Held::of(&chunk.part(from, to), self.earliest_from(at));
-                    self.bytes += held.bytes.len();
-                    self.segments.insert(at, held);
+                    self.insert(at, Held::of(&chunk.part(from, to), self.earliest_from(at)));
                     from = to;
                 }
             }
             at += 1;
         }
         relation
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Stamp;
+
+    #[test]
+    fn the_earliest_segment_is_known_in_any_order_of_offsets_and_times() {
+        let mut held = HeldSegments::default();
+        let arrivals = [(50, 9), (10, 12), (30, 7), (20, 8), (60, 3), (40, 5), (5, 20), (70, 1), (65, 30)];
+        for (offset, time_ns) in arrivals {
+            let stamp = Stamp { time_ns, frame: 1 };
+            held.add(&Chunk { offset, bytes: b"x", wire_len: 1, stamp, acknowledges: 0 });
+            for at in 0..held.len() {
+                let times = held.segments.iter().skip(at).map(|held| held.chunk.stamp.time_ns);
+                assert_eq!(held.earliest_from(at), times.min());
+            }
+        }
+        let seen: Vec<_> = std::iter::from_fn(|| held.take_first()).map(|held| held.seen_ns).collect();
+        let later = [Some(3), Some(9), Some(7), Some(9), Some(3), None, None, Some(1), None];
+        assert_eq!(seen, later, "as it was when each came");
     }
 }

@@ -1,22 +1,17 @@
 //! Anonymised captures: for any input the copy has the same number of packets with the same lengths, and the same transactions.
 
-use plimsoll_model::{Names, Sink, Transaction};
-use plimsoll_observe::Observer;
+use plimsoll_model::{RpcTls, Transaction};
 use plimsoll_observe::anonymize::{AnonymizeError, FirstPass, Key, Stated};
 use plimsoll_observe::capture::{Captures, Format, Input};
+use plimsoll_observe::{Observed, Observer};
 use plimsoll_testkit::servers::Scratch;
-use plimsoll_testkit::{Frame, Link, Side, Tcp, Traffic, pcap, rpc};
+use plimsoll_testkit::{Frame, Link, Side, Tcp, Traffic, nbss, pcap, rpc, smb2};
 use proptest::prelude::*;
 
-/// Statuses and times of transactions.
-#[derive(Debug, Default)]
-struct Rows(Vec<String>);
-
-impl Sink for Rows {
-    fn transaction(&mut self, transaction: &Transaction, _names: &Names) {
-        let Transaction { procedure, timeline, status, payload_bytes, .. } = transaction;
-        self.0.push(format!("{procedure:?} {timeline:?} {status:?} {payload_bytes:?}"));
-    }
+/// Status, outcome and times of a transaction.
+fn row(transaction: &Transaction) -> String {
+    let Transaction { procedure, timeline, status, outcome, payload_bytes, .. } = transaction;
+    format!("{procedure:?} {timeline:?} {status:?} {outcome:?} {payload_bytes:?}")
 }
 
 fn captures(scratch: &Scratch, bytes: &[u8]) -> Captures {
@@ -45,14 +40,23 @@ fn try_copied(scratch: &Scratch, bytes: &[u8]) -> Result<Vec<u8>, AnonymizeError
     Ok(copy)
 }
 
-fn rows(scratch: &Scratch, bytes: &[u8]) -> (Vec<String>, Vec<(u64, usize, u32)>) {
-    let (mut observer, mut lengths) = (Observer::new(Rows::default()), Vec::new());
+fn rows(scratch: &Scratch, bytes: &[u8]) -> (Vec<String>, Lengths) {
+    let (observed, lengths) = observed(scratch, bytes);
+    (observed.sink.iter().map(row).collect(), lengths)
+}
+
+/// Number, captured length and length of each packet.
+type Lengths = Vec<(u64, usize, u32)>;
+
+/// What is found in a capture, and the lengths of its packets.
+fn observed(scratch: &Scratch, bytes: &[u8]) -> (Observed<Vec<Transaction>>, Lengths) {
+    let (mut observer, mut lengths) = (Observer::new(Vec::new()), Vec::new());
     let mut reader = captures(scratch, bytes);
     while let Some(frame) = reader.next().unwrap() {
         lengths.push((frame.number, frame.captured.len(), frame.original_len));
         observer.frame(&frame);
     }
-    (observer.finish().sink.0, lengths)
+    (observer.finish(), lengths)
 }
 
 /// Lookups and writes in records of several fragments and in small segments, of which some come late, twice or never.
@@ -97,6 +101,53 @@ fn any_packet_may_be_missing() {
     }
 }
 
+/// A record of TLS with so many bytes of encrypted data.
+fn encrypted(len: u16) -> Vec<u8> {
+    let [high, low] = len.to_be_bytes();
+    [&[23, 3, 3, high, low][..], &vec![0x55; usize::from(len)]].concat()
+}
+
+/// The verdict depends on the operations that TLS hides. The capture began in the middle of the connection.
+#[test]
+fn records_of_tls_are_counted_in_the_copy() {
+    let scratch = Scratch::new("anonymize-tls");
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 2049));
+    for _ in 0..20 {
+        traffic.exchange(&mut tcp, &encrypted(200), &encrypted(4_200));
+    }
+    let bytes = traffic.pcap();
+    let copy = copied(&scratch, &bytes);
+    assert!(!holds(&copy, &[0x55; 16]));
+    let [original, copy] = [&bytes, &copy].map(|bytes| observed(&scratch, bytes).0.coverage);
+    let sums = |tls: &RpcTls| (tls.connections, tls.records, tls.bytes, tls.requests);
+    assert_eq!(sums(&original.rpc_tls), (1, [20, 20], [4_100, 84_100], 20));
+    assert_eq!(sums(&copy.rpc_tls), sums(&original.rpc_tls));
+    assert_eq!(copy.unseen.missing.operations, original.unseen.missing.operations);
+}
+
+/// Of a file that a client has lost, "not found" is an error; of another, it is an ordinary answer.
+#[test]
+fn reconnections_have_the_same_outcome_in_the_copy() {
+    const NOT_FOUND: u32 = 0xC000_0034;
+    let scratch = Scratch::new("anonymize-reconnections");
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    let file = smb2::file(1);
+    traffic.exchange(&mut tcp, &nbss(&smb2::create(1, "db.mdb").bytes()), &nbss(&smb2::created(1, file).bytes()));
+    // MS-SMB2 2.2.13.2.4: one create context, with the handle behind its name.
+    let mut reconnect = smb2::create(2, "").bytes();
+    reconnect[64 + 48..64 + 56].copy_from_slice(&[120, 0, 0, 0, 40, 0, 0, 0]);
+    reconnect.extend([0, 0, 0, 0, 16, 0, 4, 0, 0, 0, 24, 0, 16, 0, 0, 0]);
+    reconnect.extend(b"DHnC\0\0\0\0");
+    reconnect.extend(file);
+    let refusal = smb2::response(smb2::command::CREATE, 2, NOT_FOUND).body(&[9, 0, 0, 0, 0, 0, 0, 0, 0]);
+    traffic.exchange(&mut tcp, &nbss(&reconnect), &nbss(&refusal.bytes()));
+    let bytes = traffic.pcap();
+    let copy = copied(&scratch, &bytes);
+    let original = rows(&scratch, &bytes);
+    assert!(original.0[1].contains("Refused"), "{original:?}");
+    assert_eq!(original, rows(&scratch, &copy));
+}
+
 /// Calls and replies in the data of a UDP port, over TCP or UDP.
 fn tunnelled(port: u16, header: &[u8; 8], over_tcp: bool) -> Traffic {
     let mut inner = Traffic::new(Link::Ethernet);
@@ -105,8 +156,7 @@ fn tunnelled(port: u16, header: &[u8; 8], over_tcp: bool) -> Traffic {
     for xid in 1..9 {
         let (call, reply) = (rpc::getattr(xid, &[7; 16]), rpc::reply(xid, &rpc::words(&[0; 22])));
         if over_tcp {
-            inner.send(&mut tcp, Side::Client, &rpc::record(&call));
-            inner.send(&mut tcp, Side::Server, &rpc::record(&reply));
+            inner.exchange(&mut tcp, &rpc::record(&call), &rpc::record(&reply));
         } else {
             inner.udp(client, server, &call, None);
             inner.udp(server, client, &reply, None);

@@ -1,9 +1,9 @@
 //! Requests with an interim answer whose final one the capture lost.
 
-use plimsoll_model::{Coverage, Transaction};
-use plimsoll_observe::Observer;
-use plimsoll_observe::capture::{Frame, LinkType};
+use plimsoll_model::{Coverage, WaitEnd};
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, smb2};
+
+use crate::conversation::observed;
 
 const INTERIM_BODY: [u8; 9] = [9, 0, 0, 0, 0, 0, 0, 0, 0];
 const READ: u16 = 8;
@@ -23,15 +23,9 @@ fn observe_until(command: u16, request: &[u8], loses: bool, end: impl FnOnce(&mu
         let last = nbss(&smb2::response(command, 1, 0).asynchronous(905).body(&INTERIM_BODY).bytes());
         drop(tcp.data(Side::Server, &last));
     }
-    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::echo(2).bytes()));
-    traffic.send(&mut tcp, Side::Server, &nbss(&smb2::echoed(2).bytes()));
+    traffic.exchange(&mut tcp, &nbss(&smb2::echo(2).bytes()), &nbss(&smb2::echoed(2).bytes()));
     end(&mut traffic, &mut tcp);
-    let mut observer = Observer::new(Vec::<Transaction>::new());
-    for (number, frame) in (1..).zip(&traffic.frames) {
-        let (time_ns, link) = (Some(frame.time_ns), LinkType::Ethernet);
-        observer.frame(&Frame { number, time_ns, link, captured: &frame.bytes, original_len: frame.original_len });
-    }
-    observer.finish().coverage
+    observed(&traffic).coverage
 }
 
 #[test]
@@ -64,9 +58,47 @@ fn a_request_of_a_connection_that_ended_is_unanswered() {
         // The same ends open another connection.
         let mut next = Tcp::between_ports(700, 445).starting_at(1_000_000, 2_000_000);
         traffic.all(&next.handshake());
-        traffic.send(&mut next, Side::Client, &nbss(&smb2::echo(0).bytes()));
-        traffic.send(&mut next, Side::Server, &nbss(&smb2::echoed(0).bytes()));
+        traffic.exchange(&mut next, &nbss(&smb2::echo(0).bytes()), &nbss(&smb2::echoed(0).bytes()));
     })
     .unseen;
     assert_eq!((unseen.paired, unseen.requests_waiting), (2, 1), "{unseen:?}");
+}
+
+/// A server may answer requests of a session after it has answered the LOGOFF: message IDs belong to connections, not to sessions.
+#[test]
+fn a_response_after_the_end_of_its_session_ends_its_request() {
+    let read = smb2::read(1, smb2::file(1), 3_000).bytes();
+    let unseen = observe_until(READ, &read, false, |traffic, tcp| {
+        let logoff = [smb2::request(2, 3), smb2::response(2, 3, 0)].map(|message| message.body(&[4, 0, 0, 0]).bytes());
+        for (from, message) in [Side::Client, Side::Server].into_iter().zip(&logoff) {
+            traffic.send(tcp, from, &nbss(message));
+        }
+        let last = smb2::response(READ, 1, 0).asynchronous(905).body(&INTERIM_BODY);
+        traffic.send(tcp, Side::Server, &nbss(&last.bytes()));
+    })
+    .unseen;
+    assert_eq!((unseen.paired, unseen.requests_waiting), (3, 0), "{unseen:?}");
+}
+
+/// Another client has the lock. How long the request waits is known, although a missing answer does not show that one was lost.
+#[test]
+fn a_lock_that_is_not_granted_waits_until_the_capture_ends() {
+    let lock = |flags: u8| {
+        let mut body = [0; 48];
+        (body[0], body[2], body[40]) = (48, 1, flags);
+        smb2::request(smb2::command::LOCK, 1).body(&body).bytes()
+    };
+    let (exclusive, at_once) = (lock(0x02), lock(0x12));
+    let ends = |coverage: &Coverage| -> Vec<(WaitEnd, bool)> {
+        coverage.unfinished.iter().map(|one| (one.end, Some(one.end_ns) == coverage.last_ns)).collect()
+    };
+    let waits = observe(smb2::command::LOCK, &exclusive, false);
+    assert_eq!(ends(&waits), [(WaitEnd::CaptureLocked, true)]);
+    assert_eq!((waits.unseen.requests_waiting, waits.unseen.requests_after_gap), (1, 0), "{:?}", waits.unseen);
+    let unlocked = observe(smb2::command::LOCK, &at_once, false);
+    assert_eq!(ends(&unlocked), [(WaitEnd::Capture, true)], "it does not wait for other clients");
+    assert_eq!(ends(&observe(smb2::command::LOCK, &exclusive, true)), [], "the answer may be lost");
+    let closed =
+        observe_until(smb2::command::LOCK, &exclusive, false, |traffic, tcp| traffic.tcp(&tcp.fin(Side::Client)));
+    assert_eq!(ends(&closed), [], "its client gave up");
 }

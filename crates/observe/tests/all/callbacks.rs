@@ -1,22 +1,14 @@
 //! Requests that a server sends to its client.
 
 use plimsoll_model::Transaction;
-use plimsoll_observe::capture::{Frame, LinkType};
-use plimsoll_observe::{Observed, Observer};
+use plimsoll_observe::Observed;
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, nfs4, rpc};
+
+use crate::conversation::observed;
 
 const CLIENT: [u8; 4] = [10, 0, 0, 1];
 const SERVER: [u8; 4] = [10, 0, 0, 2];
 const NLM: u32 = 100_021;
-
-fn observe(traffic: &Traffic) -> Observed<Vec<Transaction>> {
-    let mut observer = Observer::new(Vec::new());
-    for (number, frame) in (1..).zip(&traffic.frames) {
-        let (time_ns, link) = (Some(frame.time_ns), LinkType::Ethernet);
-        observer.frame(&Frame { number, time_ns, link, captured: &frame.bytes, original_len: frame.original_len });
-    }
-    observer.finish()
-}
 
 fn getattr(traffic: &mut Traffic, tcp: &mut Tcp, xid: u32) {
     traffic.send(tcp, Side::Client, &rpc::record(&rpc::getattr(xid, b"handle")));
@@ -51,7 +43,7 @@ fn a_server_that_grants_a_lock_is_no_client() {
                 traffic.send(&mut back, Side::Server, &rpc::record(&reply));
             }
             getattr(&mut traffic, &mut tcp, 2);
-            assert_one_client(&observe(&traffic), 3);
+            assert_one_client(&observed(&traffic), 3);
         }
     }
 }
@@ -63,5 +55,5 @@ fn a_server_that_recalls_a_delegation_is_no_client() {
     traffic.all(&tcp.handshake());
     getattr(&mut traffic, &mut tcp, 1);
     traffic.send(&mut tcp, Side::Server, &nfs4::recall_of(900, [6; 16]));
-    assert_one_client(&observe(&traffic), 2);
+    assert_one_client(&observed(&traffic), 2);
 }

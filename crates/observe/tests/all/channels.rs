@@ -1,10 +1,11 @@
 //! SMB sessions with channels to several addresses of their server.
 
 use plimsoll_model::{Anomaly, FileIdentity, Outcome, Transaction};
-use plimsoll_observe::capture::{Frame, LinkType};
-use plimsoll_observe::{Observed, Observer};
+use plimsoll_observe::Observed;
 use plimsoll_testkit::smb2::{self, command};
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss};
+
+use crate::conversation::observed;
 
 const SESSION: u64 = 33;
 const BINDING: u8 = 1;
@@ -78,15 +79,6 @@ fn observe(guid: u8, final_on_first: bool) -> Observed<Vec<Transaction>> {
     let last = if final_on_first { &mut first } else { &mut second };
     says(&mut traffic, last, &response.asynchronous(905));
     observed(&traffic)
-}
-
-fn observed(traffic: &Traffic) -> Observed<Vec<Transaction>> {
-    let mut observer = Observer::new(Vec::new());
-    for (number, frame) in (1..).zip(&traffic.frames) {
-        let (time_ns, link) = (Some(frame.time_ns), LinkType::Ethernet);
-        observer.frame(&Frame { number, time_ns, link, captured: &frame.bytes, original_len: frame.original_len });
-    }
-    observer.finish()
 }
 
 /// Connections to the servers of these numbers.

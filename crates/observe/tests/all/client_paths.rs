@@ -1,20 +1,15 @@
 //! The network paths to clients: round trips, and how quickly data pass.
 
-use plimsoll_model::{ClientPath, Transaction};
-use plimsoll_observe::Observer;
-use plimsoll_observe::capture::{Frame, LinkType};
+use plimsoll_model::ClientPath;
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, smb2};
+
+use crate::conversation::observed;
 
 const MS: i64 = 1_000_000;
 const MSS: usize = 1_448;
 
 fn paths(traffic: &Traffic) -> Vec<ClientPath> {
-    let mut observer = Observer::new(Vec::<Transaction>::new());
-    for (number, frame) in (1..).zip(&traffic.frames) {
-        let (time_ns, link) = (Some(frame.time_ns), LinkType::Ethernet);
-        observer.frame(&Frame { number, time_ns, link, captured: &frame.bytes, original_len: frame.original_len });
-    }
-    observer.finish().coverage.client_paths
+    observed(traffic).coverage.client_paths
 }
 
 /// Ten reads of 30 segments, captured at the server. Two segments are acknowledged at a time, `each_ns` apart, the first one round trip
@@ -66,8 +61,7 @@ fn the_round_trip_is_known_with_and_without_a_handshake() {
 fn a_single_segment_may_have_been_acknowledged_late_and_proves_no_round_trip() {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
     for id in 1..=9 {
-        traffic.send(&mut tcp, Side::Client, &nbss(&smb2::echo(id).bytes()));
-        traffic.send(&mut tcp, Side::Server, &nbss(&smb2::echoed(id).bytes()));
+        traffic.exchange(&mut tcp, &nbss(&smb2::echo(id).bytes()), &nbss(&smb2::echoed(id).bytes()));
         traffic.time_ns += 40 * MS;
         traffic.tcp(&tcp.ack(Side::Client));
     }

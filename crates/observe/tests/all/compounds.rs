@@ -5,6 +5,8 @@ use plimsoll_observe::Observer;
 use plimsoll_observe::capture::{Frame, LinkType};
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, rpc, smb2};
 
+use crate::conversation::observed;
+
 #[test]
 fn related_members_have_the_session_of_the_first() {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
@@ -14,12 +16,7 @@ fn related_members_have_the_session_of_the_first() {
     traffic.send(&mut tcp, Side::Client, &nbss(&smb2::compound(&[smb2::create(5, "file").session(33), close])));
     let answers = [smb2::created(5, smb2::file(1)).session(33), smb2::closed(6).related().session(33)];
     traffic.send(&mut tcp, Side::Server, &nbss(&smb2::compound(&answers)));
-    let mut observer = Observer::new(Vec::<Transaction>::new());
-    for (number, frame) in (1..).zip(&traffic.frames) {
-        let (time_ns, link) = (Some(frame.time_ns), LinkType::Ethernet);
-        observer.frame(&Frame { number, time_ns, link, captured: &frame.bytes, original_len: frame.original_len });
-    }
-    let observed = observer.finish();
+    let observed = observed(&traffic);
     let rows: Vec<_> = observed.sink.iter().map(|row| (row.id, row.session, row.compound_position)).collect();
     assert_eq!(rows, [(Some(5), Some(33), Some(0)), (Some(6), Some(33), Some(1))]);
     let paths: Vec<_> = observed.sink.iter().map(|row| observed.names.text(row.path)).collect();
@@ -35,12 +32,7 @@ fn path_behind(second: [smb2::Message; 2]) -> Option<String> {
     traffic.send(&mut tcp, Side::Server, &nbss(&smb2::compound(&[smb2::created(5, smb2::file(1)), answers])));
     traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(7, smb2::file(1), 100).bytes()));
     traffic.send(&mut tcp, Side::Server, &nbss(&smb2::read_answer(7, &[7; 100]).bytes()));
-    let mut observer = Observer::new(Vec::<Transaction>::new());
-    for (number, frame) in (1..).zip(&traffic.frames) {
-        let (time_ns, link) = (Some(frame.time_ns), LinkType::Ethernet);
-        observer.frame(&Frame { number, time_ns, link, captured: &frame.bytes, original_len: frame.original_len });
-    }
-    let observed = observer.finish();
+    let observed = observed(&traffic);
     let read = observed.sink.last().unwrap();
     observed.names.text(read.path).map(str::to_owned)
 }
@@ -60,11 +52,11 @@ fn nfs4(operations: &[(u32, Vec<u8>)], results: Option<&[u8]>, captured: usize) 
     if let Some(results) = results {
         traffic.send(&mut tcp, Side::Server, &rpc::record(&rpc::reply(7, results)));
     }
-    observed(&traffic, captured)
+    rows_cut_to(&traffic, captured)
 }
 
 /// The rows of this traffic, each frame cut to this many bytes.
-fn observed(traffic: &Traffic, captured: usize) -> Vec<Transaction> {
+fn rows_cut_to(traffic: &Traffic, captured: usize) -> Vec<Transaction> {
     let mut observer = Observer::new(Vec::<Transaction>::new());
     for (number, frame) in (1..).zip(&traffic.frames) {
         let (time_ns, link) = (Some(frame.time_ns), LinkType::Ethernet);
@@ -127,9 +119,8 @@ fn a_write_counts_the_bytes_that_the_server_wrote() {
         for (port, [request, answer]) in [(2049, nfs3.map(|message| rpc::record(&message))), (445, smb)] {
             let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, port));
             traffic.all(&tcp.handshake());
-            traffic.send(&mut tcp, Side::Client, &request);
-            traffic.send(&mut tcp, Side::Server, &answer);
-            let rows = observed(&traffic, usize::MAX);
+            traffic.exchange(&mut tcp, &request, &answer);
+            let rows = observed(&traffic).sink;
             assert_eq!((rows.len(), rows[0].payload_bytes), (1, Some(counted_bytes)), "port {port}: {count}");
         }
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use plimsoll_model::{Anomaly, Coverage, Names, Outcome, Procedure, Protocol, Sink, Transaction};
+use plimsoll_model::{Anomaly, Coverage, Outcome, Procedure, Protocol, Transaction};
 use plimsoll_observe::Observer;
 use plimsoll_observe::decrypt::SessionKeys;
 use plimsoll_testkit::shared_capture;
@@ -16,15 +16,6 @@ const SMB_3_1_1: &str = "smb311-aes128ccm-with-known-key.pcapng";
 const KEY_3_1_1: &str = "690000ac1c280000:b25a135fc3dc14269f20d7cbc8716b6b";
 const MIDSTREAM: &str = "smb3-encrypted-midstream.pcap";
 
-#[derive(Default)]
-struct Rows(Vec<Transaction>);
-
-impl Sink for Rows {
-    fn transaction(&mut self, transaction: &Transaction, _names: &Names) {
-        self.0.push(transaction.clone());
-    }
-}
-
 /// `None`, and a printed reason, where the capture is not there.
 fn packets(name: &str) -> Option<Vec<Packet>> {
     Some(read(&shared_capture(name)?))
@@ -35,12 +26,12 @@ fn observed(packets: &[Packet], keys: &[&str]) -> (Vec<Transaction>, Coverage) {
     for key in keys {
         given.add(key).expect("a key");
     }
-    let mut observer = Observer::new(Rows::default()).with_session_keys(given);
+    let mut observer = Observer::new(Vec::new()).with_session_keys(given);
     for packet in packets {
         observer.frame(&packet.frame(usize::MAX));
     }
     let observed = observer.finish();
-    (observed.sink.0, observed.coverage)
+    (observed.sink, observed.coverage)
 }
 
 /// Answered operations, encrypted messages not seen, and those that the key did not open.

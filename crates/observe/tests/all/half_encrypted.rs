@@ -25,8 +25,7 @@ fn encrypted(size: u32) -> Vec<u8> {
 fn opened() -> (Traffic, Tcp) {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
     traffic.all(&tcp.handshake());
-    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::echo(1).bytes()));
-    traffic.send(&mut tcp, Side::Server, &nbss(&smb2::echoed(1).bytes()));
+    traffic.exchange(&mut tcp, &nbss(&smb2::echo(1).bytes()), &nbss(&smb2::echoed(1).bytes()));
     (traffic, tcp)
 }
 
@@ -67,8 +66,7 @@ fn an_encrypted_response_is_that_of_the_only_request() {
     let rows = |first: Option<Vec<u8>>, size: u32| {
         let (mut traffic, mut tcp) = opened();
         first.into_iter().for_each(|first| traffic.send(&mut tcp, Side::Client, &first));
-        traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(2, smb2::file(1), 10).bytes()));
-        traffic.send(&mut tcp, Side::Server, &encrypted(size));
+        traffic.exchange(&mut tcp, &nbss(&smb2::read(2, smb2::file(1), 10).bytes()), &encrypted(size));
         let (rows, coverage) = observe_traffic(&traffic);
         let unseen = coverage.unseen;
         let outcome = rows.iter().find(|row| row.id == Some(2)).map(|row| row.outcome);
@@ -88,8 +86,7 @@ fn an_encrypted_response_may_be_that_of_a_request_with_an_interim_one() {
     traffic.send(&mut tcp, Side::Client, &nbss(&notify.bytes()));
     let interim = smb2::response(smb2::command::CHANGE_NOTIFY, 2, smb2::PENDING).asynchronous(905);
     traffic.send(&mut tcp, Side::Server, &nbss(&interim.body(&[9, 0, 0, 0, 0, 0, 0, 0, 0]).bytes()));
-    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(3, smb2::file(1), 10).bytes()));
-    traffic.send(&mut tcp, Side::Server, &encrypted(73));
+    traffic.exchange(&mut tcp, &nbss(&smb2::read(3, smb2::file(1), 10).bytes()), &encrypted(73));
     let (rows, coverage) = observe_traffic(&traffic);
     let outcome = rows.iter().find(|row| row.id == Some(3)).map(|row| row.outcome);
     assert_eq!((outcome, coverage.unseen.encrypted), (Some(Outcome::Unanswered), 1));
@@ -101,8 +98,7 @@ fn an_encrypted_response_may_be_that_of_a_request_with_an_interim_one() {
 fn an_encrypted_response_that_its_key_does_not_open_is_of_no_certain_request() {
     use plimsoll_observe::capture::{Frame, LinkType};
     let (mut traffic, mut tcp) = opened();
-    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(2, smb2::file(1), 10).bytes()));
-    traffic.send(&mut tcp, Side::Server, &encrypted(73));
+    traffic.exchange(&mut tcp, &nbss(&smb2::read(2, smb2::file(1), 10).bytes()), &encrypted(73));
     let mut keys = plimsoll_observe::decrypt::SessionKeys::default();
     keys.add("0700000000000000:28f2847263c83dc00621f742dd3f2e7b").unwrap();
     let mut observer = plimsoll_observe::Observer::new(Vec::new()).with_session_keys(keys);

@@ -117,8 +117,7 @@ fn a_silent_connection_does_not_wait_for_missing_bytes() {
     let mut others = [701, 702].map(|port| Tcp::between_ports(port, 445));
     for id in 0..60 {
         for other in &mut others {
-            traffic.send(other, Side::Client, &nbss(&smb2::echo(id).bytes()));
-            traffic.send(other, Side::Server, &nbss(&smb2::echoed(id).bytes()));
+            traffic.exchange(other, &nbss(&smb2::echo(id).bytes()), &nbss(&smb2::echoed(id).bytes()));
         }
         traffic.time_ns += 10_000 * MS;
     }

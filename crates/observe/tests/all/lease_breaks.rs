@@ -2,11 +2,10 @@
 
 mod held;
 
-use plimsoll_model::{CachingRight, Coverage, LeaseBreaks, Names, Symbol, Transaction};
-use plimsoll_observe::Observer;
-use plimsoll_observe::capture::{Frame, LinkType};
+use plimsoll_model::{CachingRight, Coverage, LeaseBreaks, Names, Symbol};
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, smb2};
 
+use super::conversation::observed;
 use super::waiting::MS;
 
 const TREE_CONNECT: u16 = 3;
@@ -129,12 +128,7 @@ impl Scene {
     }
 
     fn seen(&self) -> (Coverage, Names) {
-        let mut observer = Observer::new(Vec::<Transaction>::new());
-        for (number, frame) in (1..).zip(&self.traffic.frames) {
-            let (time_ns, link) = (Some(frame.time_ns), LinkType::Ethernet);
-            observer.frame(&Frame { number, time_ns, link, captured: &frame.bytes, original_len: frame.original_len });
-        }
-        let observed = observer.finish();
+        let observed = observed(&self.traffic);
         (observed.coverage, observed.names)
     }
 
@@ -334,8 +328,7 @@ fn delayed(is_directory: bool, name: &str, renames: bool) -> Coverage {
     let mut request = smb2::create(1, name);
     let mut answer = smb2::created(1, smb2::file(2));
     if renames {
-        traffic.send(other, Side::Client, &nbss(&request.bytes()));
-        traffic.send(other, Side::Server, &nbss(&answer.bytes()));
+        traffic.exchange(other, &nbss(&request.bytes()), &nbss(&answer.bytes()));
         let body = [&[33, 0, 1, 10][..], &[0; 12], &smb2::file(2)].concat();
         (request, answer) = (smb2::request(SET_INFO, 2).body(&body), smb2::response(SET_INFO, 2, 0).body(&[2, 0]));
     }

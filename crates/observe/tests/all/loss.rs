@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use plimsoll_model::{Names, Protocol, Sink, Transaction, Unseen};
+use plimsoll_model::{Protocol, Transaction, Unseen};
 use plimsoll_observe::Observer;
 use plimsoll_observe::capture::Frame;
 use plimsoll_testkit::{shared_capture, shared_captures};
@@ -14,20 +14,16 @@ use crate::packets::{Packet, read};
 /// request and response.
 type Pair = (u16, u16, u64, Option<u16>, i64, i64);
 
-#[derive(Default)]
-struct Pairs(BTreeMap<Pair, (u64, u64)>);
-
-impl Sink for Pairs {
-    fn transaction(&mut self, t: &Transaction, _names: &Names) {
-        let protocol = t.procedure.row().protocol;
-        if matches!(protocol, Protocol::Nfs4 | Protocol::Nfs4Callback) && t.compound_position.is_some() {
-            return;
-        }
-        let (Some(asked), Some(answered)) = (t.timeline.request_first, t.timeline.response_first) else { return };
-        let (Some(from), Some(to)) = (t.frames.request_first, t.frames.response_first) else { return };
-        let pair = (t.client.port, t.server.port, t.id.unwrap_or_default(), t.compound_position, asked, answered);
-        self.0.insert(pair, (from.get(), to.get()));
+/// A transaction as a pair, with the numbers of the packets of its first bytes.
+fn pair(t: &Transaction) -> Option<(Pair, (u64, u64))> {
+    let protocol = t.procedure.row().protocol;
+    if matches!(protocol, Protocol::Nfs4 | Protocol::Nfs4Callback) && t.compound_position.is_some() {
+        return None;
     }
+    let (asked, answered) = (t.timeline.request_first?, t.timeline.response_first?);
+    let (from, to) = (t.frames.request_first?, t.frames.response_first?);
+    let pair = (t.client.port, t.server.port, t.id.unwrap_or_default(), t.compound_position, asked, answered);
+    Some((pair, (from.get(), to.get())))
 }
 
 /// Pairs of the packets that `keep` lets through, cut to `snaplen`, with their numbers in the full capture.
@@ -46,12 +42,12 @@ fn observe_in(
     snaplen: usize,
     order: impl IntoIterator<Item = usize>,
 ) -> (BTreeMap<Pair, (u64, u64)>, Unseen) {
-    let mut observer = Observer::new(Pairs::default());
+    let mut observer = Observer::new(Vec::new());
     for at in order {
         observer.frame(&Frame { number: at as u64 + 1, ..packets[at].frame(snaplen) });
     }
     let observed = observer.finish();
-    (observed.sink.0, observed.coverage.unseen)
+    (observed.sink.iter().filter_map(pair).collect(), observed.coverage.unseen)
 }
 
 /// A repeatable die: splitmix64.

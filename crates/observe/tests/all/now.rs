@@ -3,22 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use plimsoll_model::{Names, Sink, Transaction};
+use plimsoll_model::Transaction;
 use plimsoll_observe::capture::{Captures, Frame, Input};
 use plimsoll_observe::{Observed, Observer};
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, rpc, smb2};
 
 /// The place of a request: its connection, its first frame, and the place in its compound.
 type Request = (u32, u64, Option<u16>);
-
-#[derive(Default)]
-struct Rows(Vec<Transaction>);
-
-impl Sink for Rows {
-    fn transaction(&mut self, t: &Transaction, _names: &Names) {
-        self.0.push(t.clone());
-    }
-}
 
 fn place(t: &Transaction) -> Request {
     (t.connection, t.frames.request_first.map_or(0, u64::from), t.compound_position)
@@ -27,14 +18,14 @@ fn place(t: &Transaction) -> Request {
 /// Requests that wait after each frame, and all transactions at the end.
 fn read(capture: &Path) -> (Vec<BTreeSet<Request>>, Vec<Transaction>) {
     let mut captures = Captures::open(vec![Input::File(capture.to_owned())]).unwrap();
-    let (mut observer, mut waiting) = (Observer::new(Rows::default()), vec![BTreeSet::new()]);
+    let (mut observer, mut waiting) = (Observer::new(Vec::new()), vec![BTreeSet::new()]);
     while let Some(frame) = captures.next().unwrap() {
         observer.frame(&frame);
         let mut now = BTreeSet::new();
         observer.waiting((i64::MIN, frame.time_ns.unwrap()), |_, _, t| assert!(now.insert(place(t)), "twice: {t:?}"));
         waiting.push(now);
     }
-    (waiting, observer.finish().sink.0)
+    (waiting, observer.finish().sink)
 }
 
 #[test]
@@ -76,13 +67,13 @@ fn hanging(answers: bool) -> Traffic {
 }
 
 /// The observer of this traffic, and the time of the last packet, ns.
-fn observer_of(traffic: &Traffic) -> (Observer<Rows>, i64) {
+fn observer_of(traffic: &Traffic) -> (Observer<Vec<Transaction>>, i64) {
     let bytes = traffic.pcap();
     let scratch = plimsoll_testkit::servers::Scratch::new("now");
     let path = scratch.path().join("now.pcap");
     std::fs::write(&path, bytes).unwrap();
     let mut captures = Captures::open(vec![Input::File(path)]).unwrap();
-    let mut observer = Observer::new(Rows::default());
+    let mut observer = Observer::new(Vec::new());
     let mut last_ns = 0;
     while let Some(frame) = captures.next().unwrap() {
         let Frame { time_ns, .. } = frame;
@@ -110,8 +101,7 @@ fn at_the_end(traffic: &Traffic, later_ns: i64) -> (usize, Vec<u64>) {
 fn reading(then: impl Fn(&mut Traffic, &mut Tcp)) -> Traffic {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
     traffic.all(&tcp.handshake());
-    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::echo(1).bytes()));
-    traffic.send(&mut tcp, Side::Server, &nbss(&smb2::echoed(1).bytes()));
+    traffic.exchange(&mut tcp, &nbss(&smb2::echo(1).bytes()), &nbss(&smb2::echoed(1).bytes()));
     traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(2, smb2::file(1), 3_000).bytes()));
     then(&mut traffic, &mut tcp);
     traffic

@@ -5,7 +5,7 @@ mod arrivals;
 
 use std::collections::BTreeMap;
 
-use crate::conversation::{Family, Role, Sent, Tag, config, converse, families, observe_every, operations};
+use crate::conversation::{Family, Role, Sent, Tag, config_of_many, converse, families, observe_every, operations};
 use plimsoll_testkit::Side;
 use proptest::prelude::*;
 
@@ -87,7 +87,7 @@ fn told(captured: &[Sent]) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(config(3_000))]
+    #![proptest_config(config_of_many(3_000))]
 
     #[test]
     fn no_pair_is_wrong_and_what_is_certain_is_found(

@@ -1,9 +1,9 @@
 //! Requests that reconnect durable handles, and their outcomes.
 
-use plimsoll_model::{Names, Outcome, Transaction};
-use plimsoll_observe::Observer;
-use plimsoll_observe::capture::{Frame, LinkType};
+use plimsoll_model::Outcome;
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, smb2};
+
+use crate::conversation::observed;
 
 /// STATUS_OBJECT_NAME_NOT_FOUND, STATUS_ACCESS_DENIED.
 const STATUSES: [u32; 2] = [0xC000_0034, 0xC000_0022];
@@ -23,22 +23,12 @@ fn create_with(context: [u8; 4]) -> Vec<u8> {
     bytes
 }
 
-fn observed(traffic: &Traffic) -> (Vec<Transaction>, Names) {
-    let mut observer = Observer::new(Vec::<Transaction>::new());
-    for (number, frame) in (1..).zip(&traffic.frames) {
-        let (time_ns, link) = (Some(frame.time_ns), LinkType::Ethernet);
-        observer.frame(&Frame { number, time_ns, link, captured: &frame.bytes, original_len: frame.original_len });
-    }
-    let observed = observer.finish();
-    (observed.sink, observed.names)
-}
-
 fn outcome(context: [u8; 4], status: u32) -> Outcome {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
     traffic.send(&mut tcp, Side::Client, &nbss(&create_with(context)));
     let refusal = smb2::response(smb2::command::CREATE, 1, status).body(&[9, 0, 0, 0, 0, 0, 0, 0, 0]);
     traffic.send(&mut tcp, Side::Server, &nbss(&refusal.bytes()));
-    let (rows, _) = observed(&traffic);
+    let rows = observed(&traffic).sink;
     assert_eq!((rows.len(), rows[0].status), (1, Some(status)));
     rows[0].outcome
 }
@@ -78,12 +68,10 @@ fn a_handle_that_is_given_back_has_the_path_of_its_file() {
         let (mut before, mut tcp) = (Tcp::between_ports(700, 445), Tcp::between_ports(701, 445));
         traffic.send(&mut before, Side::Client, &nbss(&smb2::create(1, "file").bytes()));
         traffic.send(&mut before, Side::Server, &nbss(&smb2::created(1, smb2::file(1)).bytes()));
-        traffic.send(&mut tcp, Side::Client, &reconnect(handle));
-        traffic.send(&mut tcp, Side::Server, &nbss(&smb2::created(1, smb2::file(2)).bytes()));
-        traffic.send(&mut tcp, Side::Client, &nbss(&smb2::close(2, smb2::file(2)).bytes()));
-        traffic.send(&mut tcp, Side::Server, &nbss(&smb2::closed(2).bytes()));
-        let (rows, names) = observed(&traffic);
-        rows.iter().map(|row| names.text(row.path).map(str::to_owned)).collect::<Vec<_>>()
+        traffic.exchange(&mut tcp, &reconnect(handle), &nbss(&smb2::created(1, smb2::file(2)).bytes()));
+        traffic.exchange(&mut tcp, &nbss(&smb2::close(2, smb2::file(2)).bytes()), &nbss(&smb2::closed(2).bytes()));
+        let observed = observed(&traffic);
+        observed.sink.iter().map(|row| observed.names.text(row.path).map(str::to_owned)).collect::<Vec<_>>()
     };
     let file = || Some("file".to_owned());
     assert_eq!(paths(smb2::file(1)), [file(), file(), file()]);

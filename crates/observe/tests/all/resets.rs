@@ -6,8 +6,7 @@ use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, smb1, smb2};
 use crate::waiting::{MS, coverage};
 
 fn exchange(traffic: &mut Traffic, tcp: &mut Tcp, [request, response]: &[Vec<u8>; 2]) {
-    traffic.send(tcp, Side::Client, &nbss(request));
-    traffic.send(tcp, Side::Server, &nbss(response));
+    traffic.exchange(tcp, &nbss(request), &nbss(response));
 }
 
 fn echo(id: u64) -> [Vec<u8>; 2] {

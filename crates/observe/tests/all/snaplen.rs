@@ -1,7 +1,7 @@
 //! Tests cut packets: if the headers needed for pairing are there, the transactions are the same as for the whole capture; otherwise
 //! there are none.
 
-use crate::conversation::{Family, Sent, config, converse, families, observe, operations};
+use crate::conversation::{Family, Sent, config_of_many, converse, families, observe, operations};
 use plimsoll_model::{Anomaly, Missing, Transaction};
 use plimsoll_testkit::{Side, Tcp, rpc};
 use proptest::prelude::*;
@@ -30,7 +30,7 @@ fn sorted(mut transactions: Vec<Transaction>) -> Vec<Transaction> {
 }
 
 proptest! {
-    #![proptest_config(config(3_000))]
+    #![proptest_config(config_of_many(3_000))]
 
     #[test]
     fn a_cut_capture_shows_what_its_headers_tell(

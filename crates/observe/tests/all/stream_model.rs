@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use plimsoll_observe::packet::{Segment, Stamp, TcpFlags};
 use plimsoll_observe::stream::{Chunk, Receiver, TcpFlow};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
+
+use crate::conversation::config_of_many;
 
 const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
@@ -208,20 +209,8 @@ fn run(steps: &[Step], origin: u32, with_syn: bool) -> (Model, Real) {
     (model, real)
 }
 
-/// The same cases in every run, and many.
-fn config() -> Config {
-    let rng_seed = RngSeed::Fixed(0x7c9_2026);
-    Config {
-        cases: 2_000,
-        failure_persistence: None,
-        rng_algorithm: RngAlgorithm::ChaCha,
-        rng_seed,
-        ..Config::default()
-    }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(config_of_many(2_500))]
 
     #[test]
     fn what_is_handed_on_is_what_the_model_hands_on(

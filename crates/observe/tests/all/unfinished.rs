@@ -8,8 +8,7 @@ use crate::waiting::{MS, coverage};
 /// A request with a response, one without, and then the end of the connection, or of the capture.
 fn ended(by: Option<(Side, bool)>) -> Coverage {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
-    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::echo(1).bytes()));
-    traffic.send(&mut tcp, Side::Server, &nbss(&smb2::echoed(1).bytes()));
+    traffic.exchange(&mut tcp, &nbss(&smb2::echo(1).bytes()), &nbss(&smb2::echoed(1).bytes()));
     traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(2, smb2::file(1), 3_000).bytes()));
     traffic.time_ns += 100 * MS;
     match by {
@@ -40,8 +39,7 @@ fn a_request_without_a_response_is_noted_with_the_end_that_ended_its_connection(
 #[test]
 fn a_request_whose_response_may_be_lost_or_that_ends_a_session_is_not_noted() {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
-    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::echo(1).bytes()));
-    traffic.send(&mut tcp, Side::Server, &nbss(&smb2::echoed(1).bytes()));
+    traffic.exchange(&mut tcp, &nbss(&smb2::echo(1).bytes()), &nbss(&smb2::echoed(1).bytes()));
     traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(2, smb2::file(1), 3_000).bytes()));
     // The capture lacks this one.
     tcp.data(Side::Server, &nbss(&smb2::read_answer(2, &[7; 100]).bytes()));
@@ -53,8 +51,7 @@ fn a_request_whose_response_may_be_lost_or_that_ends_a_session_is_not_noted() {
 /// A READ, before and after which the server sends a message.
 fn read_between(before: Option<&[u8]>, after: Option<&[u8]>) -> Coverage {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
-    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::echo(1).bytes()));
-    traffic.send(&mut tcp, Side::Server, &nbss(&smb2::echoed(1).bytes()));
+    traffic.exchange(&mut tcp, &nbss(&smb2::echo(1).bytes()), &nbss(&smb2::echoed(1).bytes()));
     before.into_iter().for_each(|message| traffic.send(&mut tcp, Side::Server, &nbss(message)));
     traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(2, smb2::file(1), 3_000).bytes()));
     after.into_iter().for_each(|message| traffic.send(&mut tcp, Side::Server, &nbss(message)));
@@ -120,11 +117,9 @@ fn responded_during_the_wait(client_gives_up: bool) -> i64 {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
     let mut other = Tcp::between_ports(701, 445);
     let mut works = |traffic: &mut Traffic, id: u64| {
-        traffic.send(&mut other, Side::Client, &nbss(&smb2::echo(id).bytes()));
-        traffic.send(&mut other, Side::Server, &nbss(&smb2::echoed(id).bytes()));
+        traffic.exchange(&mut other, &nbss(&smb2::echo(id).bytes()), &nbss(&smb2::echoed(id).bytes()));
     };
-    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::echo(1).bytes()));
-    traffic.send(&mut tcp, Side::Server, &nbss(&smb2::echoed(1).bytes()));
+    traffic.exchange(&mut tcp, &nbss(&smb2::echo(1).bytes()), &nbss(&smb2::echoed(1).bytes()));
     let sent_ns = traffic.time_ns;
     traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(2, smb2::file(1), 3_000).bytes()));
     traffic.time_ns += 2_000 * MS;
@@ -169,8 +164,7 @@ fn a_request_of_a_connection_that_another_one_replaces_is_not_noted() {
     traffic.time_ns += 1_000 * MS;
     traffic.all(&again.handshake());
     for id in [1, 2] {
-        traffic.send(&mut again, Side::Client, &nbss(&smb2::echo(id).bytes()));
-        traffic.send(&mut again, Side::Server, &nbss(&smb2::echoed(id).bytes()));
+        traffic.exchange(&mut again, &nbss(&smb2::echo(id).bytes()), &nbss(&smb2::echoed(id).bytes()));
         traffic.time_ns += 60_000 * MS;
     }
     assert_eq!(coverage(&traffic).unfinished, []);
@@ -187,8 +181,7 @@ fn a_request_with_an_interim_response_does_not_wait_longer_than_its_connection()
     traffic.all(&[tcp.fin(Side::Client), tcp.fin(Side::Server), tcp.ack(Side::Client)]);
     for port in 701..=704 {
         let mut other = Tcp::between_ports(port, 445);
-        traffic.send(&mut other, Side::Client, &nbss(&smb2::echo(1).bytes()));
-        traffic.send(&mut other, Side::Server, &nbss(&smb2::echoed(1).bytes()));
+        traffic.exchange(&mut other, &nbss(&smb2::echo(1).bytes()), &nbss(&smb2::echoed(1).bytes()));
         traffic.time_ns += 40_000 * MS;
     }
     assert_eq!(coverage(&traffic).unfinished, []);
@@ -201,8 +194,7 @@ fn waiting_in_smb1(acknowledges: bool) -> usize {
     const LOCKING_ANDX: u8 = 0x24;
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
     let create = |mid| nbss(&smb1::request(CREATE, 300, mid).words(&[0, 0, 0]).data(b"\x04file\0").bytes());
-    traffic.send(&mut tcp, Side::Client, &create(1));
-    traffic.send(&mut tcp, Side::Server, &nbss(&smb1::response(CREATE, 300, 1).words(&[7]).bytes()));
+    traffic.exchange(&mut tcp, &create(1), &nbss(&smb1::response(CREATE, 300, 1).words(&[7]).bytes()));
     traffic.send(&mut tcp, Side::Client, &create(2));
     let locking = |pid, mid| {
         let words = [0xff, 0, 7, 0x0102, 0, 0, 0, 0];
@@ -229,8 +221,7 @@ fn a_request_that_was_captured_after_its_response_is_not_noted() {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
     let message = |of: fn(u8, u16, u16) -> smb1::Message, mid| nbss(&of(smb1::ECHO, 300, mid).words(&[1]).bytes());
     for mid in 1..=3 {
-        traffic.send(&mut tcp, Side::Client, &message(smb1::request, mid));
-        traffic.send(&mut tcp, Side::Server, &message(smb1::response, mid));
+        traffic.exchange(&mut tcp, &message(smb1::request, mid), &message(smb1::response, mid));
     }
     let late = tcp.data(Side::Client, &message(smb1::request, 4));
     traffic.send(&mut tcp, Side::Server, &message(smb1::response, 4));

@@ -1,25 +1,29 @@
 //! What TCP's headers tell of waiting.
 
-use plimsoll_model::{Coverage, Transaction};
-use plimsoll_observe::Observer;
-use plimsoll_observe::capture::{Frame, LinkType};
+use plimsoll_model::Coverage;
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, smb2};
+
+use crate::conversation::observed;
 
 pub(crate) const MS: i64 = 1_000_000;
 pub(crate) const MSS: usize = 1_448;
 
 pub(crate) fn coverage(traffic: &Traffic) -> Coverage {
-    let mut observer = Observer::new(Vec::<Transaction>::new());
-    for (number, frame) in (1..).zip(&traffic.frames) {
-        let (time_ns, link) = (Some(frame.time_ns), LinkType::Ethernet);
-        observer.frame(&Frame { number, time_ns, link, captured: &frame.bytes, original_len: frame.original_len });
-    }
-    observer.finish().coverage
+    observed(traffic).coverage
 }
 
 /// Six reads of 3,000 bytes. The server sends the last segment of each `goes_on_ns` after the other segments were acknowledged.
 fn last_segment_after(acknowledged_ns: i64, goes_on_ns: i64) -> Coverage {
+    last_segment_from((0, 0), acknowledged_ns, goes_on_ns)
+}
+
+/// The same after a handshake with these round trips from the capture to the server and to the client.
+fn last_segment_from((to_server_ns, to_client_ns): (i64, i64), acknowledged_ns: i64, goes_on_ns: i64) -> Coverage {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    for (segment, passes_ns) in tcp.handshake().into_iter().zip([to_server_ns, to_client_ns, 0]) {
+        traffic.tcp(&segment);
+        traffic.time_ns += passes_ns;
+    }
     for id in 1..=6 {
         traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(id, smb2::file(1), 3_000).bytes()));
         let answer = nbss(&smb2::read_answer(id, &[7; 3_000]).bytes());
@@ -43,6 +47,18 @@ fn a_delayed_acknowledgement_is_one_for_which_the_rest_of_a_message_waits() {
     assert!((240 * MS as u64..245 * MS as u64).contains(&delayed.delayed_ack_ns[1]), "{delayed:?}");
     assert_eq!(last_segment_after(MS, 0).network.delayed_acks, [0, 0], "acknowledged at once");
     assert_eq!(last_segment_after(40 * MS, 20 * MS).network.delayed_acks, [0, 0], "the rest waited for something else");
+}
+
+#[test]
+fn an_acknowledgement_that_comes_after_a_round_trip_is_not_delayed() {
+    let far = |acknowledged_ns: i64| last_segment_from((0, 60 * MS), acknowledged_ns, 0).network;
+    assert_eq!(far(60 * MS).delayed_acks, [0, 0], "the path to the client takes 60 ms");
+    assert_eq!(far(90 * MS).delayed_acks, [0, 0], "30 ms later than the path explains");
+    let delayed = far(100 * MS);
+    assert_eq!(delayed.delayed_acks, [0, 6]);
+    assert!((238 * MS as u64..245 * MS as u64).contains(&delayed.delayed_ack_ns[1]), "40 ms each: {delayed:?}");
+    let behind_the_server = last_segment_from((60 * MS, 0), 60 * MS, 0).network;
+    assert_eq!(behind_the_server.delayed_acks, [0, 6], "the client, which acknowledges, is near");
 }
 
 #[test]
@@ -229,8 +245,7 @@ fn the_handshake_tells_the_round_trip_to_both_ends() {
     traffic.time_ns += 12 * MS;
     traffic.tcp(&answer);
     traffic.tcp(&ack);
-    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::echo(1).bytes()));
-    traffic.send(&mut tcp, Side::Server, &nbss(&smb2::echoed(1).bytes()));
+    traffic.exchange(&mut tcp, &nbss(&smb2::echo(1).bytes()), &nbss(&smb2::echoed(1).bytes()));
     let network = coverage(&traffic).network;
     assert_eq!(network.handshakes, 1);
     assert_eq!((network.to_server_ns, network.to_client_ns), (Some(12_100_000), Some(100_000)));
@@ -238,8 +253,7 @@ fn the_handshake_tells_the_round_trip_to_both_ends() {
     let (mut again, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
     let [syn, answer, ack] = tcp.handshake();
     again.all([&syn, &syn, &answer, &ack]);
-    again.send(&mut tcp, Side::Client, &nbss(&smb2::echo(1).bytes()));
-    again.send(&mut tcp, Side::Server, &nbss(&smb2::echoed(1).bytes()));
+    again.exchange(&mut tcp, &nbss(&smb2::echo(1).bytes()), &nbss(&smb2::echoed(1).bytes()));
     assert_eq!(coverage(&again).network.to_server_ns, None, "which of the two was answered?");
 }
 
@@ -254,8 +268,7 @@ fn handshake(again: usize, again_ns: i64) -> Coverage {
             traffic.tcp(packet);
         }
     }
-    traffic.send(&mut tcp, Side::Client, &nbss(&smb2::echo(1).bytes()));
-    traffic.send(&mut tcp, Side::Server, &nbss(&smb2::echoed(1).bytes()));
+    traffic.exchange(&mut tcp, &nbss(&smb2::echo(1).bytes()), &nbss(&smb2::echoed(1).bytes()));
     coverage(&traffic)
 }
 

@@ -41,6 +41,11 @@ pub fn path<'a>(message: &Transaction<'a>) -> Option<SmbString<'a>> {
     message.parameter_reader(request_layout(message)?.path?)?.string()
 }
 
+/// Where the path stands in the parameters, before padding.
+pub(super) fn path_at(message: &Transaction<'_>) -> Option<usize> {
+    request_layout(message)?.path
+}
+
 /// The FID in a request: QUERY_ and SET_FILE_INFORMATION, SET_FS_INFORMATION.
 pub fn fid(message: &Transaction<'_>) -> Option<u16> {
     u16_at(message.parameters.bytes, request_layout(message)?.fid?)

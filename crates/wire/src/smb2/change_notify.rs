@@ -36,21 +36,11 @@ pub const RESPONSE_END: usize = header::LEN + 8;
 
 view! {
     /// What to watch.
-    Request, request, ChangeNotify, REQUEST_SIZE
-}
-
-impl Request<'_> {
+    Request, request, ChangeNotify, REQUEST_SIZE;
     /// The directory's handle.
-    #[must_use]
-    pub fn file_id(&self) -> Option<FileId> {
-        self.fields.file_id(FILE_ID)
-    }
-
+    file_id: FileId = file_id FILE_ID;
     /// Which changes count, FILE_NOTIFY_CHANGE bits.
-    #[must_use]
-    pub fn filter(&self) -> Option<u32> {
-        self.fields.u32(FILTER)
-    }
+    filter: u32 = u32 FILTER;
 }
 
 /// The call.

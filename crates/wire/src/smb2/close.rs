@@ -37,15 +37,9 @@ pub const FLAG_ATTRIBUTES: u16 = 0x0001;
 
 view! {
     /// Which handle.
-    Request, request, Close, REQUEST_SIZE
-}
-
-impl Request<'_> {
+    Request, request, Close, REQUEST_SIZE;
     /// The handle.
-    #[must_use]
-    pub fn file_id(&self) -> Option<FileId> {
-        self.fields.file_id(FILE_ID)
-    }
+    file_id: FileId = file_id FILE_ID;
 }
 
 /// The call.

@@ -135,11 +135,33 @@ pub const DISPOSITION_OVERWRITE_IF: u32 = 5;
 
 view! {
     /// What to open and how.
-    Request, request, Create, REQUEST_SIZE
+    Request, request, Create, REQUEST_SIZE;
+    /// ACCESS_MASK bits.
+    desired_access: u32 = u32 DESIRED_ACCESS;
+    /// FILE_ATTRIBUTE bits for a new file.
+    attributes: u32 = u32 REQUEST_ATTRIBUTES;
+    /// Access allowed to other opens: 1 read, 2 write, 4 delete.
+    share_access: u32 = u32 SHARE_ACCESS;
+    /// What to do when the file exists or does not, see the `DISPOSITION_` constants.
+    disposition: u32 = u32 DISPOSITION;
+    /// FILE_ option bits.
+    options: u32 = u32 OPTIONS;
+    /// See the `OPLOCK_` constants.
+    oplock_level: u8 = u8 REQUEST_OPLOCK;
 }
 view! {
     /// The opened file.
-    Response, response, Create, RESPONSE_SIZE
+    Response, response, Create, RESPONSE_SIZE;
+    /// The handle.
+    file_id: FileId = file_id FILE_ID;
+    /// FILE_ATTRIBUTE bits.
+    attributes: u32 = u32 RESPONSE_ATTRIBUTES;
+    /// The action taken, see the `ACTION_` constants.
+    action: u32 = u32 ACTION;
+    /// Length of the file in bytes.
+    end_of_file: u64 = u64 END_OF_FILE;
+    /// The oplock granted, see the `OPLOCK_` constants.
+    oplock_level: u8 = u8 RESPONSE_OPLOCK;
 }
 
 impl<'a> Request<'a> {
@@ -149,46 +171,10 @@ impl<'a> Request<'a> {
         self.fields.text16(NAME, REQUEST_END)
     }
 
-    /// ACCESS_MASK bits.
-    #[must_use]
-    pub fn desired_access(&self) -> Option<u32> {
-        self.fields.u32(DESIRED_ACCESS)
-    }
-
-    /// FILE_ATTRIBUTE bits for a new file.
-    #[must_use]
-    pub fn attributes(&self) -> Option<u32> {
-        self.fields.u32(REQUEST_ATTRIBUTES)
-    }
-
-    /// Access allowed to other opens: 1 read, 2 write, 4 delete.
-    #[must_use]
-    pub fn share_access(&self) -> Option<u32> {
-        self.fields.u32(SHARE_ACCESS)
-    }
-
-    /// What to do when the file exists or does not, see the `DISPOSITION_` constants.
-    #[must_use]
-    pub fn disposition(&self) -> Option<u32> {
-        self.fields.u32(DISPOSITION)
-    }
-
-    /// FILE_ option bits.
-    #[must_use]
-    pub fn options(&self) -> Option<u32> {
-        self.fields.u32(OPTIONS)
-    }
-
     /// Closing the last handle deletes it.
     #[must_use]
     pub fn deletes_on_close(&self) -> Option<bool> {
         Some(self.options()? & OPTION_DELETE_ON_CLOSE != 0)
-    }
-
-    /// See the `OPLOCK_` constants.
-    #[must_use]
-    pub fn oplock_level(&self) -> Option<u8> {
-        self.fields.u8(REQUEST_OPLOCK)
     }
 
     /// Does it reconnect a durable handle (DHnC or DH2C), as far as its create contexts were captured.
@@ -206,9 +192,22 @@ impl<'a> Request<'a> {
         loop {
             let context = contexts.rest;
             if matches!(contexts.next()?, b"DHnC" | b"DH2C") {
-                let [.., offset0, offset1] = *context.first_chunk::<12>()?;
-                let data = context.get(usize::from(u16::from_le_bytes([offset0, offset1]))..)?;
-                return data.first_chunk().map(|id| FileId(*id));
+                return handle(context).map(|id| FileId(*id));
+            }
+        }
+    }
+
+    /// The parts of its create contexts that [`Request::reconnected`] reads: heads, and of a reconnection the name and the handle.
+    pub(super) fn context_parts(&self) -> Vec<&'a [u8]> {
+        let mut parts = Vec::new();
+        let Some(mut contexts) = ContextNames::new(self.fields) else { return parts };
+        loop {
+            let context = contexts.rest;
+            parts.push(context.get(..context::NAME_AT).unwrap_or(context));
+            let Some(name) = contexts.next() else { return parts };
+            if matches!(name, b"DHnC" | b"DH2C") {
+                parts.push(name);
+                parts.extend(handle(context).map(<[u8; 16]>::as_slice));
             }
         }
     }
@@ -221,41 +220,17 @@ impl<'a> Request<'a> {
 }
 
 impl Response<'_> {
-    /// The handle.
-    #[must_use]
-    pub fn file_id(&self) -> Option<FileId> {
-        self.fields.file_id(FILE_ID)
-    }
-
-    /// FILE_ATTRIBUTE bits.
-    #[must_use]
-    pub fn attributes(&self) -> Option<u32> {
-        self.fields.u32(RESPONSE_ATTRIBUTES)
-    }
-
     /// It is a directory.
     #[must_use]
     pub fn is_directory(&self) -> Option<bool> {
         Some(self.attributes()? & ATTRIBUTE_DIRECTORY != 0)
     }
+}
 
-    /// The action taken, see the `ACTION_` constants.
-    #[must_use]
-    pub fn action(&self) -> Option<u32> {
-        self.fields.u32(ACTION)
-    }
-
-    /// Length of the file in bytes.
-    #[must_use]
-    pub fn end_of_file(&self) -> Option<u64> {
-        self.fields.u64(END_OF_FILE)
-    }
-
-    /// The oplock granted, see the `OPLOCK_` constants.
-    #[must_use]
-    pub fn oplock_level(&self) -> Option<u8> {
-        self.fields.u8(RESPONSE_OPLOCK)
-    }
+/// The handle in the data of a context that reconnects it.
+fn handle(context: &[u8]) -> Option<&[u8; 16]> {
+    let [.., offset0, offset1] = *context.first_chunk::<12>()?;
+    context.get(usize::from(u16::from_le_bytes([offset0, offset1]))..)?.first_chunk()
 }
 
 /// Iterates over the names of create contexts (2.2.13.2). Each takes at least 16 bytes, so any input ends it.

@@ -92,9 +92,13 @@ pub(super) fn to_len(value: u32) -> Option<usize> {
     usize::try_from(value).ok()
 }
 
-/// Declares a view: its type, its door, and the three constants the door checks.
+/// Declares a view: its type, its door, the three constants the door checks, and the fields that it only loads: a getter
+/// each, which loads its type from its place.
 macro_rules! view {
-    ($(#[$doc:meta])* $name:ident, $door:ident, $command:ident, $size:expr) => {
+    (
+        $(#[$doc:meta])* $name:ident, $door:ident, $command:ident, $size:expr;
+        $($(#[$field_doc:meta])* $field:ident: $type:ty = $load:ident $place:ident;)*
+    ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         pub struct $name<'a> {
@@ -110,6 +114,14 @@ macro_rules! view {
                 let fields = $crate::smb2::fields::Fields::$door(message, command, $size)?;
                 Some(Self { fields })
             }
+
+            $(
+                $(#[$field_doc])*
+                #[must_use]
+                pub fn $field(&self) -> Option<$type> {
+                    self.fields.$load($place)
+                }
+            )*
         }
     };
 }

@@ -22,15 +22,9 @@ pub const RESPONSE_END: usize = header::LEN + 4;
 
 view! {
     /// Which file.
-    Request, request, Flush, REQUEST_SIZE
-}
-
-impl Request<'_> {
+    Request, request, Flush, REQUEST_SIZE;
     /// The handle.
-    #[must_use]
-    pub fn file_id(&self) -> Option<FileId> {
-        self.fields.file_id(FILE_ID)
-    }
+    file_id: FileId = file_id FILE_ID;
 }
 
 /// The call.

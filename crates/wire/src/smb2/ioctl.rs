@@ -39,27 +39,13 @@ pub const RESPONSE_END: usize = header::LEN + 48;
 
 view! {
     /// Which control on which file.
-    Request, request, Ioctl, REQUEST_SIZE
-}
-
-impl Request<'_> {
+    Request, request, Ioctl, REQUEST_SIZE;
     /// Which control.
-    #[must_use]
-    pub fn ctl_code(&self) -> Option<u32> {
-        self.fields.u32(CTL_CODE)
-    }
-
+    ctl_code: u32 = u32 CTL_CODE;
     /// The handle; all ones also for controls that need none, in a message that is not related.
-    #[must_use]
-    pub fn file_id(&self) -> Option<FileId> {
-        self.fields.file_id(FILE_ID)
-    }
-
+    file_id: FileId = file_id FILE_ID;
     /// Length of the input in bytes.
-    #[must_use]
-    pub fn input_len(&self) -> Option<u32> {
-        self.fields.u32(INPUT_COUNT)
-    }
+    input_len: u32 = u32 INPUT_COUNT;
 }
 
 /// The call: an FSCTL.

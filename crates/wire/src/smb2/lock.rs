@@ -39,7 +39,11 @@ pub const FLAG_FAIL_IMMEDIATELY: u32 = 0x10;
 
 view! {
     /// Which ranges of which file.
-    Request, request, Lock, REQUEST_SIZE
+    Request, request, Lock, REQUEST_SIZE;
+    /// The handle.
+    file_id: FileId = file_id FILE_ID;
+    /// How many ranges.
+    count: u16 = u16 COUNT;
 }
 
 /// Flags of a lock element.
@@ -79,18 +83,6 @@ impl LockFlags {
 }
 
 impl Request<'_> {
-    /// The handle.
-    #[must_use]
-    pub fn file_id(&self) -> Option<FileId> {
-        self.fields.file_id(FILE_ID)
-    }
-
-    /// How many ranges.
-    #[must_use]
-    pub fn count(&self) -> Option<u16> {
-        self.fields.u16(COUNT)
-    }
-
     /// Offset and length of the first range, in bytes.
     #[must_use]
     pub fn first_range(&self) -> Option<(u64, u64)> {

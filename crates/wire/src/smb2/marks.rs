@@ -122,7 +122,11 @@ fn mark_variable(member: &Member<'_>, is_response: bool, marks: &mut Marks<'_>) 
         }
         (Command::TreeConnect, false) => marks.part(tree_connect::Request::new(bytes)?.path()?.0, Mark::Wide),
         (Command::Create, true) => mark_lease(member, marks)?,
-        (Command::Create, false) => marks.part(create::Request::new(bytes)?.name()?.0, Mark::Wide),
+        (Command::Create, false) => {
+            let request = create::Request::new(bytes)?;
+            request.context_parts().into_iter().for_each(|part| marks.part(part, Mark::Number));
+            marks.part(request.name()?.0, Mark::Wide);
+        }
         (Command::QueryDirectory, false) => marks.part(query_directory::Request::new(bytes)?.pattern()?.0, Mark::Wide),
         (Command::SetInfo, false) => {
             let name = set_info::Request::new(bytes)?.new_name()?.0;
@@ -164,6 +168,25 @@ fn mark_variable(member: &Member<'_>, is_response: bool, marks: &mut Marks<'_>) 
 mod tests {
     use super::*;
     use crate::smb2::testing::Message;
+
+    #[test]
+    fn a_reconnection_is_marked_and_no_other_data_of_create_contexts() {
+        // MS-SMB2 2.2.13, 2.2.13.2.4: an empty name, and two contexts.
+        let fixed = Message::request(5).u16(57).fill(42).u16(0x78).u16(0).u32(0x78).u32(80);
+        let lease = fixed.u32(40).u16(16).u16(4).u16(0).u16(24).u32(16).put(b"RqLs").u32(0).put(&[8; 16]);
+        let reconnect = lease.u32(0).u16(16).u16(4).u16(0).u16(24).u32(16).put(b"DHnC").u32(0).put(&[9; 16]);
+        let bytes = [&reconnect.bytes()[..], &[7; 8]].concat();
+        let mut marks = Marks::new(&bytes);
+        mark(bytes.len(), &mut marks);
+        let mut copy = vec![0; bytes.len()];
+        for (range, _) in marks.iter() {
+            copy[range.clone()].copy_from_slice(&bytes[range]);
+        }
+        let request = create::Request::new(&copy).unwrap();
+        assert!(request.reconnects());
+        assert_eq!(request.reconnected().map(|id| id.0), Some([9; 16]));
+        assert!(!copy.contains(&8) && !copy.contains(&7), "lease keys and unknown bytes have no mark");
+    }
 
     #[test]
     fn the_guid_of_a_server_gets_another_one_unless_it_names_none() {

@@ -82,11 +82,25 @@ pub const DIALECT_WILDCARD: u16 = 0x02FF;
 
 view! {
     /// The dialects that a client speaks.
-    Request, request, Negotiate, REQUEST_SIZE
+    Request, request, Negotiate, REQUEST_SIZE;
+    /// Names the client machine for as long as it runs.
+    client_guid: [u8; 16] = array CLIENT_GUID;
+    /// The client's capabilities, SMB2_GLOBAL_CAP bits.
+    capabilities: u32 = u32 REQUEST_CAPABILITIES;
 }
 view! {
     /// The dialect that the server chose.
-    Response, response, Negotiate, RESPONSE_SIZE
+    Response, response, Negotiate, RESPONSE_SIZE;
+    /// The dialect, or [`DIALECT_WILDCARD`].
+    dialect: u16 = u16 DIALECT;
+    /// Names the server.
+    server_guid: [u8; 16] = array SERVER_GUID;
+    /// What both will use, SMB2_GLOBAL_CAP bits.
+    capabilities: u32 = u32 RESPONSE_CAPABILITIES;
+    /// The longest READ, in bytes.
+    max_read: u32 = u32 MAX_READ;
+    /// The longest WRITE, in bytes.
+    max_write: u32 = u32 MAX_WRITE;
 }
 
 impl<'a> Request<'a> {
@@ -95,50 +109,6 @@ impl<'a> Request<'a> {
         let fields = self.fields;
         let count = usize::from(fields.u16(DIALECT_COUNT).unwrap_or(0));
         (0..count).map_while(move |index| fields.u16(DIALECTS + 2 * index))
-    }
-
-    /// Names the client machine for as long as it runs.
-    #[must_use]
-    pub fn client_guid(&self) -> Option<[u8; 16]> {
-        self.fields.array(CLIENT_GUID)
-    }
-
-    /// The client's capabilities, SMB2_GLOBAL_CAP bits.
-    #[must_use]
-    pub fn capabilities(&self) -> Option<u32> {
-        self.fields.u32(REQUEST_CAPABILITIES)
-    }
-}
-
-impl Response<'_> {
-    /// The dialect, or [`DIALECT_WILDCARD`].
-    #[must_use]
-    pub fn dialect(&self) -> Option<u16> {
-        self.fields.u16(DIALECT)
-    }
-
-    /// Names the server.
-    #[must_use]
-    pub fn server_guid(&self) -> Option<[u8; 16]> {
-        self.fields.array(SERVER_GUID)
-    }
-
-    /// What both will use, SMB2_GLOBAL_CAP bits.
-    #[must_use]
-    pub fn capabilities(&self) -> Option<u32> {
-        self.fields.u32(RESPONSE_CAPABILITIES)
-    }
-
-    /// The longest READ, in bytes.
-    #[must_use]
-    pub fn max_read(&self) -> Option<u32> {
-        self.fields.u32(MAX_READ)
-    }
-
-    /// The longest WRITE, in bytes.
-    #[must_use]
-    pub fn max_write(&self) -> Option<u32> {
-        self.fields.u32(MAX_WRITE)
     }
 }
 

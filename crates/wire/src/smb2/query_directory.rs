@@ -46,38 +46,22 @@ pub const RESPONSE_END: usize = header::LEN + 8;
 
 view! {
     /// What to list.
-    Request, request, QueryDirectory, REQUEST_SIZE
+    Request, request, QueryDirectory, REQUEST_SIZE;
+    /// The directory's handle.
+    file_id: FileId = file_id FILE_ID;
+    /// The requested information about each entry (MS-FSCC 2.4).
+    info_class: u8 = u8 INFO_CLASS;
+    /// Restart, single entry, index, reopen.
+    flags: u8 = u8 FLAGS;
+    /// The longest answer, in bytes.
+    output_len: u32 = u32 REQUEST_OUTPUT_LENGTH;
 }
 
 impl<'a> Request<'a> {
-    /// The directory's handle.
-    #[must_use]
-    pub fn file_id(&self) -> Option<FileId> {
-        self.fields.file_id(FILE_ID)
-    }
-
-    /// The requested information about each entry (MS-FSCC 2.4).
-    #[must_use]
-    pub fn info_class(&self) -> Option<u8> {
-        self.fields.u8(INFO_CLASS)
-    }
-
-    /// Restart, single entry, index, reopen.
-    #[must_use]
-    pub fn flags(&self) -> Option<u8> {
-        self.fields.u8(FLAGS)
-    }
-
     /// Which names, with wildcards; empty to go on with the pattern before.
     #[must_use]
     pub fn pattern(&self) -> Option<Utf16Le<'a>> {
         self.fields.text16(PATTERN, REQUEST_END)
-    }
-
-    /// The longest answer, in bytes.
-    #[must_use]
-    pub fn output_len(&self) -> Option<u32> {
-        self.fields.u32(REQUEST_OUTPUT_LENGTH)
     }
 }
 

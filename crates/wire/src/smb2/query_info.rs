@@ -35,7 +35,15 @@ pub const RESPONSE_END: usize = header::LEN + 8;
 
 view! {
     /// The query.
-    Request, request, QueryInfo, REQUEST_SIZE
+    Request, request, QueryInfo, REQUEST_SIZE;
+    /// Which information, within its type (MS-FSCC 2.4, 2.5).
+    info_class: u8 = u8 INFO_CLASS;
+    /// The handle.
+    file_id: FileId = file_id FILE_ID;
+    /// For security: which parts of the descriptor.
+    additional: u32 = u32 ADDITIONAL;
+    /// The longest answer, in bytes.
+    output_len: u32 = u32 REQUEST_OUTPUT_LENGTH;
 }
 
 /// What QUERY_INFO and SET_INFO are about.
@@ -84,30 +92,6 @@ impl Request<'_> {
     #[must_use]
     pub fn info_type(&self) -> Option<InfoType> {
         self.fields.u8(INFO_TYPE).map(InfoType::from_code)
-    }
-
-    /// Which information, within its type (MS-FSCC 2.4, 2.5).
-    #[must_use]
-    pub fn info_class(&self) -> Option<u8> {
-        self.fields.u8(INFO_CLASS)
-    }
-
-    /// The handle.
-    #[must_use]
-    pub fn file_id(&self) -> Option<FileId> {
-        self.fields.file_id(FILE_ID)
-    }
-
-    /// For security: which parts of the descriptor.
-    #[must_use]
-    pub fn additional(&self) -> Option<u32> {
-        self.fields.u32(ADDITIONAL)
-    }
-
-    /// The longest answer, in bytes.
-    #[must_use]
-    pub fn output_len(&self) -> Option<u32> {
-        self.fields.u32(REQUEST_OUTPUT_LENGTH)
     }
 }
 

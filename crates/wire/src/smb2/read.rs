@@ -39,45 +39,21 @@ pub const RESPONSE_END: usize = header::LEN + 16;
 
 view! {
     /// What to read.
-    Request, request, Read, REQUEST_SIZE
+    Request, request, Read, REQUEST_SIZE;
+    /// The handle.
+    file_id: FileId = file_id FILE_ID;
+    /// From where in the file, in bytes.
+    offset: u64 = u64 OFFSET;
+    /// How many bytes at most.
+    length: u32 = u32 LENGTH;
 }
 view! {
     /// The data; present with `STATUS_BUFFER_OVERFLOW` too.
-    Response, response, Read, RESPONSE_SIZE
-}
-
-impl Request<'_> {
-    /// The handle.
-    #[must_use]
-    pub fn file_id(&self) -> Option<FileId> {
-        self.fields.file_id(FILE_ID)
-    }
-
-    /// From where in the file, in bytes.
-    #[must_use]
-    pub fn offset(&self) -> Option<u64> {
-        self.fields.u64(OFFSET)
-    }
-
-    /// How many bytes at most.
-    #[must_use]
-    pub fn length(&self) -> Option<u32> {
-        self.fields.u32(LENGTH)
-    }
-}
-
-impl Response<'_> {
+    Response, response, Read, RESPONSE_SIZE;
     /// How many bytes were read.
-    #[must_use]
-    pub fn data_len(&self) -> Option<u32> {
-        self.fields.u32(DATA_LENGTH)
-    }
-
+    data_len: u32 = u32 DATA_LENGTH;
     /// Where they begin, in bytes from the SMB2 header.
-    #[must_use]
-    pub fn data_offset(&self) -> Option<u8> {
-        self.fields.u8(DATA_OFFSET)
-    }
+    data_offset: u8 = u8 DATA_OFFSET;
 }
 
 /// The call.

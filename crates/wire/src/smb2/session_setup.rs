@@ -41,11 +41,13 @@ pub const SESSION_ENCRYPTS: u16 = 0x0004;
 
 view! {
     /// The client's step.
-    Request, request, SessionSetup, REQUEST_SIZE
+    Request, request, SessionSetup, REQUEST_SIZE;
+    /// The session that this one replaces after a lost connection; 0 for none.
+    previous_session_id: u64 = u64 PREVIOUS_SESSION_ID;
 }
 view! {
     /// The server's step; there with `STATUS_MORE_PROCESSING_REQUIRED` too.
-    Response, response, SessionSetup, RESPONSE_SIZE
+    Response, response, SessionSetup, RESPONSE_SIZE;
 }
 
 impl<'a> Request<'a> {
@@ -61,12 +63,6 @@ impl<'a> Request<'a> {
     #[must_use]
     pub fn is_binding(&self) -> Option<bool> {
         Some(self.fields.u8(REQUEST_FLAGS)? & FLAG_BINDING != 0)
-    }
-
-    /// The session that this one replaces after a lost connection; 0 for none.
-    #[must_use]
-    pub fn previous_session_id(&self) -> Option<u64> {
-        self.fields.u64(PREVIOUS_SESSION_ID)
     }
 }
 

@@ -50,7 +50,13 @@ pub const RENAME_NAME: usize = 20;
 
 view! {
     /// What to change.
-    Request, request, SetInfo, REQUEST_SIZE
+    Request, request, SetInfo, REQUEST_SIZE;
+    /// Which information, within its type (MS-FSCC 2.4, 2.5).
+    info_class: u8 = u8 INFO_CLASS;
+    /// The handle.
+    file_id: FileId = file_id FILE_ID;
+    /// Length of the new values in bytes.
+    buffer_len: u32 = u32 BUFFER_LENGTH;
 }
 
 impl<'a> Request<'a> {
@@ -58,24 +64,6 @@ impl<'a> Request<'a> {
     #[must_use]
     pub fn info_type(&self) -> Option<InfoType> {
         self.fields.u8(INFO_TYPE).map(InfoType::from_code)
-    }
-
-    /// Which information, within its type (MS-FSCC 2.4, 2.5).
-    #[must_use]
-    pub fn info_class(&self) -> Option<u8> {
-        self.fields.u8(INFO_CLASS)
-    }
-
-    /// The handle.
-    #[must_use]
-    pub fn file_id(&self) -> Option<FileId> {
-        self.fields.file_id(FILE_ID)
-    }
-
-    /// Length of the new values in bytes.
-    #[must_use]
-    pub fn buffer_len(&self) -> Option<u32> {
-        self.fields.u32(BUFFER_LENGTH)
     }
 
     /// A rename's or link's new name, from the share's root. None for every other class.

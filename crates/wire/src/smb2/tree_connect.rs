@@ -34,7 +34,7 @@ pub const SHARE_CONTINUOUS_AVAILABILITY: u32 = 0x0000_0010;
 
 view! {
     /// Where to.
-    Request, request, TreeConnect, REQUEST_SIZE
+    Request, request, TreeConnect, REQUEST_SIZE;
 }
 
 /// The type of a share.

@@ -37,50 +37,28 @@ pub const RESPONSE_END: usize = header::LEN + 16;
 
 view! {
     /// What to write where.
-    Request, request, Write, REQUEST_SIZE
+    Request, request, Write, REQUEST_SIZE;
+    /// The handle.
+    file_id: FileId = file_id FILE_ID;
+    /// Position in the file, in bytes.
+    offset: u64 = u64 OFFSET;
+    /// How many bytes.
+    data_len: u32 = u32 LENGTH;
+    /// Where they begin, in bytes from the SMB2 header.
+    data_offset: u16 = u16 DATA_OFFSET;
 }
 view! {
     /// How much was written.
-    Response, response, Write, RESPONSE_SIZE
+    Response, response, Write, RESPONSE_SIZE;
+    /// How many bytes the server wrote.
+    count: u32 = u32 COUNT;
 }
 
 impl Request<'_> {
-    /// The handle.
-    #[must_use]
-    pub fn file_id(&self) -> Option<FileId> {
-        self.fields.file_id(FILE_ID)
-    }
-
-    /// Position in the file, in bytes.
-    #[must_use]
-    pub fn offset(&self) -> Option<u64> {
-        self.fields.u64(OFFSET)
-    }
-
-    /// How many bytes.
-    #[must_use]
-    pub fn data_len(&self) -> Option<u32> {
-        self.fields.u32(LENGTH)
-    }
-
     /// Whether they are to be on stable storage before the answer.
     #[must_use]
     pub fn is_durable(&self) -> Option<bool> {
         Some(self.fields.u32(FLAGS)? & FLAG_WRITE_THROUGH != 0)
-    }
-
-    /// Where they begin, in bytes from the SMB2 header.
-    #[must_use]
-    pub fn data_offset(&self) -> Option<u16> {
-        self.fields.u16(DATA_OFFSET)
-    }
-}
-
-impl Response<'_> {
-    /// How many bytes the server wrote.
-    #[must_use]
-    pub fn count(&self) -> Option<u32> {
-        self.fields.u32(COUNT)
     }
 }
 

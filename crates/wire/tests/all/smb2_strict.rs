@@ -3,6 +3,7 @@
 // A skipped test says so.
 #![allow(clippy::print_stdout)]
 
+use plimsoll_testkit::Random;
 use plimsoll_wire::nbss;
 use plimsoll_wire::smb2::any_answer::{self, Form};
 use plimsoll_wire::smb2::compound::Members;
@@ -261,26 +262,19 @@ proptest! {
 #[test]
 fn changed_answers_are_read_or_refused() {
     let mut refused = 0_usize;
-    let mut random = 0x9E37_79B9_7F4A_7C15_u64;
-    let mut next = || {
-        // xorshift64: the same bytes in every run.
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        random
-    };
+    let mut random = Random::new(1);
     let responses = messages(&own_capture()).into_iter().map(|(_, message)| message);
     for message in responses.filter(|message| smb2::Header::new(message).is_some_and(|header| header.is_response())) {
         for _ in 0..40 {
             let mut changed = message.clone();
-            for _ in 0..1 + next() % 3 {
-                let at = 64 + next() as usize % (changed.len() - 64).max(1);
+            for _ in 0..1 + random.bits() % 3 {
+                let at = 64 + random.bits() as usize % (changed.len() - 64).max(1);
                 if let Some(byte) = changed.get_mut(at) {
-                    *byte = if next() % 2 == 0 { 0xFF } else { next() as u8 };
+                    *byte = if random.bits().is_multiple_of(2) { 0xFF } else { random.bits() as u8 };
                 }
             }
             for reply in replies(&changed, changed.len()).flatten() {
-                let (info_type, class) = (next() as u8 % 4, next() as u8 % 40);
+                let (info_type, class) = (random.bits() as u8 % 4, random.bits() as u8 % 40);
                 refused += usize::from(any_answer::read(&reply, info_type, class).is_err());
             }
         }

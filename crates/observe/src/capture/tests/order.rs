@@ -189,6 +189,34 @@ fn blocks_that_are_stepped_over_between_packets_take_no_memory_and_lose_nothing(
     }
 }
 
+/// An hour in which perhaps nobody captured; a file without a packet does not hide it. Files that follow each other have no such time.
+#[test]
+fn times_between_files_are_found_in_every_format() {
+    let hour = 3_600 * 1_000_000;
+    let (all, _) = filed((0..500).map(|at| packet(0, 1_000 * at as i64 + at as i64 / 300 * hour, 60)).collect());
+    let folder = Folder::new();
+    let pcap = |packets: &[Owned]| builders::pcap(Endian::Little, 0xa1b2_c3d4, 1, packets);
+    let write = |name: &str, packets: &[Owned]| match name.starts_with("next") {
+        true => builders::pcapng(Endian::Big, packets),
+        false => pcap(packets),
+    };
+    for (one, other) in [("plain", "second"), ("plain-2", "next-2"), ("next-3", "third"), ("next-4", "next-5")] {
+        let [monday, rest] = [&all[..200], &all[200..300]].map(|packets| write(one, packets));
+        let inputs = vec![
+            folder.file(other, &write(other, &all[300..])),
+            folder.file(one, &monday),
+            folder.file(&format!("{one}-empty"), &pcap(&[])),
+            folder.file(&format!("{one}-rest"), &rest),
+        ];
+        let (found, anomalies) = read(inputs).unwrap();
+        let gaps: Vec<_> = anomalies.file_gaps.iter().collect();
+        assert!(found == all, "{one} and {other}");
+        assert_eq!(gaps, [(all[299].time_ns.unwrap(), all[300].time_ns.unwrap())], "{one} and {other}");
+    }
+    // Silence inside a file is no time between files.
+    assert_eq!(read(vec![folder.file("all", &pcap(&all))]).unwrap().1.file_gaps.iter().count(), 0);
+}
+
 #[test]
 fn a_folder_is_its_captures_in_the_order_of_their_first_packets() {
     let (all, _) = filed((0..300).map(|at| packet(0, 1_000 * at as i64, 60)).collect());

@@ -50,11 +50,16 @@ impl Search {
             return false;
         };
         cursor.at += found;
+        self.found(faults);
+        true
+    }
+
+    /// A message was found.
+    pub(super) fn found(&mut self, faults: &mut Faults) {
         faults.hidden = faults.hidden.saturating_add(u32::from(self.may_hide_messages()));
         self.restart();
         if self.found_once {
             faults.resynchronised += 1;
         }
-        true
     }
 }

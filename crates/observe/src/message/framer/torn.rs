@@ -45,7 +45,10 @@ impl Framer {
     #[cold]
     pub(super) fn mark_byte(&mut self, cursor: &mut Cursor<'_, '_>, out: &mut impl FnMut(&Message<'_>)) {
         self.message.count_packet(cursor, self.gap_seen_ns);
-        let Some(&byte) = cursor.rest().first() else { return self.cut_short(cursor) };
+        let Some(&byte) = cursor.rest().first() else {
+            self.lost_mark(cursor.offset(), out);
+            return self.cut_short(cursor);
+        };
         cursor.at += 1;
         self.message.mark[self.message.mark_len] = byte;
         self.message.mark_len += 1;

@@ -17,27 +17,14 @@ fn send(records: &mut TlsRecords, direction: usize, stream: &[u8], segment: usiz
         let bytes = &bytes[..bytes.len().min(snaplen)];
         let chunk = Chunk { offset, bytes, wire_len, stamp, acknowledges: 0 };
         offset += u64::from(wire_len);
-        records.take(&chunk, direction)
+        records.take(&chunk, direction, |_, _| {})
     });
     segments.collect()
 }
 
 fn link() -> ConnectionContext {
     let end = |last, port| plimsoll_model::Endpoint { ip: [10, 0, 0, last].into(), port };
-    ConnectionContext {
-        connection: 0,
-        ends: [end(1, 700), end(2, 2049)],
-        holes: [0; 2],
-        cuts: [0; 2],
-        breaks: [0; 2],
-        unread: [0; 2],
-        resent_to: [0; 2],
-        from_start: true,
-        begins_late: false,
-        to_client_ns: 0,
-        ended: None,
-        datagrams: false,
-    }
+    ConnectionContext { from_start: true, ..ConnectionContext::new(0, [end(1, 700), end(2, 2049)]) }
 }
 
 #[test]
@@ -58,6 +45,25 @@ fn the_handshake_does_not_count_in_any_segments() {
         let found = records.finish(0, &link()).unwrap();
         assert_eq!((found.records, found.requests), ([3, 2], 2), "{segment}");
         assert_eq!(found.bytes, [u64::from(FULL) + 3_700 + 100 + 15, 310]);
+    }
+}
+
+#[test]
+fn the_places_of_records_are_given_with_their_headers() {
+    let stream =
+        [record_of(HANDSHAKE, 200), record_of(CHANGE_CIPHER_SPEC, 1), record_of(APPLICATION_DATA, 900)].concat();
+    for segment in [1, 3, 7, 100, 1_448] {
+        let (mut records, mut found) = (TlsRecords::asked_for(), Vec::new());
+        records.flows[0].place = Place::Header;
+        for (at, bytes) in stream.chunks(segment).enumerate() {
+            let (offset, wire_len) = ((at * segment) as u64, bytes.len() as u32);
+            let chunk = Chunk { offset, bytes, wire_len, stamp: STAMP, acknowledges: 0 };
+            records.take(&chunk, 0, |offset, head| found.push((offset, head.to_vec())));
+        }
+        // Behind a header that ends a segment, the type of the message is not seen.
+        let first = if segment == 1 { &stream[..HEADER] } else { &stream[..=HEADER] };
+        let headers = [(0, first.to_vec()), (205, stream[205..210].to_vec()), (211, stream[211..216].to_vec())];
+        assert_eq!(found, headers, "{segment}");
     }
 }
 

@@ -315,6 +315,7 @@ fn answered<S: Sink>(
     output: &mut Output<S>,
 ) -> Vec<(Member, Answer)> {
     let callback = rpc::is_transient(waiting.program);
+    let (_, server) = place(link, waiting.pending.direction, callback);
     let mut members = Vec::new();
     for operation in reply.operations().take(MEMBERS_MAX) {
         let position = operation.position as u16;
@@ -339,7 +340,7 @@ fn answered<S: Sink>(
         }
         if let Some(handle) = operation.facts.handle.filter(|_| asked.is_some()) {
             let file = match member.object.path.is_some() {
-                true => handles.learn(handle, member.object),
+                true => handles.learn(handle, server, member.object),
                 false => Some(FileIdentity::of_handle(handle)),
             };
             let same = waiting.members.iter_mut().filter(|same| same.changes == member.changes);

@@ -95,7 +95,7 @@ pub(super) fn note_results<S: Sink>(
             waiting.pending.asked.file = handles.learn_root(handle, (server, export.as_bytes()), &mut output.names);
         }
     } else if waiting.made.object.path.is_some() {
-        waiting.pending.asked.file = handles.learn_named(handle, &waiting.made);
+        waiting.pending.asked.file = handles.learn_named(handle, server, &waiting.made);
     } else {
         waiting.pending.asked.file = Some(FileIdentity::of_handle(handle));
     }

@@ -15,6 +15,9 @@ const NFS: u32 = Program::Nfs.number();
 /// RENEW of NFS 4.0, and SEQUENCE of 4.1, which renews the lease where it is the only operation.
 const RENEWS: [u32; 2] = [30, 53];
 
+/// Program, version and procedure of a call.
+pub(super) type Called = (u32, u32, u32);
+
 /// A call that waits.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Waiting {
@@ -40,6 +43,11 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
+    #[inline]
+    pub(super) fn called(&self) -> Called {
+        (self.program, self.version, self.procedure)
+    }
+
     /// Whether it is a compound of NFSv4, or of its callbacks.
     #[inline]
     pub(super) fn is_compound(&self) -> bool {

@@ -99,6 +99,7 @@ pub(super) fn note_response(
     if answer.outcome != Outcome::Succeeded {
         return;
     }
+    let is_new_session = row.pending.session.is_none();
     if row.binding == Binding::User && answer.status == Some(0) {
         // The request of a logon with one step does not have the number that the server gives to the session.
         let session = Some(u64::from(fields.uid)).filter(|session| *session != 0);
@@ -132,6 +133,8 @@ pub(super) fn note_response(
         Binding::Share => ids.learn_share(fields.tid, pending.share),
         Binding::NoShare => ids.forget_share(fields.tid),
         Binding::User if pending.user.is_some() => ids.learn_user(fields.uid, pending.user),
+        // A new session may have the UID of an earlier one.
+        Binding::User if is_new_session => ids.forget_user(fields.uid),
         Binding::User => {}
         Binding::NoUser => ids.forget_user(fields.uid),
     }

@@ -117,7 +117,7 @@ impl Smb1 {
             return output.orphan(link, direction);
         }
         let ambiguous = exchange.is_ambiguous(message, link);
-        let Some(exchange) = self.waiting.remove(read.id) else { return };
+        let Some(exchange) = self.waiting.remove(read.id, &mut output.waiting) else { return };
         if ambiguous {
             return exchange.withhold(output);
         }

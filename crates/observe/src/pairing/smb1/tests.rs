@@ -2,10 +2,11 @@
 
 mod bench;
 
-use plimsoll_model::{Endpoint, Names, Transaction as Row};
+use plimsoll_model::{Endpoint, Transaction as Row};
 use proptest::prelude::{any, proptest};
 
 use super::*;
+use crate::message::whole;
 use crate::packet::Stamp;
 use bench::{Bench, CLIENT, CLOSE, DENIED, OK, SERVER, build, request, response, row};
 
@@ -108,7 +109,7 @@ fn a_raw_write_has_two_parts() {
     bench.end();
     let sync = row("WRITE_RAW", Outcome::Succeeded, 1, Some(2));
     assert_eq!(bench.rows(), [sync.clone(), row("WRITE_RAW async portion", Outcome::Unanswered, 3, None)]);
-    let payloads: Vec<_> = bench.output.sink.0.iter().map(|row| row.payload_bytes).collect();
+    let payloads: Vec<_> = bench.output.sink.iter().map(|row| row.payload_bytes).collect();
     assert_eq!(payloads, [Some(8), Some(4_992)]);
     assert_eq!((bench.count(Anomaly::RequestUnanswered), bench.output.tally.paired), (0, 1));
 
@@ -137,7 +138,7 @@ fn a_raw_read_is_answered_by_a_block_even_an_empty_one() {
         bench.block(SERVER, len);
         assert!(!bench.smb1.expects_raw(SERVER));
         assert_eq!(bench.rows(), [row("READ_RAW", Outcome::Succeeded, 1, Some(2))]);
-        assert_eq!(bench.output.sink.0[0].payload_bytes, Some(len as u64));
+        assert_eq!(bench.output.sink[0].payload_bytes, Some(len as u64));
     }
 }
 
@@ -160,7 +161,7 @@ fn a_logon_of_one_step_has_the_session_of_its_response() {
         setup[28..30].fill(0);
         bench.asks(&setup);
         bench.says(&response(6, status, command::SESSION_SETUP_ANDX, &[0; 3]));
-        bench.output.sink.0.iter().map(|row| row.session).collect::<Vec<_>>()
+        bench.output.sink.iter().map(|row| row.session).collect::<Vec<_>>()
     };
     assert_eq!((session(OK), session(DENIED)), (vec![Some(100)], vec![None]));
 }
@@ -181,7 +182,7 @@ fn commands_of_a_chain_are_rows_and_an_error_ends_them() {
     bench.says(&answer);
     let names = ["LOCKING_ANDX", "READ_ANDX", "CLOSE"];
     assert_eq!(bench.rows(), names.map(|name| row(name, Outcome::Succeeded, 1, Some(2))));
-    let rows = &bench.output.sink.0;
+    let rows = &bench.output.sink;
     assert_eq!(rows.iter().map(|row| row.compound_position).collect::<Vec<_>>(), [Some(0), Some(1), Some(2)]);
     assert_eq!(rows.iter().filter_map(|row| row.request_bytes).sum::<u64>(), chain.len() as u64);
     assert_eq!(rows.iter().map(|row| row.response_bytes.unwrap_or(0)).sum::<u64>(), answer.len() as u64);
@@ -224,7 +225,7 @@ fn a_transaction_ends_with_its_last_part_both_ways() {
     assert!(bench.rows().is_empty());
     bench.says(&part(4));
     assert_eq!(bench.rows(), [row("TRANSACTION2 QUERY_PATH_INFORMATION", Outcome::Succeeded, 3, Some(5))]);
-    let row = &bench.output.sink.0[0];
+    let row = &bench.output.sink[0];
     assert_eq!(row.frames.request_first.map(u64::from), Some(1));
     assert_eq!(row.frames.response_first.map(u64::from), Some(4));
     assert_eq!((row.request_packets, row.response_packets), (2, Some(2)));
@@ -238,7 +239,7 @@ fn a_transaction_whose_last_parts_were_lost_has_no_end() {
     bench.asks(&primary());
     bench.says(&part(0));
     bench.end();
-    let row = &bench.output.sink.0[0];
+    let row = &bench.output.sink[0];
     assert_eq!((row.frames.request_last, row.frames.response_last), (None, None));
     assert_eq!(bench.count(Anomaly::RequestEndMissing), 1);
     assert_eq!(bench.count(Anomaly::ResponseEndMissing), 1);
@@ -319,21 +320,7 @@ fn a_negotiation_answered_in_smb2_is_a_pair() {
     let mut answer = vec![0; 64];
     answer[..6].copy_from_slice(b"\xfeSMB\x40\0");
     answer[16] = 1;
-    let stamp = Stamp { time_ns: 0, frame: 2 };
-    let (len, last) = (64, Some(stamp));
-    let message = Message {
-        bytes: &answer,
-        len,
-        first: stamp,
-        last,
-        end_offset: 0,
-        acknowledges: 0,
-        packets: 1,
-        begin_offset: 0,
-        marks: &[],
-        content: Content::Message,
-        resent_wait_ns: Some(0),
-    };
+    let message = whole(&answer, Stamp { time_ns: 0, frame: 2 });
     assert!(bench.smb1.is_negotiated_in_smb2(&message, SERVER, &bench.link, &mut bench.output));
     assert!(!bench.smb1.is_negotiated_in_smb2(&message, SERVER, &bench.link, &mut bench.output));
     bench.end();

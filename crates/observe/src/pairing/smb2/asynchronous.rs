@@ -1,11 +1,12 @@
 //! Requests with an interim answer: the final one may come on another channel of their session.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use plimsoll_model::{Endpoint, Sink};
 use serde::{Deserialize, Serialize};
 
 use super::Waiting;
+use crate::pairing::unfinished::waits_for_lock;
 use crate::pairing::{ConnectionContext, Output, Pending};
 
 /// Requests with an interim answer waiting at once over all connections, at most.
@@ -26,6 +27,9 @@ pub(super) struct Asynchronous {
     of_connections: HashMap<u32, WaitingKeys, foldhash::fast::RandomState>,
     /// Requests that wait at the end of the capture, by connection: no other channel answers them any more.
     left: HashMap<u32, Vec<(ConnectionContext, Waiting)>, foldhash::fast::RandomState>,
+    /// Those that wait for a lock at the end of the capture, by connection.
+    #[serde(skip)]
+    locked: HashMap<u32, HashSet<AcrossChannels>, foldhash::fast::RandomState>,
 }
 
 /// The requests of a connection. A connection that ends asks for its own: searching all would cost too much with many connections.
@@ -65,7 +69,10 @@ impl Asynchronous {
     /// Ends the capture: waiting requests go back to their connections, which know their losses since then. Requests that wait by design
     /// do not: a missing answer does not show that it was lost.
     pub(super) fn give_back(&mut self) {
-        for alike in self.pending.values_mut() {
+        for (across, alike) in &mut self.pending {
+            for (link, _) in alike.iter().filter(|(_, waiting)| waits_for_lock(&waiting.pending)) {
+                self.locked.entry(link.connection).or_default().insert(*across);
+            }
             for one in alike.extract_if(.., |(_, waiting)| !waiting.pending.long_lived) {
                 self.left.entry(one.0.connection).or_default().push(one);
             }
@@ -78,6 +85,16 @@ impl Asynchronous {
         let mut left = self.left.remove(&connection).unwrap_or_default();
         left.sort_by_key(|(_, waiting)| waiting.pending.first.frame);
         left.into_iter().map(|(_, waiting)| waiting).collect()
+    }
+
+    /// The requests of a connection that still wait for a lock, once the capture has ended.
+    pub(super) fn locked(&self, connection: u32) -> Vec<&Pending> {
+        let keys = self.locked.get(&connection).into_iter().flatten();
+        let all = keys.filter_map(|across| self.pending.get(across)).flatten();
+        let own = all.filter(|(link, waiting)| link.connection == connection && waits_for_lock(&waiting.pending));
+        let mut own: Vec<&Waiting> = own.map(|(_, waiting)| waiting).collect();
+        own.sort_by_key(|waiting| (waiting.pending.first.frame, waiting.id));
+        own.into_iter().map(|waiting| &waiting.pending).collect()
     }
 
     /// The capture and its connections have ended: what still waits, also of connections that had ended before, was not answered.
@@ -122,16 +139,21 @@ impl Asynchronous {
     }
 
     /// The request that a final asynchronous answer on this connection is for: one of this connection, or the only
-    /// one on another channel of the session.
+    /// one on another channel of the session. `is_of_session` says whether a request on another connection is of the session of this one.
     pub(super) fn release(
         &mut self,
         across: AcrossChannels,
         connection: u32,
         command: u16,
+        is_of_session: impl FnOnce(&ConnectionContext, &Pending) -> bool,
     ) -> Option<(ConnectionContext, Waiting)> {
         let held = self.pending.get_mut(&across)?;
         let own = held.iter().position(|(link, _)| link.connection == connection);
-        let at = own.or((held.len() == 1).then_some(0)).filter(|&at| held[at].1.command == command)?;
+        let other = || match held.as_slice() {
+            [(link, only)] => is_of_session(link, &only.pending).then_some(0),
+            _ => None,
+        };
+        let at = own.or_else(other).filter(|&at| held[at].1.command == command)?;
         let found = held.swap_remove(at);
         if held.is_empty() {
             self.pending.remove(&across);
@@ -156,7 +178,7 @@ mod tests {
     use plimsoll_model::{Procedure, Protocol};
 
     use super::*;
-    use crate::message::{Content, Message};
+    use crate::message::whole;
     use crate::packet::Stamp;
     use crate::pairing::smb2::context::Binding;
 
@@ -166,20 +188,8 @@ mod tests {
 
     fn link(connection: u32) -> ConnectionContext {
         let end = |ip: [u8; 4], port| Endpoint { ip: ip.into(), port };
-        ConnectionContext {
-            connection,
-            ends: [end([10, 0, 0, 1], 700), end(SERVER, 445)],
-            holes: [0; 2],
-            cuts: [0; 2],
-            breaks: [0; 2],
-            unread: [0; 2],
-            resent_to: [0; 2],
-            from_start: true,
-            begins_late: false,
-            to_client_ns: 0,
-            ended: None,
-            datagrams: false,
-        }
+        let ends = [end([10, 0, 0, 1], 700), end(SERVER, 445)];
+        ConnectionContext { from_start: true, ..ConnectionContext::new(connection, ends) }
     }
 
     fn key(id: u64) -> AcrossChannels {
@@ -188,20 +198,7 @@ mod tests {
 
     /// A request of this connection with an interim answer.
     fn hold(all: &mut Asynchronous, connection: u32, id: u64, command: u16) {
-        let first = Stamp { time_ns: 0, frame: id };
-        let message = Message {
-            bytes: &[],
-            len: 0,
-            first,
-            last: Some(first),
-            end_offset: 0,
-            acknowledges: 0,
-            packets: 1,
-            begin_offset: 0,
-            marks: &[],
-            content: Content::Message,
-            resent_wait_ns: Some(0),
-        };
+        let message = whole(&[], Stamp { time_ns: 0, frame: id });
         let pending = Pending::of(&message, 0, &link(connection), Procedure::of(Protocol::Smb2, command));
         let waiting = Waiting { pending, command, id: Some(id), may_wait: false, binding: Binding::None };
         all.hold(key(id), link(connection), waiting);
@@ -222,8 +219,8 @@ mod tests {
         hold(&mut all, 1, 2, READ);
         hold(&mut all, 2, 3, READ);
         assert_eq!((frames(&all, 1), frames(&all, 2)), (vec![2], vec![3]));
-        assert!(all.release(key(2), 1, READ).is_some());
-        assert!(all.release(key(1), 1, CHANGE_NOTIFY).is_some());
+        assert!(all.release(key(2), 1, READ, |_, _| true).is_some());
+        assert!(all.release(key(1), 1, CHANGE_NOTIFY, |_, _| true).is_some());
         assert_eq!((frames(&all, 1), all.has_any_of(1)), (vec![], false));
         all.give_back();
         assert_eq!(frames(&all, 2), [3]);
@@ -237,11 +234,24 @@ mod tests {
             hold(&mut all, connection, 1, READ);
         }
         assert_eq!((frames(&all, 1), frames(&all, 2)), (vec![1, 1], vec![1]), "each once");
-        assert!(all.release(key(1), 1, READ).is_some());
+        assert!(all.release(key(1), 1, READ, |_, _| true).is_some());
         assert_eq!((frames(&all, 1), frames(&all, 2)), (vec![1], vec![1]));
-        assert!(all.release(key(1), 1, READ).is_some());
+        assert!(all.release(key(1), 1, READ, |_, _| true).is_some());
         assert_eq!((frames(&all, 1), all.has_any_of(1), frames(&all, 2)), (vec![], false, vec![1]));
         let known = (all.of_connections.len(), all.of_connections[&2].keys.len());
         assert_eq!(known, (1, 1), "each connection knows its own");
+    }
+
+    /// A client that waits for the response may be gone, and another one may have the same session ID.
+    #[test]
+    fn a_response_of_a_new_session_ends_no_request_of_an_earlier_one() {
+        let mut all = Asynchronous::default();
+        hold(&mut all, 1, 5, READ);
+        let begins = |begun: u64| move |_: &ConnectionContext, request: &Pending| request.first.frame > begun;
+        assert!(all.release(key(5), 2, READ, begins(6)).is_none(), "the session of connection 2 began later");
+        assert_eq!(frames(&all, 1), [5]);
+        assert!(all.release(key(5), 2, READ, begins(4)).is_some(), "another channel of the session");
+        hold(&mut all, 1, 7, READ);
+        assert!(all.release(key(7), 1, READ, begins(8)).is_some(), "message IDs belong to connections");
     }
 }

@@ -3,9 +3,7 @@
 use std::fmt::Write;
 use std::net::IpAddr;
 
-use plimsoll_model::{
-    Disposition, Endpoint, FileAccess, FileIdentity, HostNameFrom, Names, Procedure, Protocol, Sink, Symbol,
-};
+use plimsoll_model::{Disposition, FileAccess, FileIdentity, HostNameFrom, Names, Procedure, Protocol, Sink, Symbol};
 use plimsoll_wire::smb2::asked::Asked;
 use plimsoll_wire::smb2::compound::Member;
 use plimsoll_wire::smb2::{
@@ -17,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::super::request::written;
 use super::super::{ntlm_user, pipe};
 use super::{Answer, ConnectionContext, Output, Pending, Waiting};
-use crate::names::{Opened, Smb2Names};
+use crate::names::{Opened, Origin, Smb2Names};
 
 /// The facts that a request's answer adds.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -31,10 +29,14 @@ pub(super) enum Binding {
     Close([u8; 16]),
     /// The tree id of the share.
     Share,
+    /// The tree id is free again.
+    NoShare,
     /// The session, and its user.
     Session,
     /// The session to which the connection is bound, and its user.
     Channel,
+    /// The session is over.
+    NoSession,
     /// The server's GUID; that of the client is known.
     Guids([u8; 16]),
 }
@@ -74,27 +76,27 @@ pub(super) fn note_request<S: Sink>(
     let header = &member.header;
     let address = link.ends[1 - usize::from(waiting.pending.direction)];
     let session = if header.is_related() { chain.session } else { header.session_id() };
-    let server = names.origin(address, session);
+    let origin = names.origin(link.connection, address, session);
     let pending = &mut waiting.pending;
-    pending.file_server = (server != address).then_some(server.ip);
+    pending.file_server = (origin.server != address).then_some(origin.server.ip);
     if header.is_related() {
         (pending.session, pending.share, pending.user) = (chain.session, chain.share, chain.user);
     } else if let Some(session) = header.session_id() {
         pending.session = (session != 0).then_some(session);
-        pending.user = names.user(server, session);
+        pending.user = names.user(origin, session);
         if let Some(tree) = header.tree_id() {
-            pending.share = names.share(server, session, tree);
+            pending.share = names.share(origin, session, tree);
         }
     }
     let body = Body { bytes: member.bytes, command: header.command() };
     let file = body.file_id();
     if let Some(file) = file {
-        let opened = if file.is_previous() { chain.opened } else { names.opened(server, file.0) };
+        let opened = if file.is_previous() { chain.opened } else { names.opened(origin, file.0) };
         (pending.path, pending.asked.file) = (opened.path, opened.file);
     }
     note_body(waiting, &body, link, output);
     if waiting.pending.reconnects {
-        note_reconnection(&mut waiting.pending, body.bytes, server, names);
+        note_reconnection(&mut waiting.pending, body.bytes, origin, names);
     }
     let closes = body.command == Command::Close && file.is_some();
     let file = match file {
@@ -114,10 +116,10 @@ pub(super) fn note_request<S: Sink>(
 
 /// A reconnected handle is of the file that was opened. The server ignores the name in this request, which some clients leave empty.
 #[cold]
-fn note_reconnection(pending: &mut Pending, bytes: &[u8], server: Endpoint, names: &Smb2Names) {
+fn note_reconnection(pending: &mut Pending, bytes: &[u8], origin: Origin, names: &Smb2Names) {
     let request = create::Request::new(bytes);
     if let Some(request) = request.filter(|request| request.name().is_some_and(|name| name.is_empty())) {
-        let opened = request.reconnected().map(|file| names.opened(server, file.0)).unwrap_or_default();
+        let opened = request.reconnected().map(|file| names.reconnected(origin, file.0)).unwrap_or_default();
         (pending.path, pending.asked.file) = (opened.path, opened.file);
     }
 }
@@ -182,6 +184,8 @@ fn note_body<S: Sink>(waiting: &mut Waiting, body: &Body<'_>, link: &ConnectionC
                 None => Binding::None,
             };
         }
+        Command::TreeDisconnect => waiting.binding = Binding::NoShare,
+        Command::Logoff => waiting.binding = Binding::NoSession,
         Command::Negotiate => {
             let guid = negotiate::Request::new(bytes).and_then(|request| request.client_guid());
             waiting.binding = Binding::Guids(guid.unwrap_or_default());
@@ -212,7 +216,7 @@ pub(super) fn note_response(
     names: &mut Smb2Names,
 ) {
     let address = link.ends[1 - usize::from(waiting.pending.direction)];
-    let server = names.origin(address, waiting.pending.session);
+    let origin = names.origin(link.connection, address, waiting.pending.session);
     let header = &member.header;
     if header.command() == Command::Read {
         note_read(&mut waiting.pending, member.bytes, answer);
@@ -220,8 +224,11 @@ pub(super) fn note_response(
         let count = write::Response::new(member.bytes).and_then(|response| response.count());
         answer.payload = written(waiting.pending.payload, count.map(u64::from));
     }
-    if matches!(waiting.binding, Binding::Session) && waiting.pending.session.is_none() {
-        note_new_session(answer.status, header.session_id(), address, names);
+    if matches!(waiting.binding, Binding::Session)
+        && waiting.pending.session.is_none()
+        && let Some(session) = new_session(answer.status, header.session_id())
+    {
+        names.begin_session(link.connection, address, session, answer.first.frame);
     }
     if answer.status != Some(0) {
         return;
@@ -230,13 +237,21 @@ pub(super) fn note_response(
         Binding::None => {}
         Binding::Open => {
             if let Some(file) = create::Response::new(member.bytes).and_then(|response| response.file_id()) {
-                names.learn_opened(server, file.0, opened(&waiting.pending));
+                names.learn_opened(origin, file.0, opened(&waiting.pending));
             }
         }
-        Binding::Close(file) => names.forget_opened(server, file),
-        Binding::Share => {
+        Binding::Close(file) => names.forget_opened(origin, file),
+        Binding::Share | Binding::NoShare => {
             if let (Some(session), Some(tree)) = (header.session_id(), header.tree_id()) {
-                names.learn_share(server, session, tree, waiting.pending.share);
+                match waiting.binding {
+                    Binding::Share => names.learn_share(origin, session, tree, waiting.pending.share),
+                    _ => names.forget_share(origin, session, tree),
+                }
+            }
+        }
+        Binding::NoSession => {
+            if let Some(session) = header.session_id() {
+                names.forget_user(origin, session);
             }
         }
         Binding::Session | Binding::Channel => {
@@ -245,7 +260,8 @@ pub(super) fn note_response(
                     Binding::Channel => names.bind(link.connection, address, session),
                     _ => names.learn_session(link.connection, address, session),
                 }
-                note_user(&waiting.pending, session, address, names);
+                let origin = names.origin(link.connection, address, Some(session));
+                note_user(&waiting.pending, session, origin, names);
                 // The request of a logon with one step (Kerberos) does not have the number that the server gives to the session.
                 let pending = &mut waiting.pending;
                 pending.session = pending.session.or_else(|| Some(session).filter(|session| *session != 0));
@@ -259,30 +275,45 @@ pub(super) fn note_response(
     }
 }
 
-/// Notes the id that the first step of a logon gives to a session.
-fn note_new_session(status: Option<u32>, session: Option<u64>, address: Endpoint, names: &mut Smb2Names) {
+/// The id that the first step of a logon gives to a session.
+fn new_session(status: Option<u32>, session: Option<u64>) -> Option<u64> {
     let goes_on = matches!(status, Some(0 | status::STATUS_MORE_PROCESSING_REQUIRED));
-    if let Some(session) = session.filter(|session| goes_on && *session != 0) {
-        names.begin_session(address, session);
-    }
+    session.filter(|session| goes_on && *session != 0)
 }
 
 /// Notes the user of a session that was set up, or to which the connection was bound.
-fn note_user(pending: &Pending, session: u64, address: Endpoint, names: &mut Smb2Names) {
-    let server = names.origin(address, Some(session));
+fn note_user(pending: &Pending, session: u64, origin: Origin, names: &mut Smb2Names) {
     match pending.user {
-        user if user.is_some() => names.learn_user(server, session, user),
+        user if user.is_some() => names.learn_user(origin, session, user),
         // A new session may have the id of an earlier one.
-        _ if pending.session.is_none() => names.forget_user(server, session),
+        _ if pending.session.is_none() => names.forget_user(origin, session),
         _ => {}
     }
 }
 
-/// An answer gave a file id a meaning, but its request was not captured.
-pub(super) fn forget_answered(member: &Member<'_>, server: Endpoint, names: &mut Smb2Names) {
-    let opened = create::Response::new(member.bytes).filter(|_| member.header.status() == Some(0));
-    if let Some(file) = opened.and_then(|response| response.file_id()) {
-        names.forget_opened(server, file.0);
+/// An answer gave an id a meaning, but its request was not captured.
+#[cold]
+pub(super) fn forget_answered(member: &Member<'_>, connection: u32, origin: Origin, names: &mut Smb2Names) {
+    let header = &member.header;
+    if header.status() != Some(0) {
+        return;
+    }
+    match (header.command(), header.session_id()) {
+        (Command::Create, _) => {
+            if let Some(file) = create::Response::new(member.bytes).and_then(|response| response.file_id()) {
+                names.forget_opened(origin, file.0);
+            }
+        }
+        (Command::TreeConnect, Some(session)) => {
+            if let Some(tree) = header.tree_id() {
+                names.forget_share(origin, session, tree);
+            }
+        }
+        // A session of another connection may have bound this one as a channel.
+        (Command::SessionSetup, Some(session)) if !names.is_set_up_elsewhere(connection, origin.server, session) => {
+            names.forget_user(origin, session);
+        }
+        _ => {}
     }
 }
 

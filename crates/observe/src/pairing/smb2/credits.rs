@@ -72,9 +72,10 @@ impl Default for Balance {
 }
 
 impl Balance {
-    /// The balance of a connection that used `credits` credits before its first SMB2 request: an SMB1 NEGOTIATE takes one.
-    pub(super) fn used(credits: u64) -> Self {
-        Self { left: i64::try_from(credits).ok().map(|used| 1 - used), ..Self::default() }
+    /// The balance of a connection that used `used` credits before its first SMB2 request, and was granted `granted`: an SMB1 NEGOTIATE
+    /// takes one, and its response in SMB2 grants some.
+    pub(super) fn used(used: u64, granted: u16) -> Self {
+        Self { left: i64::try_from(used).ok().map(|used| 1 - used + i64::from(granted)), ..Self::default() }
     }
 
     /// The client sent a request. `is_whole` says that all messages of the connection were seen.

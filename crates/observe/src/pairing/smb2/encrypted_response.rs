@@ -33,7 +33,7 @@ impl Smb2 {
                 && (message.acknowledges == 0 || message.acknowledges >= pending.end_offset)
         });
         let id = waiting.and_then(|waiting| waiting.id).filter(|_| !sealed::may_be_break(size));
-        let Some(waiting) = id.and_then(|id| self.waiting.remove(id)) else { return false };
+        let Some(waiting) = id.and_then(|id| self.waiting.remove(id, &mut output.waiting)) else { return false };
         let bytes = Some(u64::from(size));
         let answer = Answer { bytes, ..Answer::of(message, None, Outcome::Unknown) };
         output.pair(link, waiting.id, &waiting.pending, &answer);

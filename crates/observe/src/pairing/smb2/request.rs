@@ -48,7 +48,7 @@ impl Smb2 {
             }
             return output.pair(link, id, &waiting.pending, &answer);
         }
-        match self.waiting.insert(key, waiting) {
+        match self.waiting.insert(key, waiting, &mut output.waiting) {
             Some(Displaced::SameId(_, old)) => {
                 output.anomalies.add(Anomaly::IdReused);
                 output.unanswered(link, old.id, &old.pending);

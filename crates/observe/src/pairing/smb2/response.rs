@@ -6,7 +6,7 @@ use plimsoll_wire::smb2::{Command, status};
 
 use super::asynchronous::AcrossChannels;
 use super::{Part, Smb2, Smb2Shared, context, outcome};
-use crate::pairing::{Answer, ConnectionContext, Output, Role};
+use crate::pairing::{Answer, ConnectionContext, Output, Role, WaitingCount};
 
 impl Smb2 {
     /// Takes a response, or a notification of a break.
@@ -27,24 +27,25 @@ impl Smb2 {
         }
         let (key, _) = self.id(header, link, output);
         let status = header.status();
-        let server = shared.names.origin(link.ends[direction], header.session_id());
-        let across = across_channels(header, server);
+        let (connection, address) = (link.connection, link.ends[direction]);
+        let origin = shared.names.origin(connection, address, header.session_id());
+        let across = across_channels(header, origin.server);
         let is_interim = status == Some(status::STATUS_PENDING) && header.is_async();
         // A request for notifications waits for something to happen, often for hours: it is not counted as outstanding meanwhile.
         let ends = (header.command() == Command::ChangeNotify && header.is_async()) == is_interim;
         self.balance.response(header.credits(), part.message.first.time_ns, ends, link.to_client_ns);
         if is_interim {
-            self.interim(key, across, part, link, shared);
+            self.interim(key, across, part, link, shared, &mut output.waiting);
             return Role::Response;
         }
         let command = header.command_code();
         let (link, waiting) = match self.waiting.get_mut(key).map(|waiting| waiting.command == command) {
-            Some(true) => (*link, self.waiting.remove(key)),
+            Some(true) => (*link, self.waiting.remove(key, &mut output.waiting)),
             Some(false) => {
                 output.anomalies.add(Anomaly::ResponseMismatch);
                 (*link, None)
             }
-            None => match across.and_then(|across| shared.asynchronous.release(across, link.connection, command)) {
+            None => match across.and_then(|across| shared.release(across, connection, command)) {
                 Some((link, waiting)) => (link, Some(waiting)),
                 None => (*link, None),
             },
@@ -56,7 +57,7 @@ impl Smb2 {
             let is_orphan = answer.outcome != Outcome::Refused
                 || !self.sealed.answered_in_clear(part.message, part.position, &link, &mut shared.sealed);
             self.early.add((key, command), part.message.acknowledges, (answer, is_orphan), &mut output.early);
-            context::forget_answered(part.member, server, &mut shared.names);
+            context::forget_answered(part.member, connection, origin, &mut shared.names);
             if is_orphan {
                 output.orphan(&link, direction);
             }
@@ -79,6 +80,7 @@ impl Smb2 {
         part: &Part<'_, '_>,
         link: &ConnectionContext,
         shared: &mut Smb2Shared,
+        all: &mut WaitingCount,
     ) {
         let Some(waiting) = self.waiting.get_mut(key) else { return };
         waiting.pending.interim.get_or_insert(part.message.first.time_ns);
@@ -86,7 +88,7 @@ impl Smb2 {
         let Some(across) = across else { return };
         // A full table leaves the request where it is: only an answer on another channel would miss it.
         if shared.asynchronous.has_room(&across)
-            && let Some(waiting) = self.waiting.remove(key)
+            && let Some(waiting) = self.waiting.remove(key, all)
         {
             shared.asynchronous.hold(across, *link, waiting);
         }

@@ -15,8 +15,7 @@ fn waiting_for_the_server(demands: bool, tens_of_s: u64, meanwhile: impl Fn(&mut
     meanwhile(&mut scene);
     for id in 1..=tens_of_s {
         scene.waits(10_000 * MS);
-        scene.traffic.send(&mut scene.other, Side::Client, &nbss(&smb2::echo(id).bytes()));
-        scene.traffic.send(&mut scene.other, Side::Server, &nbss(&smb2::echoed(id).bytes()));
+        scene.traffic.exchange(&mut scene.other, &nbss(&smb2::echo(id).bytes()), &nbss(&smb2::echoed(id).bytes()));
     }
     scene.seen().0.unfinished.len()
 }

@@ -6,7 +6,9 @@ use plimsoll_observe::capture::{Captures, Input};
 use plimsoll_testkit::{Link, Side, Traffic, rpc};
 use proptest::prelude::*;
 
-use crate::conversation::{Family, Operation, Sent, config, converse, families, observe, observe_every, operations};
+use crate::conversation::{
+    Family, Operation, Sent, config, converse, families, observe, observe_every, observe_traffic, operations,
+};
 
 const LATE_NS: i64 = 200_000_000;
 
@@ -24,30 +26,9 @@ fn resent(mut sent: Vec<Sent>, late: usize, after: usize) -> Transaction {
         traffic.time_ns += if at == after { LATE_NS } else { 0 };
         traffic.tcp(&sent.segment);
     }
-    let mut all = observe_traffic(&traffic);
+    let mut all = observe_traffic(&traffic).0;
     assert_eq!(all.len(), 1);
     all.remove(0)
-}
-
-fn observe_traffic(traffic: &Traffic) -> Vec<Transaction> {
-    observe_all(traffic).0
-}
-
-fn observe_all(traffic: &Traffic) -> (Vec<Transaction>, Coverage) {
-    let mut observer = Observer::new(Vec::new());
-    for (number, frame) in (1..).zip(&traffic.frames) {
-        let (time_ns, original_len) = (Some(frame.time_ns), frame.original_len);
-        let link = plimsoll_observe::capture::LinkType::Ethernet;
-        observer.frame(&plimsoll_observe::capture::Frame {
-            number,
-            time_ns,
-            link,
-            captured: &frame.bytes,
-            original_len,
-        });
-    }
-    let observed = observer.finish();
-    (observed.sink, observed.coverage)
 }
 
 /// Places of the data segments of one side.
@@ -189,12 +170,12 @@ fn requests_behind_their_responses_are_paired_and_show_two_clocks() {
         let mut traffic = Traffic::new(Link::Ethernet);
         sent.iter().for_each(|sent| traffic.tcp(&sent.segment));
         // Its message ids do not begin at 0.
-        let (_, plain) = observe_all(&traffic);
+        let (_, plain) = observe_traffic(&traffic);
         for (frame, sent) in traffic.frames.iter_mut().zip(&sent) {
             frame.time_ns += if sent.from == Side::Client { OFFSET_NS } else { 0 };
         }
         traffic.frames.sort_by_key(|frame| frame.time_ns);
-        let (found, coverage) = observe_all(&traffic);
+        let (found, coverage) = observe_traffic(&traffic);
         let answered = found.iter().filter(|t| t.timeline.response_last.is_some()).count();
         assert_eq!((found.len(), answered), (100, 100), "{family:?}");
         let (unseen, anomalies) = (coverage.unseen, &coverage.anomalies);
@@ -297,7 +278,7 @@ fn a_datagram_waits_for_its_call_at_the_same_time_and_no_longer() {
             traffic.udp(client, server, &rpc::lookup(xid, &[1; 16], "name"), None);
         }
         traffic.udp(server, client, &rpc::reply(1, &rpc::words(&[2])), None);
-        let (found, coverage) = observe_all(&traffic);
+        let (found, coverage) = observe_traffic(&traffic);
         let paired = found.iter().filter(|t| t.timeline.response_last.is_some()).count();
         assert_eq!(paired, answered, "every {step_ns} ns");
         // A reply before its call counts as unpaired; over UDP the reason is unknown, but its operation is missing.

@@ -2,19 +2,10 @@
 
 use super::*;
 
-#[derive(Debug, Default)]
-pub(super) struct Rows(pub(super) Vec<Row>);
-
-impl Sink for Rows {
-    fn transaction(&mut self, transaction: &Row, _names: &Names) {
-        self.0.push(transaction.clone());
-    }
-}
-
 /// A connection under test: every message is one packet, one millisecond after the previous one.
 pub(super) struct Bench {
     pub(super) smb1: Smb1,
-    pub(super) output: Output<Rows>,
+    pub(super) output: Output<Vec<Row>>,
     pub(super) link: ConnectionContext,
     frame: u64,
     /// Stream offset after the last byte that each direction sent.
@@ -29,21 +20,8 @@ pub(super) const DENIED: u32 = 0xc000_0022;
 impl Bench {
     pub(super) fn new() -> Self {
         let end = |port| Endpoint { ip: std::net::IpAddr::from([127, 0, 0, 1]), port };
-        let output = Output::new(Rows::default());
-        let link = ConnectionContext {
-            connection: 0,
-            ends: [end(1024), end(445)],
-            holes: [0; 2],
-            cuts: [0; 2],
-            breaks: [0; 2],
-            unread: [0; 2],
-            resent_to: [0; 2],
-            to_client_ns: 0,
-            ended: None,
-            datagrams: false,
-            from_start: true,
-            begins_late: false,
-        };
+        let output = Output::new(Vec::new());
+        let link = ConnectionContext { from_start: true, ..ConnectionContext::new(0, [end(1024), end(445)]) };
         Self { smb1: Smb1::default(), output, link, frame: 0, sent: [1_000; 2] }
     }
 
@@ -51,22 +29,9 @@ impl Bench {
         self.frame += 1;
         self.sent[direction] += bytes.len() as u64 + 4;
         let stamp = Stamp { time_ns: self.frame as i64 * 1_000_000, frame: self.frame };
-        let (len, end_offset) = (bytes.len() as u64, self.sent[direction]);
-        let (first, last) = (stamp, Some(stamp));
+        let end_offset = self.sent[direction];
         let content = if raw { Content::Raw } else { Content::Message };
-        let message = Message {
-            bytes,
-            len,
-            first,
-            last,
-            end_offset,
-            acknowledges,
-            packets: 1,
-            resent_wait_ns: Some(0),
-            begin_offset: 0,
-            marks: &[],
-            content,
-        };
+        let message = Message { end_offset, acknowledges, content, ..whole(bytes, stamp) };
         self.smb1.message(&message, direction, &self.link, &mut self.output);
     }
 
@@ -93,7 +58,7 @@ impl Bench {
         let row = |row: &Row| {
             (row.procedure.name(), row.outcome, frame(row.frames.request_last), frame(row.frames.response_last))
         };
-        self.output.sink.0.iter().map(row).collect()
+        self.output.sink.iter().map(row).collect()
     }
 
     pub(super) fn end(&mut self) {
