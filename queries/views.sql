@@ -2,14 +2,16 @@
 -- What stands in braces differs between engines: see ask.py.
 
 -- Operations that the statistics count: an NFSv4 compound once, nothing that waits for another client (long-lived).
+-- response_ns: the headline response time of the report (for runs with a schedule, from the intended start). A response that was captured
+-- before its request has no time.
 -- wait_ns: clients wait once for an SMB2 compound or AndX chain, so only its first member has the time.
 create view transactions as select
   protocol, procedure, operation, {group} as operation_group,
   regexp_replace(client, ':[0-9]+$', '') as client, server, share, path, {user} as account, outcome,
   cast(status as bigint) as status, cast(payload_bytes as bigint) as payload_bytes, {sent} as sent_ns,
-  {ended} - {sent} as response_ns,
-  case when compound_position is null or compound_position = 0 or protocol in ('NFS4', 'NFS4CB') then {ended} - {sent}
-    else 0 end as wait_ns, {sent_hour} as hour, {sent_day} as day, {sent_week} as week
+  case when {ended} >= {began} then {ended} - {began} end as response_ns,
+  case when compound_position is null or compound_position = 0 or protocol in ('NFS4', 'NFS4CB')
+    then case when {ended} >= {began} then {ended} - {began} end else 0 end as wait_ns, {sent_hour} as hour, {sent_day} as day, {sent_week} as week
 from recorded_transactions
 where counted and not long_lived and outcome <> 'never_sent' and procedure <> 'WRITE_RAW async portion';
 

@@ -22,6 +22,10 @@ use progress::Progress;
 
 /// Interval at which a rank checks whether the others have arrived.
 const MEETING_POLL: Duration = Duration::from_millis(100);
+/// The file that each recording has.
+const MANIFEST: &str = "manifest.json";
+/// Sent instead of an exit code: the part has not replaced the recording of an earlier call.
+const NOT_REPLACED: i32 = -2;
 
 fn main() -> ExitCode {
     let code = run().unwrap_or_else(|error| {
@@ -56,6 +60,10 @@ fn run() -> anyhow::Result<u8> {
 /// The parts of a run.
 fn drive(world: &SimpleCommunicator, options: &Options) -> anyhow::Result<u8> {
     let number = world.rank() + 1;
+    if is_occupied(world, options) {
+        return Ok(if world.rank() == 0 { 2 } else { 0 });
+    }
+    let earlier = manifest(options, number);
     begin_progress(options, number)?;
     let before = clocks::measure(world, options.round_trips)?;
     show(world, &before);
@@ -68,6 +76,7 @@ fn drive(world: &SimpleCommunicator, options: &Options) -> anyhow::Result<u8> {
     let code = part::drive(options, (number, world.size()), start_ns, before.origin_ns(), || progress.look());
     // No rank has called MPI since the start was agreed on.
     let ended: i32 = match &code {
+        _ if earlier.is_some() && manifest(options, number) == earlier => NOT_REPLACED,
         Ok(code) => i32::from(*code),
         Err(_) => -1,
     };
@@ -92,9 +101,30 @@ fn drive(world: &SimpleCommunicator, options: &Options) -> anyhow::Result<u8> {
     for (rank, _) in codes.iter().enumerate().filter(|(_, code)| !matches!(code, 0 | 4)) {
         say(&format!("rank {rank}: its part did not end normally"));
     }
+    if codes.contains(&NOT_REPLACED) {
+        say("not merged: a part failed, and its folder has the recording of an earlier call; correct the error above and try again");
+        return Ok(2);
+    }
     say(&format!("clocks differed by up to {} µs after the run", difference.div_ceil(1_000)));
     let folders: Vec<PathBuf> = (1..=world.size()).map(|number| options.part_folder(number)).collect();
     part::merge(options, &folders, Duration::from_nanos(difference))
+}
+
+/// Whether the recording of an earlier call must not be replaced; rank 0 names it. Otherwise the parts would fail, and the merge would take
+/// the results of the earlier call; or they would measure, and the merge would fail.
+fn is_occupied(world: &SimpleCommunicator, options: &Options) -> bool {
+    let folders = (1..=world.size()).map(|number| options.part_folder(number)).chain([options.merged_folder()]);
+    let found = folders.filter(|_| !options.overwrite).find(|folder| folder.join(MANIFEST).exists());
+    if let Some(folder) = found.as_ref().filter(|_| world.rank() == 0) {
+        let why = "already contains a recording: name another folder with --record, or add --overwrite";
+        say(&format!("{} {why}", folder.display()));
+    }
+    agreed(world, i64::from(found.is_some())) != 0
+}
+
+/// The manifest of a part's recording, which differs between two recordings at least in the time of their start.
+fn manifest(options: &Options, number: i32) -> Option<Vec<u8>> {
+    std::fs::read(options.part_folder(number).join(MANIFEST)).ok()
 }
 
 /// Makes the folder of all parts, without the progress of an earlier run.

@@ -15,6 +15,7 @@ All ranks need `plimsoll` and the same folder DIR.
       --round-trips COUNT    Messages per rank to measure its clock [default: 1000]
       --json FILE, --html FILE, --full, --section NAME, --utc
                              As of `plimsoll merge`: the report of all parts
+      --overwrite            Replace the recordings of an earlier call: those of the parts, and the merged one
   -q, --quiet                Print no report, and no progress of the parts
       --clocks               Only measure and print the clocks";
 
@@ -32,6 +33,8 @@ pub(crate) struct Options {
     pub(crate) record: PathBuf,
     /// Options of the report.
     pub(crate) report: Vec<String>,
+    /// Whether the recordings of an earlier call may be replaced.
+    pub(crate) overwrite: bool,
 }
 
 impl Options {
@@ -50,6 +53,7 @@ impl Options {
             run: Vec::new(),
             record: PathBuf::new(),
             report: Vec::new(),
+            overwrite: false,
         };
         let mut rest = given.iter();
         while let Some(option) = rest.next() {
@@ -83,6 +87,10 @@ impl Options {
                     options.report.push(name.to_owned());
                 }
                 "--full" | "--utc" => options.report.push(name.to_owned()),
+                "--overwrite" => {
+                    options.overwrite = true;
+                    options.run.push(name.to_owned());
+                }
                 "--part" | "--start-at" | "--clock-origin" | "--progress-file" => {
                     anyhow::bail!("{name}: plimsoll-mpi sets it for each rank\n{USAGE}")
                 }
@@ -106,6 +114,11 @@ impl Options {
     /// Folder for the recording of a part.
     pub(crate) fn part_folder(&self, number: i32) -> PathBuf {
         self.record.join(format!("part-{number}"))
+    }
+
+    /// Folder for the recording of all parts together.
+    pub(crate) fn merged_folder(&self) -> PathBuf {
+        self.record.join("all")
     }
 
     /// Where the progress of a part is.
@@ -137,6 +150,9 @@ mod tests {
         assert_eq!(options.part_folder(2), PathBuf::from("all/part-2"));
         let sweep = self::options("-q sweep mixed --levels 1,2 --record all").unwrap();
         assert_eq!((sweep.run.join(" ").as_str(), sweep.quiet), ("sweep mixed --levels 1,2", true));
+        let again = self::options("run mixed --record all --overwrite").unwrap();
+        assert_eq!((again.run.join(" ").as_str(), again.overwrite), ("run mixed --overwrite", true));
+        assert!(!sweep.overwrite && again.report.is_empty());
         let search = self::options("capacity mixed --hold bytes>1MB/s --record all").unwrap();
         assert!(search.is_search() && !sweep.is_search());
         assert_eq!(search.run, ["capacity", "mixed", "--hold", "bytes>1MB/s"]);

@@ -72,7 +72,8 @@ pub(crate) fn merge(options: &Options, folders: &[PathBuf], difference: Duration
         .args(folders)
         .args(["--clock-difference", &humantime::format_duration(difference).to_string()])
         .arg("--record")
-        .arg(options.record.join("all"))
+        .arg(options.merged_folder())
+        .args(options.overwrite.then_some("--overwrite"))
         .args(&options.report);
     end(&mut plimsoll, &options.plimsoll)
 }
@@ -83,7 +84,7 @@ pub(crate) fn merge(options: &Options, folders: &[PathBuf], difference: Duration
 /// It cannot be started, or was killed.
 pub(crate) fn alone(options: &Options) -> anyhow::Result<u8> {
     let mut plimsoll = Command::new(&options.plimsoll);
-    plimsoll.args(&options.run).arg("--record").arg(options.record.join("all")).args(&options.report);
+    plimsoll.args(&options.run).arg("--record").arg(options.merged_folder()).args(&options.report);
     end(&mut plimsoll, &options.plimsoll)
 }
 

@@ -7,6 +7,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -333,6 +334,57 @@ fn process_with(arguments: &[&str]) -> Option<String> {
     };
     let ids = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().into_string().ok());
     ids.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())).find(has_all)
+}
+
+/// A program in place of `plimsoll` that writes down its command lines. `run` makes a recording, or fails if there is a file `broken`.
+fn stand_in(folder: &Path) -> PathBuf {
+    let (program, folder) = (folder.join("stand-in"), folder.display());
+    let script = format!(
+        "#!/bin/sh
+         echo \"$@\" >> {folder}/log
+         [ $1 = merge ] && exit 0
+         [ -e {folder}/broken ] && exit 3
+         while [ $# -gt 0 ]; do [ $1 = --record ] && mkdir -p $2 && echo $$ > $2/manifest.json; shift; done
+         exit 0"
+    );
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    program
+}
+
+/// The recordings of an earlier call are neither merged again nor in the way of the merge.
+#[test]
+fn a_second_call_does_not_report_the_first_one() {
+    let scratch = Scratch::new("again");
+    let (program_of_part, all, log) = (stand_in(&scratch.0), scratch.0.join("all"), scratch.0.join("log"));
+    let call = |more: &[&str]| {
+        let _ = fs::remove_file(&log);
+        let mut mpirun = mpirun("2");
+        mpirun.arg(program()).arg("--plimsoll").arg(&program_of_part).args(["--start-in", "1s", "--record"]).arg(&all);
+        let ended = mpirun.args(["run", "mixed", "--clients", "8"]).args(more).output().unwrap();
+        let started = fs::read_to_string(&log).unwrap_or_default();
+        let merges: Vec<String> =
+            started.lines().filter(|line| line.starts_with("merge ")).map(str::to_owned).collect();
+        (ended.status.code(), merges, started.lines().count(), said(&ended))
+    };
+    let (code, merges, started, text) = call(&[]);
+    assert_eq!((code, merges.len(), started), (Some(0), 1, 3), "{text}");
+    assert!(!merges[0].contains("--overwrite"), "{merges:?}");
+    let (code, _, started, text) = call(&[]);
+    assert_eq!((code, started), (Some(2), 0), "{text}");
+    assert_eq!(text.matches("part-1 already contains a recording").count(), 1, "{text}");
+    let (code, merges, started, text) = call(&["--overwrite"]);
+    assert_eq!((code, merges.len(), started), (Some(0), 1, 3), "{text}");
+    assert!(merges[0].contains("--overwrite"), "{merges:?}");
+    fs::write(scratch.0.join("broken"), "").unwrap();
+    let (code, merges, started, text) = call(&["--overwrite"]);
+    assert_eq!((code, merges.len(), started), (Some(2), 0, 2), "{text}");
+    assert!(text.contains("not merged"), "{text}");
+    // Without an earlier recording, the merge says which parts are missing.
+    for part in ["part-1", "part-2"] {
+        fs::remove_dir_all(all.join(part)).unwrap();
+    }
+    assert_eq!(call(&["--overwrite"]).1.len(), 1);
 }
 
 /// All ranks refuse what no rank can do, before anything is started.

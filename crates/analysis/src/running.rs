@@ -7,7 +7,7 @@ use std::sync::Arc;
 use plimsoll_console::memory;
 use plimsoll_console::output_file::OutputFile;
 use plimsoll_console::progress::Bar;
-use plimsoll_model::{Anomaly, Names};
+use plimsoll_model::{Anomaly, Names, Reason};
 use plimsoll_observe::capture::{Captures, Carried, Frame, Progress, read_in_thread};
 use plimsoll_observe::names::HostsFile;
 use plimsoll_observe::{NamedServices, Observed, Observer, status_name};
@@ -116,9 +116,7 @@ impl Running {
     /// There are no numbers: removes the recording that was begun.
     pub fn discard(self) {
         let Observed { sink: filtered, names, .. } = self.observer.finish();
-        let ((_, outputs), _) = filtered.sink;
-        let (_, recording) = outputs.sink.finish(&names);
-        recording.into_iter().for_each(SyncRecorder::discard);
+        recording_of(filtered, &names).into_iter().for_each(SyncRecorder::discard);
     }
 
     /// Number of packets so far of which the capture has only the beginning.
@@ -126,11 +124,12 @@ impl Running {
         self.observer.truncated()
     }
 
-    /// All packets have been read: collects the findings and completes the outputs that hold transactions.
+    /// All packets have been read: collects the findings and completes the outputs that hold transactions. `unsaved` is why the saved
+    /// packets are incomplete: the recording states it as the report does.
     ///
     /// # Errors
     /// A time of the filter is not one of the capture.
-    pub fn end(self, captures: &Captures) -> anyhow::Result<Analyzed> {
+    pub fn end(self, captures: &Captures, unsaved: Option<&str>) -> anyhow::Result<Analyzed> {
         let Self { mut observer, chain, report: Report { filter, hosts, source, table: table_file } } = self;
         let anomalies = chain.as_ref().map_or_else(|| captures.anomalies(), |chain| chain.anomalies(captures));
         if let Some(ns) = anomalies.captured_until_ns {
@@ -141,7 +140,10 @@ impl Running {
         memory::give_back();
         anomalies.add_to(&mut coverage);
         coverage.anomalies.add_many(Anomaly::ReadingInterrupted, u64::from(captures.interrupted()));
-        filter.check(coverage.first_ns, coverage.last_ns)?;
+        if let Err(refused) = filter.check(coverage.first_ns, coverage.last_ns) {
+            recording_of(filtered, &names).into_iter().for_each(SyncRecorder::discard);
+            return Err(refused.into());
+        }
         filtered.narrow(&mut coverage);
         let span_ns = (coverage.first_ns, coverage.last_ns);
         let ((mut statistics, outputs), _) = filtered.sink;
@@ -151,12 +153,22 @@ impl Running {
         let drill = cube.map(|cube| DrillDown::collect(&cube, &names, &source, status_name));
         let findings = Findings::collect(statistics, &coverage, &names, source, status_name);
         let (findings, named) = name_hosts(findings, &hosts, &names);
+        let findings = match unsaved {
+            Some(why) => findings.and([Reason::partial(format!("{why}."))]),
+            None => findings,
+        };
         let end = |recording: SyncRecorder| recording.end((statistics, &coverage), span_ns, &names, named);
         let recording = recording.map(end).transpose();
         let recording =
             recording.and_then(|recorder| recorder.map_or(Ok(()), |one| one.finish(captures.interrupted(), &findings)));
         Ok(Analyzed { findings, drill, table, recording, chain })
     }
+}
+
+/// The recording of a job that has no results.
+fn recording_of(filtered: Sinks, names: &Names) -> Option<SyncRecorder> {
+    let ((_, outputs), _) = filtered.sink;
+    outputs.sink.finish(names).1
 }
 
 /// From now on another thread may help with the statistics, by what this returns.

@@ -73,14 +73,14 @@ impl SideReader<'_> {
             about: Default::default(),
         };
         let findings = Findings::collect(&statistics, &coverage, &whole.observed.names, source, status_name);
-        let (findings, words, point, unfinished) = match whole.table {
+        let (findings, level_name, point, unfinished) = match whole.table {
             Some(Table { facts, level_name, point, unfinished }) => {
                 (findings.of_a_table(facts), level_name, point, unfinished)
             }
             None => (findings, WHOLE_CAPTURE.to_owned(), None, None),
         };
         let runs = vec![MeasuredRun { span_ns, intervals: recorder.finish() }];
-        let levels = vec![LevelRuns { words, point, runs }];
+        let levels = vec![LevelRuns { level_name, point, runs }];
         Ok(ComparedSide { contestant: Contestant { findings, levels }, unfinished })
     }
 

@@ -35,6 +35,12 @@ pub fn findings(recording: &Recording, status_name: StatusName) -> anyhow::Resul
 /// Adds the reasons of the manifest that do not follow from the statistics, such as the error that ended a run, or a recording that is
 /// missing in a merged one.
 fn with_recorded(findings: Findings, recorded: &Validity) -> Findings {
+    let more = only_recorded(&findings, recorded);
+    if more.is_empty() { findings } else { findings.and(more) }
+}
+
+/// The reasons of a recorded verdict that do not follow from the statistics, whose findings these are.
+pub(crate) fn only_recorded(findings: &Findings, recorded: &Validity) -> Vec<Reason> {
     // Instants in the reasons of a capture may have been written in another time zone. The reasons of a run begin with their level.
     let before_numbers =
         |text: &str| text.split(|letter: char| letter.is_ascii_digit()).next().unwrap_or_default().to_owned();
@@ -44,8 +50,7 @@ fn with_recorded(findings: Findings, recorded: &Validity) -> Findings {
     };
     let known = |text: &str| findings.validity.reasons.iter().any(|reason| is_same(reason, text));
     let more = recorded.each_reason().filter(|(_, text)| !known(text));
-    let more: Vec<Reason> = more.map(|(verdict, text)| Reason { verdict, text: text.to_owned() }).collect();
-    if more.is_empty() { findings } else { findings.and(more) }
+    more.map(|(verdict, text)| Reason { verdict, text: text.to_owned() }).collect()
 }
 
 /// The user's title, labels and description of a recording.
@@ -186,6 +191,9 @@ fn listed(missing: impl Iterator<Item = String>) -> String {
     let missing: Vec<String> = missing.collect();
     if missing.is_empty() { String::new() } else { format!("; not finished: {}", first_levels(&missing)) }
 }
+
+/// The beginning of a reason that is of one load level, as in a report.
+pub const OF_LEVEL: &str = "At ";
 
 /// The first of these load levels, and the number of the others: a run may have thousands.
 #[must_use]

@@ -13,7 +13,7 @@ use plimsoll_report::collect::comparison::LoadPoint;
 use plimsoll_stats::Headline;
 
 use crate::Usage;
-use crate::comparison::{WHOLE_TABLE, level_name};
+use crate::comparison::{WHOLE_TABLE, level_name, refuse_repeated_tables};
 use first_pass::{FirstPass, Phase};
 use recorded::{Input, Recorded, WholeLevel};
 
@@ -39,8 +39,8 @@ impl Tables {
     /// `None` where none of the inputs is a table or a recording. A folder without a recording is one of captures.
     ///
     /// # Errors
-    /// The inputs mix tables and captures, or rows of captures and of runs; a recording has only some of its transactions; there are
-    /// several load levels; or a file cannot be read.
+    /// The inputs mix tables and captures, or rows of captures and of runs; a table is given twice; a recording has only some of its
+    /// transactions; there are several load levels; or a file cannot be read.
     pub fn open(inputs: &[PathBuf]) -> anyhow::Result<Option<Self>> {
         let is_one = |path: &&PathBuf| Recording::is_in(path) || TableFormat::of(path).is_ok();
         match inputs.iter().filter(is_one).count() {
@@ -56,6 +56,7 @@ impl Tables {
             _ => {}
         }
         let opened = Input::open_all(inputs)?;
+        refuse_repeated_tables(opened.iter().flat_map(|input| &input.files).map(PathBuf::as_path))?;
         let mut first_pass = FirstPass::default();
         for file in opened.iter().flat_map(|input| &input.files) {
             read_transactions(file, &mut Names::default(), &mut first_pass)?;

@@ -275,6 +275,17 @@ impl Statistics {
         self.slowest.iter()
     }
 
+    /// How many of the slowest, and of the unanswered, are kept.
+    pub fn slowest_limit(&self) -> usize {
+        self.slowest.limit()
+    }
+
+    /// Keeps fewer of the slowest, and of the unanswered, from now on.
+    pub fn shorten_slowest(&mut self, limit: usize) {
+        self.slowest.shorten(limit);
+        self.unanswered.shorten(limit);
+    }
+
     /// The unanswered requests that have waited longest, longest first; one per message.
     pub fn unanswered(&self) -> impl Iterator<Item = &Transaction> {
         self.unanswered.iter()

@@ -61,6 +61,17 @@ impl Top {
         }
     }
 
+    /// Most transactions that it keeps.
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// Keeps fewer from now on.
+    pub(crate) fn shorten(&mut self, limit: usize) {
+        self.limit = self.limit.min(limit);
+        self.kept.truncate(self.limit);
+    }
+
     /// Adds another part of the same data.
     pub(crate) fn merge(&mut self, other: &Top) {
         other.kept.iter().for_each(|(rank, t)| self.offer(rank.score, t));

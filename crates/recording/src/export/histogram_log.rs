@@ -5,11 +5,11 @@ use std::time::{Duration, SystemTime};
 
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use plimsoll_model::{Names, Procedure, Validity, Verdict};
+use plimsoll_model::{Procedure, Validity, Verdict};
 use plimsoll_stats::comparison::Scope;
 use plimsoll_stats::{FineHistogram, Headline, Interval};
 
-use super::histogram;
+use super::{are_mixed, headlines, histogram};
 use crate::error::Cause;
 use crate::folder::{Progress, RecordedLevel, Recording};
 
@@ -21,8 +21,16 @@ pub(super) fn write(recording: &Recording, validity: &Validity, out: &mut impl W
     let began_ns = manifest.levels.iter().filter_map(|level| level.first_ns).min().unwrap_or(manifest.started_ns);
     let mut serializer = V2DeflateSerializer::new();
     let mut head = IntervalLogWriterBuilder::new();
-    let from = from_what(recording)?;
+    let headlines = headlines(recording)?;
+    let mixed = are_mixed(&headlines);
+    let from = match headlines.first() {
+        Some(Headline::FromIntended) if !mixed => " from the intended start",
+        _ => "",
+    };
     head.add_comment(&plain(&format!("[Response times{from} in ns, recorded by {}]", manifest.tool)));
+    if mixed {
+        head.add_comment("[The start of response times differs between levels: do not add up their histograms]");
+    }
     head.add_comment("[Histogram log format version 1.3]");
     for comment in remarks(validity, manifest.state) {
         head.add_comment(&plain(&comment));
@@ -30,9 +38,10 @@ pub(super) fn write(recording: &Recording, validity: &Validity, out: &mut impl W
     let began = SystemTime::UNIX_EPOCH + since(0, began_ns);
     head.with_start_time(began).with_base_time(began).with_max_value_divisor(LONGEST_DIVISOR);
     let mut log = head.begin_log_with(out, &mut serializer)?;
-    for level in &manifest.levels {
+    for (level, headline) in manifest.levels.iter().zip(headlines) {
         if let Some(load_name) = &level.load_name {
-            log.write_comment(&plain(&format!("[Level {}: {load_name}]", level.number)))?;
+            let start = if mixed { start(headline) } else { "" };
+            log.write_comment(&plain(&format!("[Level {}: {load_name}{start}]", level.number)))?;
         }
         for interval in recording.intervals(level)?.iter() {
             let (from_ns, to_ns) = within(level, interval);
@@ -60,14 +69,12 @@ fn remarks(validity: &Validity, state: Progress) -> impl Iterator<Item = String>
     verdict.into_iter().chain(unfinished)
 }
 
-/// The start of the response times, if it is not the first byte of the request.
-fn from_what(recording: &Recording) -> Result<&'static str, Cause> {
-    let Some(level) = recording.manifest.levels.first() else { return Ok("") };
-    let (statistics, _) = recording.statistics(level, &mut Names::default())?;
-    Ok(match statistics.headline() {
-        Headline::Response => "",
-        Headline::FromIntended => " from the intended start",
-    })
+/// The start of a level's response times, as a suffix of its name.
+fn start(headline: Headline) -> &'static str {
+    match headline {
+        Headline::Response => "; response times from the first byte of the request",
+        Headline::FromIntended => "; response times from the intended start",
+    }
 }
 
 /// The time from one instant to another, none where it is not later.

@@ -12,11 +12,11 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use hdrhistogram::Histogram;
-use plimsoll_model::Validity;
-use plimsoll_stats::{FineHistogram, SIGNIFICANT_DIGITS};
+use plimsoll_model::{Names, Validity};
+use plimsoll_stats::{FineHistogram, Headline, SIGNIFICANT_DIGITS};
 
 use crate::error::Cause;
-use crate::folder::{FolderError, Recording};
+use crate::folder::{FolderError, RecordedLevel, Recording};
 
 pub use openmetrics::LiveMetrics;
 
@@ -65,6 +65,20 @@ impl Export {
     }
 }
 
+/// The kind of leading response time of each level, in the manifest's order.
+fn headlines(recording: &Recording) -> Result<Vec<Headline>, Cause> {
+    let of = |level: &RecordedLevel| -> Result<Headline, Cause> {
+        let (statistics, _) = recording.statistics(level, &mut Names::default())?;
+        Ok(statistics.headline())
+    };
+    recording.manifest.levels.iter().map(of).collect()
+}
+
+/// Whether times of levels have different starts, so that they cannot be added up.
+fn are_mixed(headlines: &[Headline]) -> bool {
+    headlines.iter().any(|one| Some(one) != headlines.first())
+}
+
 /// The same counts in the same cells.
 fn histogram(of: &FineHistogram) -> Result<Histogram<u64>, Cause> {
     // Its least range is 2.
@@ -85,6 +99,13 @@ mod tests {
         assert_eq!(Export::of(Path::new("a/b.HLOG")), Some(Export::HistogramLog));
         assert_eq!(Export::of(Path::new("b.om")), Some(Export::OpenMetrics));
         assert_eq!(Export::of(Path::new("hgrm")), None);
+    }
+
+    #[test]
+    fn levels_are_mixed_if_one_differs() {
+        let (closed, scheduled) = (Headline::Response, Headline::FromIntended);
+        let found = [vec![], vec![scheduled], vec![closed; 2], vec![scheduled, scheduled, closed]];
+        assert_eq!(found.map(|headlines| are_mixed(&headlines)), [false, false, false, true]);
     }
 
     #[test]

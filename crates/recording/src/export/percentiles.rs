@@ -6,7 +6,7 @@ use plimsoll_model::Names;
 use plimsoll_stats::comparison::Scope;
 use plimsoll_stats::{FineHistogram, Moments};
 
-use super::histogram;
+use super::{are_mixed, headlines, histogram};
 use crate::error::Cause;
 use crate::folder::Recording;
 
@@ -16,7 +16,14 @@ const TICKS: u32 = 5;
 /// Counters that HdrHistogram has for the shortest times where it tells three digits apart.
 const SUB_BUCKETS: u32 = 2048;
 
+/// Why there is no file: it has one distribution of all levels.
+const MIXED: &str = "some load levels have a schedule and others do not, so their response times have different starts and cannot be \
+    added up; export .hlog, which has the histograms of each level";
+
 pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), Cause> {
+    if are_mixed(&headlines(recording)?) {
+        return Err(MIXED.into());
+    }
     let (mut times, mut moments) = (FineHistogram::default(), Moments::default());
     for level in &recording.manifest.levels {
         let (statistics, _) = recording.statistics(level, &mut Names::default())?;

@@ -18,7 +18,7 @@ use super::intervals::IntervalsFile;
 use super::manifest::SO_FAR;
 use super::names::partial_name;
 use super::tables::{self, Tables};
-use super::{Finished, FolderError, Manifest, RecordedLevel, packed};
+use super::{Finished, FolderError, Manifest, RecordedLevel, packed, replaced};
 use crate::error::Cause;
 
 /// Writes the checkpoints of a recording.
@@ -59,8 +59,10 @@ impl CheckpointWriter {
             transactions: 0,
             parts: 0,
             about: so_far.about,
+            about_apart: false,
         }];
         self.manifest.write(&self.folder)?;
+        replaced::remove(&self.folder)?;
         let old = self.folder.join(format!("{SO_FAR}{:04}", self.written.saturating_sub(2)));
         if old.exists() {
             fs::remove_dir_all(&old).map_err(|source| FolderError::file(&old, source))?;

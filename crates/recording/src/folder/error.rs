@@ -19,6 +19,8 @@ pub enum FolderError {
     NotEmpty {
         /// The folder.
         folder: PathBuf,
+        /// One of these files.
+        file: PathBuf,
     },
     /// The folder holds only what a killed process left of a recording.
     Leftovers {
@@ -69,9 +71,10 @@ impl fmt::Display for FolderError {
             Self::Taken { folder } => {
                 write!(f, "{folder:?} already contains a recording: name another folder, or add --overwrite")
             }
-            Self::NotEmpty { folder } => {
-                write!(f, "{folder:?} contains files that do not belong to a recording: name another folder")
-            }
+            Self::NotEmpty { folder, file } => write!(
+                f,
+                "{folder:?} contains files that do not belong to a recording, such as {file:?}: move them, or name another folder"
+            ),
             Self::Leftovers { folder } => write!(
                 f,
                 "{folder:?} contains leftovers of a killed Plimsoll process, but no recording: add --overwrite to delete them, or name \

@@ -120,6 +120,7 @@ impl LevelWriter {
             transactions: 0,
             parts: 0,
             about: so_far.about,
+            about_apart: false,
         };
         progress::write(&self.folder, &level, &so_far.state)
     }

@@ -5,10 +5,12 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::FolderError;
+use super::about::AboutReader;
+use super::{FolderError, names};
 
 /// The schema's name; its number changes when a field is removed or changes its meaning.
 pub const SCHEMA: &str = "plimsoll.recording/1";
@@ -16,7 +18,9 @@ pub const SCHEMA: &str = "plimsoll.recording/1";
 pub(super) const SO_FAR: &str = "so-far-";
 /// Its file.
 pub(super) const NAME: &str = "manifest.json";
-/// No manifest is longer: a level takes some kilobytes.
+/// The same until it is complete.
+pub(super) const NEW: &str = "manifest.json.new";
+/// No manifest is longer: a level takes less than a kilobyte, and its `about` has other limits (`about.rs`).
 const MOST_BYTES: u64 = 64 << 20;
 
 /// The manifest of a recording (see `schemas/plimsoll.recording.1.schema.json`).
@@ -116,6 +120,9 @@ pub struct RecordedLevel {
     pub parts: u32,
     /// Further data of the recording command.
     pub about: Value,
+    /// Whether `about` is in a file of the level's folder, because the manifest would be too long.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub about_apart: bool,
 }
 
 impl RecordedLevel {
@@ -128,10 +135,15 @@ impl RecordedLevel {
 impl Manifest {
     /// Replaces the previous manifest atomically: after a kill, one of the two exists.
     pub(super) fn write(&self, folder: &Path) -> Result<(), FolderError> {
-        let (path, new) = (folder.join(NAME), folder.join("manifest.json.new"));
+        let (path, new) = (folder.join(NAME), folder.join(NEW));
         let failed = |source: std::io::Error| FolderError::file(&path, source);
         let mut text = serde_json::to_vec_pretty(self).map_err(|error| FolderError::file(&path, error))?;
         text.push(b'\n');
+        // Plimsoll could not read a longer manifest. The previous one stays.
+        if text.len() as u64 > MOST_BYTES {
+            let why = format!("the file would exceed {MOST_BYTES} bytes; use fewer load levels");
+            return Err(FolderError::file(&path, why));
+        }
         let mut file = File::create(&new).map_err(failed)?;
         file.write_all(&text).and_then(|()| file.sync_all()).map_err(failed)?;
         fs::rename(&new, &path).map_err(failed)?;
@@ -162,7 +174,12 @@ impl Manifest {
                 format!("the file has the schema {schema:?}, but this version reads {SCHEMA:?}"),
             ));
         }
-        serde_json::from_slice(&text).map_err(damaged)
+        let mut manifest: Self = serde_json::from_slice(&text).map_err(damaged)?;
+        let mut about = AboutReader::new();
+        for level in manifest.levels.iter_mut().filter(|level| level.about_apart) {
+            level.about = about.read(&names::level_folder(folder, &level.folder)?)?;
+        }
+        Ok(manifest)
     }
 }
 
@@ -191,10 +208,24 @@ struct Version {
 
 /// Whether a folder's manifest is that of a recording, of any version. Other programs use this file name, too.
 pub(super) fn is_a_recordings(folder: &Path) -> bool {
+    parsed::<Version>(folder).is_some_and(|version| version.schema.starts_with("plimsoll.recording/"))
+}
+
+#[derive(Deserialize)]
+struct Levels {
+    levels: Vec<IgnoredAny>,
+}
+
+/// Whether a folder's manifest, of any version, has a level: a finished one, or results so far.
+pub(super) fn has_results(folder: &Path) -> bool {
+    parsed::<Levels>(folder).is_some_and(|manifest| !manifest.levels.is_empty())
+}
+
+/// What of a folder's manifest this type has; `None` if it cannot be read.
+fn parsed<T: DeserializeOwned>(folder: &Path) -> Option<T> {
     let mut text = Vec::new();
     let read = File::open(folder.join(NAME)).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text));
-    let version = read.ok().and_then(|_| serde_json::from_slice::<Version>(&text).ok());
-    version.is_some_and(|version| version.schema.starts_with("plimsoll.recording/"))
+    read.ok().and_then(|_| serde_json::from_slice(&text).ok())
 }
 
 /// Makes a rename last.

@@ -1,4 +1,4 @@
-//! Names of the folders of levels.
+//! Names of the folders in a recording.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,9 @@ use super::FolderError;
 /// Suffix of a level's folder until it is complete.
 pub(super) const PARTIAL: &str = ".partial";
 
+/// The folder of the recording that a new one replaces.
+pub(super) const REPLACED: &str = "replaced";
+
 /// The folder of a complete level.
 pub(super) fn name(number: u32) -> String {
     format!("level-{number:04}")
@@ -16,6 +19,14 @@ pub(super) fn name(number: u32) -> String {
 /// The folder of a level until it is complete.
 pub(super) fn partial_name(number: u32) -> String {
     format!("{}{PARTIAL}", name(number))
+}
+
+/// The folder of a level that a manifest names. A manifest is not trusted: it may name only folders inside the recording's own.
+pub(super) fn level_folder(recording: &Path, name: &str) -> Result<PathBuf, FolderError> {
+    if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+        return Ok(recording.join(name));
+    }
+    Err(FolderError::damaged(recording, format!("the manifest has the invalid level folder {name:?}")))
 }
 
 /// The paths of what is in a folder.

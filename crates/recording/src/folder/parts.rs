@@ -19,10 +19,10 @@ pub(super) fn file_name(part: u32) -> String {
     format!("transactions-{part:04}.parquet")
 }
 
-/// Whether [`file_name`] gives this name.
-pub(super) fn is_file_name(name: &str) -> bool {
-    let digits = name.strip_prefix("transactions-").and_then(|rest| rest.strip_suffix(".parquet"));
-    digits.is_some_and(|digits| digits.len() >= 4 && digits.bytes().all(|byte| byte.is_ascii_digit()))
+/// The number of the file with this name.
+pub(super) fn number(name: &str) -> Option<u32> {
+    let digits = name.strip_prefix("transactions-")?.strip_suffix(".parquet")?;
+    digits.parse().ok().filter(|&number| file_name(number) == name)
 }
 
 /// The transactions table of a level.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_model::{Coverage, Names};
 use plimsoll_stats::{Intervals, SpansReader, Statistics};
 
-use super::names::{PARTIAL, entries};
+use super::names::{self, PARTIAL, entries};
 use super::{FolderError, Manifest, RecordedLevel, intervals, manifest, packed, parts, progress};
 
 /// An existing recording. Its finished levels are complete, however the writing program ended.
@@ -89,20 +89,39 @@ impl Recording {
     /// The files of a level's transactions table, in order; which transactions have a row stands in the manifest.
     ///
     /// # Errors
-    /// When the manifest names a folder that is not the recording's own.
+    /// If a file is missing, or the manifest names a folder that is not the recording's own.
     pub fn transactions(&self, level: &RecordedLevel) -> Result<Vec<PathBuf>, FolderError> {
-        (0..level.parts).map(|part| self.file(level, &parts::file_name(part))).collect()
+        let files = self.transactions_present(level)?;
+        if files.len() as u64 == u64::from(level.parts) {
+            return Ok(files);
+        }
+        let why = format!("expected {} files transactions-NNNN.parquet, found {}", level.parts, files.len());
+        Err(FolderError::damaged(&self.level_folder(level)?, why))
     }
 
-    /// A file of a level. A manifest is not trusted: it may name only folders inside the recording's own.
-    fn file(&self, level: &RecordedLevel, name: &str) -> Result<PathBuf, FolderError> {
-        let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-        if !plain(&level.folder) {
-            return Err(FolderError::damaged(
-                &self.folder,
-                format!("the manifest has the invalid level folder {:?}", level.folder),
-            ));
+    /// Those of its files that the folder has: a manifest may state any number.
+    ///
+    /// # Errors
+    /// If the folder is unreadable, or not the recording's own.
+    pub fn transactions_present(&self, level: &RecordedLevel) -> Result<Vec<PathBuf>, FolderError> {
+        let folder = self.level_folder(level)?;
+        if level.parts == 0 {
+            return Ok(Vec::new());
         }
-        Ok(self.folder.join(&level.folder).join(name))
+        let numbered = |path: PathBuf| {
+            let number = parts::number(path.file_name()?.to_str()?)?;
+            (number < level.parts).then_some((number, path))
+        };
+        let mut files: Vec<(u32, PathBuf)> = entries(&folder)?.filter_map(numbered).collect();
+        files.sort_unstable();
+        Ok(files.into_iter().map(|(_, path)| path).collect())
+    }
+
+    fn file(&self, level: &RecordedLevel, name: &str) -> Result<PathBuf, FolderError> {
+        Ok(self.level_folder(level)?.join(name))
+    }
+
+    fn level_folder(&self, level: &RecordedLevel) -> Result<PathBuf, FolderError> {
+        names::level_folder(&self.folder, &level.folder)
     }
 }

@@ -8,16 +8,18 @@ use plimsoll_model::Names;
 use plimsoll_stats::IntervalWidth;
 use serde_json::Value;
 
+use super::about::AboutSizes;
 use super::checkpoint::CheckpointWriter;
-use super::manifest::{self, SO_FAR, sync_folder};
-use super::names::{PARTIAL, entries, name, partial_name};
-use super::tables::{self, OPEN};
-use super::{FolderError, LevelWriter, Manifest, Progress, RecordedLevel, intervals, packed, parts, progress};
+use super::manifest::{self, sync_folder};
+use super::names::{entries, name, partial_name};
+use super::{FolderError, LevelWriter, Manifest, Progress, RecordedLevel, own_files, replaced};
 
 /// A recording being written, level by level.
 pub struct RecordingWriter {
     folder: PathBuf,
+    /// Without the data of levels that has other places.
     manifest: Manifest,
+    about_sizes: AboutSizes,
     /// Whether this writer created the folder.
     is_own_folder: bool,
     /// Held while it is written.
@@ -66,8 +68,8 @@ fn leads_to(_: &Path, _: &fs::File) -> bool {
 }
 
 impl RecordingWriter {
-    /// Begins a recording in a folder, which is created if necessary. `overwrite` removes an existing recording, and the leftovers of a
-    /// killed process.
+    /// Begins a recording in a folder, which is created if necessary. `overwrite` removes the leftovers of a killed process, and an
+    /// existing recording as soon as the new one has results.
     ///
     /// # Errors
     /// If the folder contains a recording or other files, or cannot be written.
@@ -79,35 +81,34 @@ impl RecordingWriter {
             if !overwrite {
                 return Err(FolderError::Taken { folder: folder.to_owned() });
             }
-            // Removes nothing if the folder contains other files.
-            if !manifest::is_a_recordings(folder) || entries(folder)?.any(|path| !is_ours(&path)) {
-                return Err(FolderError::NotEmpty { folder: folder.to_owned() });
+            if !manifest::is_a_recordings(folder) {
+                return Err(FolderError::NotEmpty { folder: folder.to_owned(), file: folder.join(manifest::NAME) });
             }
-            clear(folder)?;
+            // Moves nothing if the folder contains other files.
+            own_files::refuse_foreign(folder)?;
+            replaced::set_aside(folder).inspect_err(|_| replaced::undo(folder))?;
         } else if entries(folder)?.next().is_some() {
-            if entries(folder)?.any(|path| !is_leftover(&path)) {
-                return Err(FolderError::NotEmpty { folder: folder.to_owned() });
-            }
+            own_files::refuse_foreign(folder)?;
             if !overwrite {
                 return Err(FolderError::Leftovers { folder: folder.to_owned() });
             }
-            clear(folder)?;
+            own_files::clear(folder)?;
         }
-        manifest.write(folder)?;
-        Ok(Self { folder: folder.to_owned(), manifest, is_own_folder, lock })
+        manifest.write(folder).inspect_err(|_| replaced::undo(folder))?;
+        Ok(Self { folder: folder.to_owned(), manifest, about_sizes: AboutSizes::default(), is_own_folder, lock })
     }
 
-    /// Removes the recording: it has no results. The folder goes too if this writer created it. If another folder has taken its place,
-    /// nothing is removed.
+    /// Removes the recording unless it has results, and restores the one that it was to replace. If there was none, also removes the folder
+    /// if this writer created it. If another folder has taken its place, removes nothing.
     ///
     /// # Errors
     /// When a file cannot be removed.
     pub fn discard(self) -> Result<(), FolderError> {
-        if !leads_to(&self.folder, &self.lock) {
+        if !leads_to(&self.folder, &self.lock) || manifest::has_results(&self.folder) {
             return Ok(());
         }
-        clear(&self.folder)?;
-        if self.is_own_folder {
+        own_files::clear(&self.folder)?;
+        if !replaced::restore(&self.folder)? && self.is_own_folder {
             fs::remove_dir(&self.folder).map_err(|source| FolderError::file(&self.folder, source))?;
         }
         Ok(())
@@ -117,7 +118,8 @@ impl RecordingWriter {
     /// when the caller decided that.
     ///
     /// # Errors
-    /// If the folder contains no recording, or it is damaged, of another version, was changed in the meantime, or cannot be written.
+    /// If the folder contains no recording, or it is damaged, of another version, was changed in the meantime, or cannot be written; or if
+    /// the folder of a level that does not stay contains other files.
     pub fn resume(folder: &Path, seen: &Manifest, keeps: impl Fn(&RecordedLevel) -> bool) -> Result<Self, FolderError> {
         let lock = lock(folder)?;
         // Only with the lock: another process may have added a level since.
@@ -127,12 +129,21 @@ impl RecordingWriter {
             return Err(FolderError::file(folder, why));
         }
         manifest.levels.retain(keeps);
+        replaced::complete(folder)?;
+        let kept: Vec<PathBuf> = manifest.levels.iter().map(|level| folder.join(&level.folder)).collect();
+        own_files::refuse_foreign_levels(folder, |path| !kept.contains(path))?;
+        let mut about_sizes = AboutSizes::default();
+        for level in &mut manifest.levels {
+            about_sizes.count(&level.about, level.about_apart);
+            if level.about_apart {
+                level.about = Value::Null;
+            }
+        }
         (manifest.state, manifest.ended_ns, manifest.validity) = (Progress::Running, None, None);
         // The manifest first: levels that it does not name are not part of the recording, even if this program is killed.
         manifest.write(folder)?;
-        let kept: Vec<PathBuf> = manifest.levels.iter().map(|level| folder.join(&level.folder)).collect();
-        remove_levels(folder, |path| !kept.contains(path))?;
-        Ok(Self { folder: folder.to_owned(), manifest, is_own_folder: false, lock })
+        own_files::remove_levels(folder, |path| !kept.contains(path))?;
+        Ok(Self { folder: folder.to_owned(), manifest, about_sizes, is_own_folder: false, lock })
     }
 
     /// Updates the description of the measurement; it is written with the next level, or by [`RecordingWriter::publish`].
@@ -172,6 +183,7 @@ impl RecordingWriter {
     pub fn end(&mut self, level: LevelWriter, finished: Finished, names: &Names) -> Result<(), FolderError> {
         let (number, partial) = (level.number, level.folder.clone());
         let held = level.finish((&finished.state, finished.part.as_deref()), names)?;
+        let (about, about_apart) = self.about_sizes.place(&partial, finished.about)?;
         sync_folder(&partial)?;
         let whole = self.folder.join(name(number));
         fs::rename(&partial, &whole).map_err(|source| FolderError::file(&whole, source))?;
@@ -185,12 +197,14 @@ impl RecordingWriter {
             unplaced: held.unplaced,
             transactions: held.transactions,
             parts: held.parts,
-            about: finished.about,
+            about,
+            about_apart,
         });
         // One that was made again comes after those that were there.
         self.manifest.levels.sort_by_key(|level| level.number);
         self.manifest.write(&self.folder)?;
-        remove_levels(&self.folder, |path| digits_behind(path, SO_FAR).is_some())
+        own_files::remove_levels(&self.folder, |path| own_files::is_so_far(path))?;
+        replaced::remove(&self.folder)
     }
 
     /// The recording is over.
@@ -202,67 +216,4 @@ impl RecordingWriter {
         (manifest.state, manifest.ended_ns, manifest.validity) = (state, Some(ended_ns), Some(validity));
         self.manifest.write(&self.folder)
     }
-}
-
-/// Removes only the files of a recording; the manifest first, so that an incomplete removal leaves no recording.
-fn clear(folder: &Path) -> Result<(), FolderError> {
-    for file in MANIFESTS.map(|name| folder.join(name)) {
-        if file.exists() {
-            fs::remove_file(&file).map_err(|source| FolderError::file(&file, source))?;
-        }
-    }
-    remove_levels(folder, |_| true)
-}
-
-/// The manifest, and its temporary file from a killed program.
-const MANIFESTS: [&str; 2] = [manifest::NAME, "manifest.json.new"];
-
-/// Files of a level, besides the rows of its transactions.
-const FILES: [&str; 7] = [
-    packed::STATISTICS,
-    packed::PART,
-    packed::SPANS,
-    intervals::NAME,
-    tables::INTERVALS,
-    tables::HISTOGRAMS,
-    progress::NAME,
-];
-
-/// Whether a folder has a level, complete or not, or the results so far of one.
-fn is_level(path: &Path) -> bool {
-    digits_behind(path, "level-").or_else(|| digits_behind(path, SO_FAR)).is_some()
-}
-
-/// The number in the name of such a folder.
-fn digits_behind<'p>(path: &'p Path, prefix: &str) -> Option<&'p str> {
-    let name = path.file_name()?.to_str()?;
-    let digits = name.strip_suffix(PARTIAL).unwrap_or(name).strip_prefix(prefix)?;
-    (digits.len() >= 4 && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(digits)
-}
-
-/// Whether an entry of a recording's folder is the recording's.
-fn is_ours(path: &Path) -> bool {
-    is_level(path) || MANIFESTS.iter().any(|name| path.ends_with(name))
-}
-
-/// Whether an entry of a folder without a manifest is what a process left that was killed at its begin, or while it removed a recording.
-/// Other programs have folders of such names, too, so every file in it must be one of a level.
-fn is_leftover(path: &Path) -> bool {
-    let is_of_level = |path: PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let name = name.strip_suffix(OPEN).unwrap_or(name);
-        path.is_file() && (FILES.contains(&name) || parts::is_file_name(name))
-    };
-    match is_level(path) {
-        true => entries(path).is_ok_and(|mut files| files.all(is_of_level)),
-        false => is_ours(path) && path.is_file(),
-    }
-}
-
-/// Removes folders of levels.
-fn remove_levels(folder: &Path, unwanted: impl Fn(&PathBuf) -> bool) -> Result<(), FolderError> {
-    for level in entries(folder)?.filter(|path| is_level(path)).filter(unwanted) {
-        fs::remove_dir_all(&level).map_err(|source| FolderError::file(&level, source))?;
-    }
-    Ok(())
 }

@@ -29,7 +29,6 @@ pub(super) type Wrong = String;
 pub(super) struct RowReader {
     /// By protocol and name.
     procedures: HashMap<&'static str, HashMap<String, Procedure>>,
-    outcomes: [Outcome; 8],
 }
 
 /// The values of a row, taken in sequence.
@@ -99,9 +98,7 @@ impl RowReader {
         for procedure in Procedure::all() {
             procedures.entry(procedure.row().protocol.label()).or_default().insert(procedure.name(), procedure);
         }
-        use Outcome::{Cancelled, Expected, Failed, NeverSent, Refused, Succeeded, Unanswered, Unknown};
-        let outcomes = [Succeeded, Expected, Refused, Unknown, Failed, Unanswered, Cancelled, NeverSent];
-        Self { procedures, outcomes }
+        Self { procedures }
     }
 
     /// The transaction of a row.
@@ -124,7 +121,7 @@ impl RowReader {
             id: from.number()?,
             compound_position: from.number()?,
             status: from.number()?,
-            outcome: self.outcome(from)?,
+            outcome: outcome(from)?,
             payload_bytes: from.number()?,
             request_bytes: from.number()?,
             response_bytes: from.number()?,
@@ -174,12 +171,10 @@ impl RowReader {
         from.text()?;
         Ok(procedure)
     }
+}
 
-    fn outcome(&self, from: &mut Values<'_>) -> Result<Outcome, Wrong> {
-        let label = from.text()?;
-        let known = self.outcomes.iter().find(|outcome| Some(outcome.label()) == label);
-        known.copied().ok_or_else(|| from.wrong("an outcome (succeeded, refused, …)"))
-    }
+fn outcome(from: &mut Values<'_>) -> Result<Outcome, Wrong> {
+    labelled(from, &Outcome::ALL, Outcome::label)?.ok_or_else(|| from.wrong("an outcome (succeeded, refused, …)"))
 }
 
 fn session(from: &mut Values<'_>) -> Result<Option<u64>, Wrong> {
@@ -202,7 +197,5 @@ fn labelled<T: Copy>(from: &mut Values<'_>, all: &[T], label: fn(T) -> &'static 
 }
 
 fn vantage(from: &mut Values<'_>) -> Result<Vantage, Wrong> {
-    let label = from.text()?;
-    let known = [Vantage::Wire, Vantage::Client].into_iter().find(|vantage| Some(vantage.label()) == label);
-    known.ok_or_else(|| from.wrong("wire or client"))
+    labelled(from, &Vantage::ALL, Vantage::label)?.ok_or_else(|| from.wrong("wire or client"))
 }

@@ -159,6 +159,155 @@ fn leftovers_of_a_killed_process_are_named_and_removed_only_with_overwrite() {
     assert_eq!(left, ["manifest.json"]);
 }
 
+/// A level may have rows of a thousand clients: a manifest with all of them could not be read.
+#[test]
+fn levels_with_much_data_are_read_again() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    let about = |level: u32| serde_json::json!({"level": level, "clients": vec!["x".repeat(50_000); 90]});
+    let end = |writer: &mut RecordingWriter, number: u32| {
+        let level = writer.begin(number, None).unwrap();
+        let about = if number == 0 { Value::from("little") } else { about(number) };
+        let finished = Finished { load_name: None, span_ns: (None, None), state: Vec::new(), about, part: None };
+        writer.end(level, finished, &Names::default()).unwrap();
+    };
+    let mut writer = RecordingWriter::create(folder, manifest(), false).unwrap();
+    (0..4).for_each(|number| end(&mut writer, number));
+    drop(writer);
+    assert!(!folder.join("level-0000/about.json").exists() && folder.join("level-0001/about.json").exists());
+    let seen = Recording::open(folder).unwrap().manifest;
+    assert_eq!((&seen.levels[0].about, &seen.levels[3].about), (&Value::from("little"), &about(3)));
+    // A recording that is continued has them, too, and one that is replaced leaves nothing.
+    let mut resumed = RecordingWriter::resume(folder, &seen, |level| level.number < 3).unwrap();
+    end(&mut resumed, 3);
+    drop(resumed);
+    assert_eq!(Recording::open(folder).unwrap().manifest.levels, seen.levels);
+    fs::remove_file(folder.join("level-0003/about.json")).unwrap();
+    let missing = Recording::open(folder).map(drop).unwrap_err().to_string();
+    assert!(missing.contains("level-0003/about.json"), "{missing}");
+    RecordingWriter::create(folder, manifest(), true).unwrap().discard().unwrap();
+    assert!(folder.join("level-0002/about.json").exists());
+}
+
+/// The new recording may never have results: its program fails, or is killed.
+#[test]
+fn a_recording_stays_until_the_one_that_replaces_it_has_results() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    recorded(&operations(300, 4_000_000), Some(IntervalWidth::USUAL), folder);
+    let before = Recording::open(folder).unwrap().manifest;
+    let create = || RecordingWriter::create(folder, manifest(), true).unwrap();
+    let names = || {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = entries.collect();
+        names.sort();
+        names
+    };
+    // Killed twice, then failed.
+    for _ in 0..2 {
+        let killed = create();
+        drop(killed.begin(0, None).unwrap());
+    }
+    assert_eq!(names(), ["level-0000.partial", "manifest.json", "replaced"]);
+    create().discard().unwrap();
+    assert_eq!(names(), ["level-0000", "manifest.json"]);
+    let recording = Recording::open(folder).unwrap();
+    assert_eq!(recording.manifest, before);
+    recording.intervals(&before.levels[0]).unwrap();
+    // A kill while it was moved: its manifest is still there.
+    fs::create_dir(folder.join("replaced")).unwrap();
+    fs::rename(folder.join("level-0000"), folder.join("replaced/level-0000")).unwrap();
+    create().discard().unwrap();
+    assert_eq!(names(), ["level-0000", "manifest.json"]);
+    // Somebody's file is not moved either.
+    fs::create_dir(folder.join("replaced")).unwrap();
+    for file in ["replaced/notes.txt", "replaced/manifest.json"] {
+        fs::write(folder.join(file), "{}").unwrap();
+        let refused = RecordingWriter::create(folder, manifest(), true).map(drop);
+        assert!(matches!(refused, Err(FolderError::NotEmpty { .. })), "{file}");
+        fs::remove_file(folder.join(file)).unwrap();
+    }
+    let mut replacing = create();
+    let level = replacing.begin(0, None).unwrap();
+    assert!(folder.join("replaced/level-0000").exists());
+    let finished =
+        Finished { load_name: None, span_ns: (None, None), state: Vec::new(), about: Value::Null, part: None };
+    replacing.end(level, finished, &Names::default()).unwrap();
+    assert_eq!(names(), ["level-0000", "manifest.json"]);
+    let recording = Recording::open(folder).unwrap();
+    assert_eq!(recording.intervals(&recording.manifest.levels[0]).unwrap().sum().total().count, 0, "the new one");
+}
+
+/// Killed with results, while the old recording was removed, and while a recording was moved.
+#[test]
+fn a_kill_at_any_moment_loses_no_results() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (folder, old) = (scratch.path().join("R"), scratch.path().join("old"));
+    let aside = folder.join("replaced");
+    for (folder, count) in [(&old, 300), (&folder, 600)] {
+        recorded(&operations(count, 4_000_000), Some(IntervalWidth::USUAL), folder);
+    }
+    let before = Recording::open(&folder).unwrap().manifest;
+    let create = || RecordingWriter::create(&folder, manifest(), true).unwrap();
+    let count = || {
+        let recording = Recording::open(&folder).unwrap();
+        recording.intervals(&recording.manifest.levels[0]).unwrap().sum().total().count
+    };
+    fs::rename(&old, &aside).unwrap();
+    create().discard().unwrap();
+    assert_eq!((count(), aside.exists()), (600, false), "it had results, so it replaced the old one");
+    fs::create_dir_all(aside.join("level-0000")).unwrap();
+    fs::write(aside.join("level-0000/statistics.zst"), "").unwrap();
+    create().discard().unwrap();
+    assert_eq!((count(), aside.exists()), (600, false), "the rest of the old one");
+    fs::create_dir(&aside).unwrap();
+    fs::rename(folder.join("level-0000"), aside.join("level-0000")).unwrap();
+    drop(RecordingWriter::resume(&folder, &before, |_| true).unwrap());
+    assert_eq!((count(), aside.exists()), (600, false), "its level comes back");
+    // No kill, but the new manifest cannot be written.
+    let too_long = Manifest { measured: Value::from("x".repeat(65 << 20)), ..manifest() };
+    assert!(RecordingWriter::create(&folder, too_long, true).is_err());
+    assert_eq!((count(), aside.exists()), (600, false), "it is there again");
+    // An error after the results.
+    let mut replacing = create();
+    let level = replacing.begin(0, None).unwrap();
+    let finished =
+        Finished { load_name: None, span_ns: (None, None), state: Vec::new(), about: Value::Null, part: None };
+    replacing.end(level, finished, &Names::default()).unwrap();
+    replacing.discard().unwrap();
+    assert_eq!((count(), aside.exists()), (0, false), "the new one stays");
+}
+
+/// A user's file in the folder of a level, or in a folder with such a name, is not a recording's.
+#[test]
+fn files_of_others_stay_whatever_the_names_of_their_folders() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    recorded(&operations(300, 4_000_000), Some(IntervalWidth::USUAL), folder);
+    let before = Recording::open(folder).unwrap().manifest;
+    fs::create_dir(folder.join("level-2026")).unwrap();
+    for mine in ["level-0000/notes.txt", "level-2026/notes.txt"] {
+        fs::write(folder.join(mine), "mine").unwrap();
+        let overwritten = RecordingWriter::create(folder, manifest(), true).map(drop);
+        let resumed = RecordingWriter::resume(folder, &before, |_| false).map(drop);
+        for refused in [overwritten, resumed].map(Result::unwrap_err) {
+            assert!(matches!(refused, FolderError::NotEmpty { .. }) && refused.to_string().contains(mine), "{refused}");
+        }
+        assert_eq!(fs::read_to_string(folder.join(mine)).unwrap(), "mine");
+        assert_eq!(Recording::open(folder).unwrap().manifest, before);
+        fs::remove_file(folder.join(mine)).unwrap();
+    }
+    // A level that stays may have such a file, and the folder of one that was not finished goes.
+    fs::write(folder.join("level-0000/notes.txt"), "mine").unwrap();
+    fs::create_dir(folder.join("level-0001.partial")).unwrap();
+    fs::write(folder.join("level-0001.partial/progress.zst"), "").unwrap();
+    let resumed = RecordingWriter::resume(folder, &before, |_| true).unwrap();
+    assert!(!folder.join("level-0001.partial").exists());
+    // Nor does the end of a program without results delete it.
+    resumed.discard().unwrap();
+    assert_eq!(fs::read_to_string(folder.join("level-0000/notes.txt")).unwrap(), "mine");
+}
+
 /// Another process adds a level between the decision what stays and the lock: nothing is removed.
 #[test]
 fn a_recording_that_was_changed_in_the_meantime_is_not_continued() {

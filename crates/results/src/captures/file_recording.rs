@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use plimsoll_model::Reason;
+use plimsoll_model::{Coverage, Names, Reason};
 use plimsoll_recording::folder::{Progress, RecordedLevel, Recording};
-use plimsoll_report::findings::Source;
+use plimsoll_report::collect::StatusName;
+use plimsoll_report::findings::{Findings, Source};
+use plimsoll_stats::Statistics;
 
 use crate::record::{Capture, Link, Measurement};
-use crate::recording_findings::measured;
+use crate::recording_findings::{measured, only_recorded};
 
 /// The recording of one analysis that finished.
 pub(super) struct FileRecording {
@@ -57,6 +59,22 @@ impl FileRecording {
         }
         let [mine, theirs] = [self, first].map(|one| filters_of(&one.source));
         (mine != theirs).then(|| format!("it was made with {mine}, not with {theirs}"))
+    }
+}
+
+impl FileRecording {
+    /// The reasons of its verdict that its statistics do not give, such as a recording that is missing in a merged one.
+    pub(super) fn recorded_reasons(
+        &self,
+        (statistics, coverage, names): (&Statistics, &Coverage, &Names),
+        status_name: StatusName,
+    ) -> Vec<Reason> {
+        let recorded = self.recording.manifest.validity.as_ref();
+        let Some(recorded) = recorded.filter(|recorded| !recorded.reasons.is_empty()) else { return Vec::new() };
+        let findings = Findings::collect(statistics, coverage, names, self.source.clone(), status_name);
+        let mut reasons = only_recorded(&findings, recorded);
+        reasons.iter_mut().for_each(|reason| reason.text = format!("{}: {}", self.shown, reason.text));
+        reasons
     }
 }
 

@@ -31,10 +31,10 @@ pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>
         return Ok(warnings);
     }
     let alone = contestants.iter().all(|one| one.levels.len() == 1);
-    let of_all = |words: &str| others.iter().all(|other| other.levels.iter().any(|its| its.words == words));
-    if !alone && !baseline.levels.iter().any(|level| of_all(&level.words)) {
+    let of_all = |words: &str| others.iter().all(|other| other.levels.iter().any(|its| its.level_name == words));
+    if !alone && !baseline.levels.iter().any(|level| of_all(&level.level_name)) {
         let levels =
-            |one: &Contestant| one.levels.iter().map(|level| level.words.as_str()).collect::<Vec<_>>().join(", ");
+            |one: &Contestant| one.levels.iter().map(|level| level.level_name.as_str()).collect::<Vec<_>>().join(", ");
         let said: Vec<String> =
             contestants.iter().enumerate().map(|(at, one)| format!("{} has {}", letter(at), levels(one))).collect();
         bail!(
@@ -112,12 +112,13 @@ fn other_protocols(a: &Contestant, b: &Contestant) -> Option<String> {
     })
 }
 
-/// The load levels of two sides that are compared: those of the same words, and any two if neither side has another.
+/// The load levels of two sides that are compared: those with the same name; if each side has only one level, these two.
 fn pairs<'c>(a: &'c Contestant, b: &'c Contestant) -> Vec<(&'c LevelRuns, &'c LevelRuns)> {
     match (a.levels.as_slice(), b.levels.as_slice()) {
         ([ours], [theirs]) => vec![(ours, theirs)],
         (ours, theirs) => {
-            let same = |level: &'c LevelRuns| Some((level, theirs.iter().find(|its| its.words == level.words)?));
+            let same =
+                |level: &'c LevelRuns| Some((level, theirs.iter().find(|its| its.level_name == level.level_name)?));
             ours.iter().filter_map(same).collect()
         }
     }
@@ -139,7 +140,7 @@ fn other_work(a: &Contestant, b: &Contestant, place: usize) -> Option<String> {
 fn other_time_outs(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
     pairs(a, b).into_iter().find_map(|(ours, theirs)| {
         let (a, b) = time_out(ours.point.as_ref()?).zip(time_out(theirs.point.as_ref()?))?;
-        let words = &ours.words;
+        let words = &ours.level_name;
         (a != b).then(|| format!("A had {a} at {words}, {name} had {b}, so errors and the longest times may differ"))
     })
 }
@@ -149,7 +150,7 @@ fn other_depths(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
     pairs(a, b).into_iter().filter(|(ours, theirs)| differing_loads(ours, theirs, 1).is_none()).find_map(
         |(ours, theirs)| {
             let [a, b] = [ours.point.as_ref()?.outstanding, theirs.point.as_ref()?.outstanding];
-            let (words, actions) = (&ours.words, if a == 1 { "action" } else { "actions" });
+            let (words, actions) = (&ours.level_name, if a == 1 { "action" } else { "actions" });
             (a != b).then(|| {
                 format!(
                     "A had at most {a} {actions} outstanding at {words}, {name} {b}, so a difference may come from waits for a free \
@@ -166,12 +167,12 @@ fn other_levels(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
         // The same load in other words: one of the levels was stopped early.
         let stopped = known && differing_loads(a, b, 1).is_none();
         let what = if stopped { "the shorter one has fewer requests" } else { "the loads differ" };
-        let differ = a.words != b.words && (stopped || !known);
-        return differ.then(|| format!("A was measured at {}, {name} at {}: {what}", a.words, b.words));
+        let differ = a.level_name != b.level_name && (stopped || !known);
+        return differ.then(|| format!("A was measured at {}, {name} at {}: {what}", a.level_name, b.level_name));
     }
     let missing = |from: &Contestant, of: &Contestant| {
-        let has = |words: &str| of.levels.iter().any(|its| its.words == words);
-        from.levels.iter().map(|level| level.words.clone()).filter(|words| !has(words)).collect::<Vec<_>>()
+        let has = |words: &str| of.levels.iter().any(|its| its.level_name == words);
+        from.levels.iter().map(|level| level.level_name.clone()).filter(|words| !has(words)).collect::<Vec<_>>()
     };
     let left_out = [missing(a, b), missing(b, a)].concat();
     (!left_out.is_empty())
@@ -188,14 +189,14 @@ mod tests {
     fn one(levels: &[&str], change: impl FnOnce(&mut Findings)) -> Contestant {
         let mut findings = Findings { run: Some(Run::default()), ..Findings::default() };
         change(&mut findings);
-        let level = |words: &&str| LevelRuns { words: (*words).to_owned(), point: None, runs: Vec::new() };
+        let level = |words: &&str| LevelRuns { level_name: (*words).to_owned(), point: None, runs: Vec::new() };
         Contestant { findings, levels: levels.iter().map(level).collect() }
     }
 
     /// The contestant with this number of outstanding requests at each level.
     fn deep(mut one: Contestant, outstanding: u64) -> Contestant {
         for level in &mut one.levels {
-            let (curve, words) = (None, level.words.clone());
+            let (curve, words) = (None, level.level_name.clone());
             level.point = Some(LoadPoint {
                 curve,
                 load_name: words,

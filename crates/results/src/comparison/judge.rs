@@ -74,7 +74,7 @@ fn judge_one(sides: &[Findings], comparison: &Comparison, wanted: &Condition) ->
     for level in &comparison.levels {
         for (place, other) in others.iter().enumerate() {
             let judged = at(level, wanted, place, [baseline, other]);
-            said.push(Judged { why: format!("{}, {}: {}", other.letter, level.words, judged.why), ..judged });
+            said.push(Judged { why: format!("{}, {}: {}", other.letter, level.level_name, judged.why), ..judged });
         }
     }
     said

@@ -13,9 +13,10 @@ use plimsoll_report::findings::Report;
 
 pub use condition::{Condition, Outcome, Threshold};
 pub use distinct::refuse_repeated;
+pub(crate) use distinct::refuse_repeated_tables;
 pub use invalid::{invalid_sides, nothing_judged};
 pub use judge::Judgement;
-pub(crate) use recording::words as level_name;
+pub(crate) use recording::level_name;
 pub use recording::{RecordedRun, read as read_recording, runs as read_runs};
 
 /// The load level that a capture is, in words.

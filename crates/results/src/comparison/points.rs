@@ -200,7 +200,7 @@ fn side(
         let about = RecordedFacts { facts, ..RecordedFacts::default() };
         let level = MeasuredLevel { statistics, span_ns, about, ..MeasuredLevel::default() };
         let runs = vec![MeasuredRun { span_ns, intervals }];
-        (LevelRuns { words: point.words(), point: Some(level.point()), runs }, level)
+        (LevelRuns { level_name: point.words(), point: Some(level.point()), runs }, level)
     };
     let (levels, recorded): (Vec<_>, Vec<_>) = points.into_iter().zip(read).map(level).unzip();
     let recorded: Vec<&MeasuredLevel> = recorded.iter().collect();

@@ -17,8 +17,8 @@ use crate::recording_findings::{findings, incomplete, measured};
 /// A run of a recording at one load level.
 #[derive(Clone, Debug)]
 pub struct RecordedRun {
-    /// The load in words, with the curve that it is of.
-    pub words: String,
+    /// Name of its load level: the load in words, and the curve.
+    pub level_name: String,
     /// Its numbers.
     pub run: MeasuredRun,
     /// Why they must not be used; `None` where they may.
@@ -40,21 +40,21 @@ pub fn runs(folder: &Path) -> anyhow::Result<Vec<RecordedRun>> {
     has_all_of_its_report(&recording, folder)?;
     let run = |level: &RecordedLevel| {
         let measured = level.load_name.as_ref().map(|_| read_level(&level.about)).transpose()?;
-        let words = words(measured.as_ref().map(MeasuredLevel::point).as_ref());
+        let level_name = level_name(measured.as_ref().map(MeasuredLevel::point).as_ref());
         let whole = recording.manifest.validity.as_ref();
         let validity = measured.as_ref().map(|measured| &measured.about.facts.validity).or(whole);
         let reason = validity.filter(|validity| !validity.valid).and_then(|validity| validity.reasons.first());
         let (Some(first), Some(last)) = (level.first_ns, level.last_ns) else {
             let why = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-            bail!("{}: {words} was not run{why}; record again", folder.display());
+            bail!("{}: {level_name} was not run{why}; record again", folder.display());
         };
         Ok(RecordedRun {
             failed_actions: validity.is_some_and(only_actions_failed),
-            invalid: reason.map(|reason| format!("{words} is INVALID: {reason}")),
+            invalid: reason.map(|reason| format!("{level_name} is INVALID: {reason}")),
             moved: measured.as_ref().map(MeasuredLevel::moved_metrics).unwrap_or_default(),
             generators_fault: measured.is_some_and(|measured| measured.invalid_by_generator),
             run: MeasuredRun { span_ns: (first, last), intervals: recording.intervals(level)? },
-            words,
+            level_name,
         })
     };
     recording.manifest.levels.iter().map(run).collect()
@@ -90,7 +90,7 @@ fn has_all_of_its_report(recording: &Recording, folder: &Path) -> anyhow::Result
     Ok(())
 }
 
-/// The levels, in order of first appearance; levels with the same words are runs of the same level.
+/// The levels, in order of first appearance; levels with the same name are runs of the same level.
 fn levels(recording: &Recording) -> anyhow::Result<Vec<LevelRuns>> {
     let mut levels: Vec<LevelRuns> = Vec::new();
     for level in &recording.manifest.levels {
@@ -105,8 +105,8 @@ fn levels(recording: &Recording) -> anyhow::Result<Vec<LevelRuns>> {
 
 /// Adds a run to its level. The numbers of a level's point are those of all its runs.
 fn add(levels: &mut Vec<LevelRuns>, point: Option<LoadPoint>, run: Option<MeasuredRun>) {
-    let words = words(point.as_ref());
-    match levels.iter_mut().find(|known| known.words == words) {
+    let level_name = level_name(point.as_ref());
+    match levels.iter_mut().find(|known| known.level_name == level_name) {
         Some(known) => {
             known.point = match (known.point.take(), point) {
                 (Some(all), Some(one)) => Some(all.join(one)),
@@ -114,7 +114,7 @@ fn add(levels: &mut Vec<LevelRuns>, point: Option<LoadPoint>, run: Option<Measur
             };
             known.runs.extend(run);
         }
-        None => levels.push(LevelRuns { words, point, runs: run.into_iter().collect() }),
+        None => levels.push(LevelRuns { level_name, point, runs: run.into_iter().collect() }),
     }
 }
 
@@ -124,8 +124,8 @@ fn point(level: &RecordedLevel) -> anyhow::Result<Option<LoadPoint>> {
     Ok(Some(LoadPoint { load_name: load_name.clone(), ..read_level(&level.about)?.point() }))
 }
 
-/// A load in words. Repeats are the same load; points of other curves are not.
-pub(crate) fn words(point: Option<&LoadPoint>) -> String {
+/// The name of a load level. Repeats are the same load; points of other curves are not.
+pub(crate) fn level_name(point: Option<&LoadPoint>) -> String {
     match point {
         None => WHOLE_CAPTURE.to_owned(),
         Some(LoadPoint { load_name, curve: Some(curve), .. }) => format!("{load_name}, {curve}"),

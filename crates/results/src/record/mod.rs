@@ -196,8 +196,11 @@ impl RecordTo {
         keeps: impl Fn(&RecordedLevel) -> bool,
     ) -> anyhow::Result<Recorder> {
         let sample = self.sample(seed);
-        let writer = RecordingWriter::resume(&self.folder, seen, keeps)?;
-        Ok(Recorder { writer, sample })
+        let writer = RecordingWriter::resume(&self.folder, seen, keeps).map_err(|error| match error {
+            FolderError::NotEmpty { .. } => Usage(error.to_string()).into(),
+            error => anyhow::Error::new(error),
+        });
+        Ok(Recorder { writer: writer?, sample })
     }
 
     /// Which transactions get a row.

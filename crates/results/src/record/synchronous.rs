@@ -32,7 +32,14 @@ pub struct SyncRecorder {
 impl SyncRecorder {
     /// Begins it.
     pub fn begin(recorder: Recorder) -> anyhow::Result<Self> {
-        let level = recorder.writer.begin(0, None)?;
+        let level = match recorder.writer.begin(0, None) {
+            Ok(level) => level,
+            Err(error) => {
+                // The user must see this error, so a second one is not reported.
+                let _ = recorder.writer.discard();
+                return Err(error.into());
+            }
+        };
         let (sample, intervals) = (recorder.sample, IntervalRecorder::new(Intervals::growing()));
         Ok(Self { recorder, level, sample, intervals, ended: None, since: 0 })
     }
@@ -48,7 +55,8 @@ impl SyncRecorder {
         Some((self.ended.clone()?, self.intervals.clone()))
     }
 
-    /// Removes the recording, which has no transactions. (The user must see why, so a second error is not reported.)
+    /// The analysis failed, or there are no transactions: removes the recording unless it has results so far. (The user must see why, so a
+    /// second error is not reported.)
     pub fn discard(self) {
         let Self { recorder, level, .. } = self;
         drop(level);
@@ -56,6 +64,9 @@ impl SyncRecorder {
     }
 
     /// Ends the recording: all transactions of `span_ns` have come; the report shows these host names.
+    ///
+    /// # Errors
+    /// It could not be written: it is removed, as by [`SyncRecorder::discard`].
     pub fn end(
         mut self,
         (of, coverage): (&Statistics, &Coverage),
@@ -66,8 +77,12 @@ impl SyncRecorder {
         self.level.rest(&self.intervals.finish());
         let state = of.to_bytes(coverage, names);
         let finished = Finished { load_name: None, span_ns, state, about: about_of(&host_names), part: None };
-        self.recorder.writer.end(self.level, finished, names)?;
-        Ok(self.recorder)
+        let Self { mut recorder, level, .. } = self;
+        if let Err(error) = recorder.writer.end(level, finished, names) {
+            let _ = recorder.writer.discard();
+            return Err(error.into());
+        }
+        Ok(recorder)
     }
 }
 
@@ -88,5 +103,44 @@ impl Sink for SyncRecorder {
                 self.level.intervals(ended);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use plimsoll_report::findings::Source;
+    use plimsoll_stats::Options;
+    use plimsoll_testkit::servers::Scratch;
+
+    use super::*;
+    use crate::record::{Measurement, RecordTo, Rows};
+
+    /// As on a full disk: files of the new level cannot be written when it ends.
+    #[test]
+    fn a_recording_that_cannot_be_ended_leaves_the_one_that_it_was_to_replace() {
+        let scratch = Scratch::new("synchronous-failed");
+        let folder = scratch.path().join("R");
+        let to = RecordTo { folder: folder.clone(), rows: Rows::None, overwrite: true, command: Vec::new() };
+        let measured = Measurement::Analyze { source: Source::default(), captures: Vec::new(), link: None };
+        let begin = || SyncRecorder::begin(to.begin(&measured, "clock", 0).unwrap()).unwrap();
+        let (statistics, coverage) = (Statistics::new(Options::default()), Coverage::default());
+        let end = |recorder: SyncRecorder| {
+            recorder.end((&statistics, &coverage), (None, None), &Names::default(), BTreeMap::new()).map(drop)
+        };
+        let fails = || {
+            let failing = begin();
+            fs::remove_dir_all(folder.join("level-0000.partial")).unwrap();
+            assert!(end(failing).is_err());
+        };
+        fails();
+        assert!(!folder.exists(), "there was none");
+        end(begin()).unwrap();
+        let manifest = || fs::read(folder.join("manifest.json")).unwrap();
+        let before = manifest();
+        fails();
+        assert_eq!(manifest(), before);
+        assert!(folder.join("level-0000/statistics.zst").exists() && !folder.join("replaced").exists());
     }
 }

@@ -13,7 +13,7 @@ use plimsoll_stats::Headline;
 
 use crate::Usage;
 use crate::record::Measurement;
-use crate::recording_findings::{incomplete, measured};
+use crate::recording_findings::{OF_LEVEL, incomplete, measured};
 use crate::{cautions, read_level};
 
 /// The files of an input, and what a recording knows of them.
@@ -21,9 +21,6 @@ pub(super) struct Input {
     pub(super) files: Vec<PathBuf>,
     pub(super) recorded: Option<Recorded>,
 }
-
-/// The beginning of a reason that is of one load level, as in a report.
-const OF_LEVEL: &str = "At ";
 
 /// What a recording knows of a load level, or of an analysis.
 pub(super) struct Recorded {
@@ -151,13 +148,14 @@ fn around(file: &Path) -> Option<(Recorded, Vec<PathBuf>)> {
     let folder = level_folder.parent().filter(|folder| Recording::is_in(folder))?;
     let recording = Recording::open(folder).ok()?;
     let is_its = |level: &&RecordedLevel| {
-        let files = recording.transactions(level).unwrap_or_default();
+        let is_name = |its: &PathBuf| its.file_name() == file.file_name();
+        // Other files of the level may be missing: the verdict is of this one, too.
         level_folder.file_name().is_some_and(|name| name == level.folder.as_str())
-            && files.iter().any(|its| its.file_name() == file.file_name())
+            && recording.transactions_present(level).is_ok_and(|files| files.iter().any(is_name))
     };
     let level = recording.manifest.levels.iter().find(is_its)?;
     let recorded = Recorded::of(&recording, level).ok()?;
-    let names = recording.transactions(level).ok()?;
+    let names = recording.transactions_present(level).ok()?;
     let files = names.iter().filter_map(|its| Some(level_folder.join(its.file_name()?))).collect();
     // It may be one of several, or a sample.
     Some((Recorded { whole: None, ..recorded }, files))

@@ -33,6 +33,28 @@ fn opened(rows: &[Transaction]) -> Result<Tables, String> {
     Tables::open(&[table]).map(Option::unwrap).map_err(|error| error.to_string())
 }
 
+/// Every operation counted twice.
+#[test]
+fn a_table_that_is_given_twice_is_refused() {
+    let scratch = Scratch::new("tables-repeated");
+    let named = |name: &str| scratch.path().join(name);
+    let [table, link, hard_link, other] = ["a.csv", "link.csv", "hard.csv", "b.csv"].map(named);
+    for (path, ms) in [(&table, 1), (&other, 2)] {
+        let mut file = TransactionsFile::new(File::create(path).unwrap(), TableFormat::Csv).unwrap();
+        file.transactions(&[read(ms, Vantage::Wire, None)], &Names::default());
+        file.finish().unwrap();
+    }
+    std::os::unix::fs::symlink(&table, &link).unwrap();
+    std::fs::hard_link(&table, &hard_link).unwrap();
+    let refused = |again: &Path| Tables::open(&[table.clone(), other.clone(), again.to_owned()]).err().unwrap();
+    let dotted = named("./a.csv");
+    for again in [&table, &link, &hard_link, &dotted] {
+        let error = refused(again);
+        assert!(error.is::<Usage>() && error.to_string().contains("so each of its rows would count twice"), "{error}");
+    }
+    assert!(Tables::open(&[table, other]).unwrap().is_some());
+}
+
 #[test]
 fn a_table_of_a_run_counts_its_measured_phase() {
     let rows = [None, Some(0), Some(0), None].iter().zip(1..);

@@ -64,8 +64,9 @@ impl Breakdown {
         &mut self.rows[self.last].1
     }
 
-    /// Adds another part of the same data (with the same names); exact up to [`MAX_KEYS`] keys.
+    /// Adds another part of the same data (with the same names, by the same dimensions); exact up to [`MAX_KEYS`] keys.
     pub fn merge(&mut self, other: &Breakdown) {
+        debug_assert_eq!(self.dimensions, other.dimensions, "keys of two kinds in one table");
         other.rows.iter().for_each(|(key, stats)| self.stats(*key).merge(stats));
         self.others.merge(&other.others);
     }

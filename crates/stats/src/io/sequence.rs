@@ -26,19 +26,11 @@ pub enum Order {
     Random,
 }
 
-impl Order {
-    /// All kinds.
-    pub const ALL: [Self; 4] = [Self::First, Self::Sequential, Self::Strided, Self::Random];
-
-    /// The word in reports.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::First => "first",
-            Self::Sequential => "sequential",
-            Self::Strided => "strided",
-            Self::Random => "random",
-        }
-    }
+plimsoll_model::words! {
+    Order,
+    "All kinds.",
+    "The word in reports.":
+    First "first", Sequential "sequential", Strided "strided", Random "random"
 }
 
 /// Consecutive requests, each of which begins where the previous one ended.

@@ -12,27 +12,49 @@ pub const TOTAL_DIMENSIONS: [Dimension; 4] =
 /// Maximum number of keys per dimension: a monitoring program stores each as a time series for months.
 pub const MAX_TOTAL_KEYS: usize = 100;
 
+type ByDimension = [Breakdown; TOTAL_DIMENSIONS.len()];
+
 /// Sums by server, by share, by operation and by client. A sum never falls, and a key stays forever: the first [`MAX_TOTAL_KEYS`] of a
 /// dimension have separate sums, all others share one.
 #[derive(Clone, Debug)]
 pub struct Totals {
-    by: [Breakdown; TOTAL_DIMENSIONS.len()],
+    by: ByDimension,
+    /// The same with response times from the intended start; `None` without a schedule.
+    from_intended: Option<Box<ByDimension>>,
     exemplars: Exemplars,
     write_raw_async: Procedure,
 }
 
 impl Default for Totals {
     fn default() -> Self {
-        let by = |dimension: Dimension| Breakdown::of_at_most(MAX_TOTAL_KEYS, dimension.into());
         Self {
-            by: TOTAL_DIMENSIONS.map(by),
+            by: by_dimension(),
+            from_intended: None,
             exemplars: Exemplars::default(),
             write_raw_async: Procedure::write_raw_async(),
         }
     }
 }
 
+fn by_dimension() -> ByDimension {
+    TOTAL_DIMENSIONS.map(|dimension| Breakdown::of_at_most(MAX_TOTAL_KEYS, dimension.into()))
+}
+
 impl Totals {
+    /// Of transactions whose leading response time is `headline`, none yet.
+    #[must_use]
+    pub fn of(headline: Headline) -> Self {
+        let from_intended = (headline == Headline::FromIntended).then(|| Box::new(by_dimension()));
+        Self { from_intended, ..Self::default() }
+    }
+
+    /// The sums so far; further transactions begin new ones.
+    #[must_use]
+    pub fn take(&mut self) -> Self {
+        let headline = if self.from_intended.is_some() { Headline::FromIntended } else { Headline::Response };
+        std::mem::replace(self, Self::of(headline))
+    }
+
     /// Requests of a capture that stand for response times of each operation.
     pub fn exemplars(&self) -> &Exemplars {
         &self.exemplars
@@ -41,12 +63,22 @@ impl Totals {
     /// Adds the sums of another part of the same traffic.
     pub fn merge(&mut self, part: &Totals) {
         self.by.iter_mut().zip(&part.by).for_each(|(all, part)| all.merge(part));
+        if let Some(part) = &part.from_intended {
+            let all = self.from_intended.get_or_insert_with(|| Box::new(by_dimension()));
+            all.iter_mut().zip(part.iter()).for_each(|(all, part)| all.merge(part));
+        }
         self.exemplars.merge(&part.exemplars);
     }
 
     /// The sums by each of [`TOTAL_DIMENSIONS`].
     pub fn by(&self) -> impl Iterator<Item = (Dimension, &Breakdown)> {
         TOTAL_DIMENSIONS.into_iter().zip(&self.by)
+    }
+
+    /// The same sums, with the response times from the intended start; `None` without a schedule.
+    pub fn from_intended(&self, dimension: Dimension) -> Option<&Breakdown> {
+        let mut all = TOTAL_DIMENSIONS.into_iter().zip(self.from_intended.as_ref()?.iter());
+        all.find_map(|(its, breakdown)| (its == dimension).then_some(breakdown))
     }
 }
 
@@ -59,6 +91,10 @@ impl Sink for Totals {
         }
         let sample = Sample::of(t, one_way, Headline::Response);
         self.by.iter_mut().for_each(|breakdown| breakdown.record(t, &sample));
+        if let Some(from_intended) = &mut self.from_intended {
+            let sample = Sample::of(t, one_way, Headline::FromIntended);
+            from_intended.iter_mut().for_each(|breakdown| breakdown.record(t, &sample));
+        }
         self.exemplars.record(t);
     }
 }

@@ -2,9 +2,9 @@
 
 use plimsoll_model::{
     Anomalies, Anomaly, Breaks, CachingRight, ClientPath, ClockGranularity, Coverage, Credits, Delegations,
-    DelegationsLeftOut, Downtime, Encrypted, LateRequests, LeaseBreaks, Missing, MostResent, NameLookup, NameServer,
-    Network, OneSided, Pace, PacketCounts, PartialPairs, Resent, Resets, Restart, RoundTrip, RpcTls, RpcTlsConnection,
-    SessionSlots, SlotsLeftOut, SmallWindow, Stuck, Unfinished, Unopened, Unseen, WaitEnd, Waited,
+    DelegationsLeftOut, Downtime, Encrypted, FileGaps, LateRequests, LeaseBreaks, Missing, MostResent, NameLookup,
+    NameServer, Network, OneSided, Pace, PacketCounts, PartialPairs, Resent, Resets, Restart, RoundTrip, RpcTls,
+    RpcTlsConnection, SessionSlots, SlotsLeftOut, SmallWindow, Stuck, Unfinished, Unopened, Unseen, WaitEnd, Waited,
 };
 
 use super::{Counter, Reader, State, StateError, Writer, choice, fields};
@@ -52,6 +52,18 @@ fields!("packet counts"; PacketCounts {
     command_continued_async, command_ack, command_retry, captured_bytes, wire_bytes
 });
 fields!("downtime"; Downtime { count, first_ns, first_end_ns, total_ns } if |one| Counter::all(&[one.count]));
+
+impl State for FileGaps {
+    fn put(&self, out: &mut Writer) {
+        self.iter().collect::<Vec<(i64, i64)>>().put(out);
+        self.others_ns().put(out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        Ok(Self::of(Vec::<(i64, i64)>::take(from)?, u64::take(from)?))
+    }
+}
+
 fields!("clock"; ClockGranularity { estimate_ns, at_most, backward_steps });
 fields!("late requests"; LateRequests { count, most_ns } if |one| Counter::all(&[one.count]));
 fields!("missing"; Missing { operations, low, high, unknown });
@@ -125,8 +137,8 @@ fields!("resets"; Resets {
     Counter::all(&[resets.count, resets.from_client, resets.back_after_ns, resets.others, resets.others_reset])
 });
 fields!("coverage"; Coverage {
-    packets, anomalies, downtime, clock, late_requests, unseen, resent, network, client_paths, without_path, restarts, resets, name_lookups,
-    name_servers, breaks, lease_breaks, delegations, delegations_left_out, delegations_partial, credits, slots,
-    slots_left_out, unfinished, last_responses, unopened, encrypted, rpc_tls, first_ns, last_ns, connections, one_way,
-    unknown_links, filtered_out, capture_ns, one_sided, one_sided_named
+    packets, anomalies, downtime, file_gaps, clock, late_requests, unseen, resent, network, client_paths, without_path,
+    restarts, resets, name_lookups, name_servers, breaks, lease_breaks, delegations, delegations_left_out,
+    delegations_partial, credits, slots, slots_left_out, unfinished, last_responses, unopened, encrypted, rpc_tls,
+    first_ns, last_ns, connections, one_way, unknown_links, filtered_out, capture_ns, one_sided, one_sided_named
 });

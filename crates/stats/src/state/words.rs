@@ -34,8 +34,9 @@ choice!("outcome", Outcome, OUTCOMES);
 choice!("operation", plimsoll_model::Operation, plimsoll_model::Operation::ALL);
 choice!("disposition", Disposition, Disposition::ALL);
 choice!("file access", FileAccess, FileAccess::ALL);
-choice!("vantage", Vantage, [Vantage::Wire, Vantage::Client]);
+choice!("vantage", Vantage, Vantage::ALL);
 
+/// In the order of written states, which is not the enum's.
 const OUTCOMES: [Outcome; 8] = [
     Outcome::Succeeded,
     Outcome::Expected,

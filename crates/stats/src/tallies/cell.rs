@@ -41,7 +41,8 @@ struct Limits {
     typical: f64,
 }
 
-const MOST_NS: u64 = 1 << 56;
+/// Sums of times stop here, ns.
+pub(super) const MOST_NS: u64 = 1 << 56;
 
 impl Cell {
     /// Adds a request that stands for `weight` requests in the counts.
@@ -228,6 +229,12 @@ impl ByOperation {
         self.compared(others, &Limits { least: MIN_COMPARED, mean: SLOW_MEAN, typical: SLOW_TYPICAL })
     }
 
+    /// Whether an operation has enough requests, here and among `others`, for [`Self::slower_than`] to find it.
+    pub fn is_comparable(&self, others: &ByOperation) -> bool {
+        let mut both = self.0.iter().zip(others.0.iter());
+        both.any(|(mine, theirs)| mine.count.min(theirs.count) >= MIN_COMPARED)
+    }
+
     /// The same of as few as 10 requests, where they take 10 times as long.
     pub fn far_slower_than(&self, others: &ByOperation) -> Option<Excess> {
         self.compared(others, &Limits { least: MIN_FAR, mean: FAR_SLOWER, typical: FAR_SLOWER })
@@ -318,6 +325,7 @@ mod tests {
         assert_eq!((slow.times(), slow.ns()), (5.0, 80_000_000.0));
         assert!(reads(requests(20, 2_500_000)).slower_than(&others).is_none(), "not three times as long");
         assert!(reads(requests(19, 5_000_000)).slower_than(&others).is_none(), "too few");
+        assert!(reads(requests(20, 1)).is_comparable(&others) && !reads(requests(19, 1)).is_comparable(&others));
         assert!(reads(requests(20, 5_000_000)).slower_than(&reads(requests(19, 1_000_000))).is_none());
         let mut few_long = requests(95, 1_000_000);
         few_long.add(&requests(5, 100_000_000));

@@ -15,6 +15,7 @@ mod pauses;
 mod refusals;
 mod repeats;
 mod stalls;
+mod state;
 mod statuses;
 
 use std::collections::HashMap;
@@ -36,7 +37,6 @@ pub use stalls::{Long, LongOnes, Periodic};
 pub use statuses::{ErrorRow, Errors};
 
 use crate::accumulator::Sample;
-use crate::state::{Reader, State, StateError, Writer};
 
 /// Maximum number of places: 5 MiB. The data of further places is not compared.
 const MAX_PLACES: usize = 4096;
@@ -65,11 +65,19 @@ pub struct Place {
     pub span_ns: (i64, i64),
 }
 
+impl Place {
+    fn waited_ns(&self) -> u64 {
+        self.operations.iter().fold(0, |sum, (_, cell)| cell::sum(sum, cell.waited_ns))
+    }
+}
+
 /// Sums for a diagnosis.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Tallies {
     numbers: HashMap<PlaceKey, usize>,
     places: Vec<Place>,
+    /// Time that clients waited at further places, ns.
+    left_out_ns: u64,
     /// The number of each place's share, for pauses.
     shares: Vec<Option<u32>>,
     recent: Recent,
@@ -127,7 +135,10 @@ impl Tallies {
             Some((connection, share, number)) if connection == t.connection && share == t.share => number as usize,
             _ => match self.find(t, slot) {
                 Some(number) => number,
-                None => return,
+                None => {
+                    self.leave_out(waited_ns);
+                    return;
+                }
             },
         };
         let place = &self.places[number];
@@ -161,8 +172,7 @@ impl Tallies {
         self.listings.record(t, &cell);
         if t.outcome == Outcome::Expected && statuses::is_absent(t) {
             self.absent.0[operation as usize].add(&cell);
-            self.absent_at.resize(self.places.len(), 0);
-            self.absent_at[number] += 1;
+            self.record_absent(number, 1);
         }
         if let Some(Some(share)) = self.shares.get(number) {
             self.pauses.record(*share, t, &cell);
@@ -173,6 +183,18 @@ impl Tallies {
     #[cold]
     pub(crate) fn record_long_lived(&mut self, t: &Transaction, measured: &Sample) {
         self.locks.record(t, measured.headline_ns());
+    }
+
+    #[cold]
+    fn leave_out(&mut self, waited_ns: u64) {
+        self.left_out_ns = cell::sum(self.left_out_ns, waited_ns);
+    }
+
+    fn record_absent(&mut self, number: usize, count: u64) {
+        if self.absent_at.len() <= number {
+            self.absent_at.resize(number + 1, 0);
+        }
+        self.absent_at[number] = self.absent_at[number].saturating_add(count);
     }
 
     #[cold]
@@ -214,15 +236,19 @@ impl Tallies {
             (_, true) => self.full.take(),
             _ => None,
         };
+        self.leave_out(other.left_out_ns);
         for (at, theirs) in other.places.iter().enumerate() {
-            if let Some(number) = self.place(theirs.key) {
-                if let Some(durable) = other.durable.get(at) {
-                    self.record_durable(number, durable);
-                }
-                let mine = &mut self.places[number];
-                mine.operations.add(&theirs.operations);
-                mine.span_ns = (mine.span_ns.0.min(theirs.span_ns.0), mine.span_ns.1.max(theirs.span_ns.1));
+            let Some(number) = self.place(theirs.key) else {
+                self.leave_out(theirs.waited_ns());
+                continue;
+            };
+            if let Some(durable) = other.durable.get(at) {
+                self.record_durable(number, durable);
             }
+            self.record_absent(number, other.absent_at.get(at).copied().unwrap_or(0));
+            let mine = &mut self.places[number];
+            mine.operations.add(&theirs.operations);
+            mine.span_ns = (mine.span_ns.0.min(theirs.span_ns.0), mine.span_ns.1.max(theirs.span_ns.1));
         }
         self.course.merge(&other.course);
         self.paths.merge(&other.paths);
@@ -242,15 +268,19 @@ impl Tallies {
         &self.places
     }
 
+    /// Whether these are all places: further ones are left out.
+    pub fn has_all_places(&self) -> bool {
+        self.places.len() < MAX_PLACES
+    }
+
     /// What clients waited for at all places for which `is_in` holds.
     pub fn sum(&self, is_in: impl Fn(&PlaceKey) -> bool) -> ByOperation {
         ByOperation::sum(self.places.iter().filter(|place| is_in(&place.key)).map(|place| &place.operations))
     }
 
-    /// How long they waited in all, ns.
+    /// How long they waited in all, also at the places that are left out, ns.
     pub fn waited_ns(&self) -> u64 {
-        let cells = self.places.iter().flat_map(|place| place.operations.iter());
-        cells.fold(0, |sum, (_, cell)| cell::sum(sum, cell.waited_ns))
+        self.places.iter().fold(self.left_out_ns, |sum, place| cell::sum(sum, place.waited_ns()))
     }
 
     /// The same over time.
@@ -316,7 +346,7 @@ impl Tallies {
     /// How many of the requests at some places were for names that are not there.
     pub fn absent_at(&self, is_in: impl Fn(&PlaceKey) -> bool) -> u64 {
         let places = self.places.iter().zip(&self.absent_at);
-        places.filter(|(place, _)| is_in(&place.key)).map(|(_, count)| *count).sum()
+        places.filter(|(place, _)| is_in(&place.key)).fold(0, |sum, (_, count)| sum.saturating_add(*count))
     }
 
     /// Requests after pauses compared with others, for each share and operation with pauses.
@@ -342,51 +372,3 @@ impl Tallies {
 
 crate::state::fields!("place"; PlaceKey { client, server, share });
 crate::state::fields!("place with its sums"; Place { key, operations, span_ns });
-
-impl State for Tallies {
-    fn put(&self, out: &mut Writer) {
-        self.places.put(out);
-        self.course.put(out);
-        self.paths.put(out);
-        self.errors.put(out);
-        self.answers.put(out);
-        self.lock_waits().put(out);
-        self.lock_refusals().put(out);
-        self.absent.put(out);
-        self.pauses.rows().to_vec().put(out);
-        self.long.put(out);
-        self.listings.put(out);
-        self.refusals().put(out);
-        self.refused_paths().put(out);
-        self.forgotten().to_vec().put(out);
-        self.durable.put(out);
-        self.full.put(out);
-    }
-
-    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
-        let mut tallies = Self { places: State::take(from)?, ..Self::default() };
-        tallies.course = State::take(from)?;
-        tallies.paths = State::take(from)?;
-        tallies.errors = State::take(from)?;
-        tallies.answers = State::take(from)?;
-        let (waits, refused) = (State::take(from)?, State::take(from)?);
-        tallies.locks = locks::Locks::of(waits, refused).ok_or_else(|| from.no("locks"))?;
-        tallies.absent = State::take(from)?;
-        tallies.pauses = pauses::Pauses::of(State::take(from)?).ok_or_else(|| from.no("pauses"))?;
-        tallies.long = State::take(from)?;
-        tallies.listings = State::take(from)?;
-        let (rows, paths) = (State::take(from)?, State::take(from)?);
-        tallies.refusals = refusals::Refusals::of(rows, paths).ok_or_else(|| from.no("refusals"))?;
-        tallies.sessions = forgotten::Sessions::of(State::take(from)?).ok_or_else(|| from.no("forgotten state"))?;
-        tallies.durable = State::take(from)?;
-        tallies.full = State::take(from)?;
-        let places = tallies.places.iter().enumerate();
-        tallies.numbers = places.map(|(number, place)| (place.key, number)).collect();
-        let shares = tallies.places.iter().map(|place| tallies.pauses.number((place.key.server.ip, place.key.share)));
-        tallies.shares = shares.collect();
-        let sound = tallies.places.len() <= MAX_PLACES
-            && tallies.numbers.len() == tallies.places.len()
-            && tallies.durable.len() <= tallies.places.len();
-        if sound { Ok(tallies) } else { Err(from.no("places")) }
-    }
-}

@@ -7,6 +7,7 @@ use plimsoll_model::{Operation, Symbol, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::{ByOperation, Cell};
+use crate::state::Counter;
 
 /// The shortest pause, as the power of two of its nanoseconds: 134 ms.
 const FIRST_SHIFT: u32 = 27;
@@ -40,6 +41,8 @@ pub(super) struct PauseRow {
     cells: Box<[Cell; BINS]>,
     /// The shortest pause of each bin, ns.
     least_ns: [u64; BINS],
+    /// Number of pauses of each bin.
+    pauses: [u64; BINS],
 }
 
 /// Requests after a pause, and other requests for the same operation at the same share.
@@ -53,6 +56,8 @@ pub struct AfterPause {
     pub operation: Operation,
     /// The shortest pause, ns.
     pub least_ns: u64,
+    /// Number of these pauses: after one of them, several requests may come at once.
+    pub pauses: u64,
     /// The requests after pauses of this length.
     pub after: Cell,
     /// The other requests.
@@ -96,16 +101,17 @@ impl Pauses {
         busy.end_ns = if busy.is_known { busy.end_ns.max(end_ns) } else { end_ns };
         busy.is_known = true;
         if is_after {
-            self.note((t.server.ip, t.share), operation, pause_ns, cell);
+            self.note((t.server.ip, t.share), operation, (pause_ns, is_first), cell);
         }
     }
 
     #[cold]
-    fn note(&mut self, (server, share): Share, operation: Operation, pause_ns: u64, cell: &Cell) {
+    fn note(&mut self, (server, share): Share, operation: Operation, (pause_ns, is_first): (u64, bool), cell: &Cell) {
         let Some(row) = self.row(server, share, operation) else { return };
         let bin = (pause_ns.max(1).ilog2().saturating_sub(FIRST_SHIFT) as usize).min(BINS - 1);
         row.cells[bin].add(cell);
         row.least_ns[bin] = row.least_ns[bin].min(pause_ns);
+        row.pauses[bin] += u64::from(is_first);
     }
 
     fn row(&mut self, server: IpAddr, share: Symbol, operation: Operation) -> Option<&mut PauseRow> {
@@ -113,8 +119,8 @@ impl Pauses {
         let at = match self.rows.iter().position(is_it) {
             Some(at) => at,
             None if self.rows.len() < MAX_ROWS => {
-                let (cells, least_ns) = (Box::default(), [u64::MAX; BINS]);
-                self.rows.push(PauseRow { server, share, operation, cells, least_ns });
+                let (cells, least_ns, pauses) = (Box::default(), [u64::MAX; BINS], [0; BINS]);
+                self.rows.push(PauseRow { server, share, operation, cells, least_ns, pauses });
                 self.rows.len() - 1
             }
             None => return None,
@@ -128,6 +134,7 @@ impl Pauses {
             let Some(mine) = self.row(theirs.server, theirs.share, theirs.operation) else { continue };
             mine.cells.iter_mut().zip(theirs.cells.iter()).for_each(|(mine, theirs)| mine.add(theirs));
             mine.least_ns.iter_mut().zip(theirs.least_ns).for_each(|(mine, theirs)| *mine = (*mine).min(theirs));
+            mine.pauses.iter_mut().zip(theirs.pauses).for_each(|(mine, theirs)| *mine += theirs);
         }
     }
 
@@ -154,12 +161,13 @@ impl PauseRow {
             self.cells[from..].iter().for_each(|cell| after.add(cell));
             let others = whole.without(&after);
             let least_ns = *self.least_ns[from..].iter().min()?;
+            let pauses = self.pauses[from..].iter().sum();
             // What lies between the two means of the logarithms (Fisher 1958).
             let (n, m) = (after.count as f64, others.count as f64);
             let apart = (after.typical_ns() / others.typical_ns()).log2();
             let between = n * m / (n + m).max(1.0) * apart * apart;
             let Self { server, share, operation, .. } = *self;
-            let split = AfterPause { server, share, operation, least_ns, after, others };
+            let split = AfterPause { server, share, operation, least_ns, pauses, after, others };
             (n > 0.0 && m > 0.0 && apart > 0.0).then_some((between, split))
         });
         // Of equal ones the longest pause: its bin is the first that has any.
@@ -167,7 +175,9 @@ impl PauseRow {
     }
 }
 
-crate::state::fields!("requests after pauses"; PauseRow { server, share, operation, cells, least_ns });
+crate::state::fields!("requests after pauses"; PauseRow { server, share, operation, cells, least_ns, pauses } if |row| {
+    Counter::all(&row.pauses)
+});
 
 #[cfg(test)]
 mod tests {
@@ -202,6 +212,7 @@ mod tests {
         }
         let split = split(&requests).unwrap();
         assert_eq!((split.after.count, split.others.count), (10, 20), "the first has no known pause");
+        assert_eq!(split.pauses, 5, "two requests came after each");
         assert_eq!(split.least_ns / 1_000_000, 15_699);
         assert_eq!(split.after.mean_ns(), 1_800e6);
     }

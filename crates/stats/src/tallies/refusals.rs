@@ -54,9 +54,15 @@ impl Refusal {
     pub fn is_lasting(&self) -> bool {
         self.later as f64 <= RARELY * (self.later + self.count) as f64
     }
+
+    fn key(&self) -> Key {
+        let user = if self.operation == Operation::Session { self.user } else { Symbol::NONE };
+        (self.place, self.protocol, self.status, self.operation, user)
+    }
 }
 
-type Key = (PlaceKey, Protocol, u32, Operation);
+/// Of logons the account as well: each account that cannot log on is a row.
+type Key = (PlaceKey, Protocol, u32, Operation, Symbol);
 type PathKey = (IpAddr, Protocol, u32, Operation, Symbol, Symbol);
 
 /// Refusals for one path.
@@ -222,8 +228,7 @@ impl Refusals {
     }
 
     fn add(&mut self, more: Refusal) {
-        let key = (more.place, more.protocol, more.status, more.operation);
-        match self.numbers.get(&key) {
+        match self.numbers.get(&more.key()) {
             Some(&number) => {
                 let row = &mut self.rows[number];
                 let first = if more.first_ns < row.first_ns { &more } else { &*row };
@@ -236,7 +241,7 @@ impl Refusals {
                 row.path = if row.path == more.path { row.path } else { Symbol::NONE };
             }
             None if self.rows.len() < MAX_ROWS => {
-                self.numbers.insert(key, self.rows.len());
+                self.numbers.insert(more.key(), self.rows.len());
                 self.rows.push(more);
             }
             None => {}
@@ -320,7 +325,11 @@ impl Refusals {
             && all.others.iter().all(|one| one.count < 1 << 40)
             && rows.len() <= MAX_ROWS + MAX_PATHS
             && rows.iter().all(|row| row.count < 1 << 56);
-        rows.into_iter().for_each(|row| all.add(row));
+        rows.iter().enumerate().for_each(|(number, row)| {
+            all.numbers.entry(row.key()).or_insert(number);
+        });
+        // As they were written: an account may have several rows, of the steps of a logon.
+        all.rows = rows;
         is_sound.then_some(all)
     }
 }

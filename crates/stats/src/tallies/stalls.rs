@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// How long a request takes that is noted, at first, ns. Doubled whenever there are too many.
 const FIRST_NS: u64 = 1 << 24;
-/// Requests noted: 64 KiB.
+/// Requests noted: 80 KiB.
 const MAX_NOTED: usize = 1024;
 /// Requests that end within this time of each other belong to the same stall, ns.
 const JOINED_NS: i64 = 10_000_000;
@@ -29,6 +29,8 @@ pub struct Long {
     pub waited_ns: u64,
     /// Whose it was.
     pub client: IpAddr,
+    /// The server.
+    pub server: IpAddr,
     /// The operation.
     pub operation: Operation,
     /// The share.
@@ -77,8 +79,8 @@ impl LongOnes {
     fn note(&mut self, t: &Transaction, waited_ns: u64) {
         let Some(end_ns) = t.timeline.response_last else { return };
         let span_ns = (end_ns.saturating_sub_unsigned(waited_ns), end_ns);
-        let (client, operation) = (t.client.ip, t.procedure.row().operation);
-        self.noted.push(Long { span_ns, waited_ns, client, operation, share: t.share, path: t.path });
+        let (client, server, operation) = (t.client.ip, t.server.ip, t.procedure.row().operation);
+        self.noted.push(Long { span_ns, waited_ns, client, server, operation, share: t.share, path: t.path });
         self.limit();
     }
 
@@ -157,7 +159,7 @@ fn median(mut values: Vec<u64>) -> Option<u64> {
     values.get(values.len() / 2).copied()
 }
 
-crate::state::fields!("long request"; Long { span_ns, waited_ns, client, operation, share, path });
+crate::state::fields!("long request"; Long { span_ns, waited_ns, client, server, operation, share, path });
 crate::state::fields!("long requests"; LongOnes { threshold_ns, noted } if |long| {
     long.noted.len() <= MAX_NOTED && (FIRST_NS..=1 << 56).contains(&long.threshold_ns)
 });

@@ -5,7 +5,7 @@ use plimsoll_stats::intervals::MAX_CELLS;
 use plimsoll_stats::{
     Accumulator, FineHistogram, GroupKey, Interval, IntervalRecorder, IntervalWidth, Intervals, Options, Statistics,
 };
-use plimsoll_testkit::transaction;
+use plimsoll_testkit::{Random, transaction};
 use proptest::prelude::*;
 
 const SECOND: i64 = 1_000_000_000;
@@ -127,19 +127,13 @@ fn memory_is_bounded_by_joining() {
 /// The intervals of a level, added up, are the level: counts, moments, histogram and percentiles.
 #[test]
 fn all_intervals_together_are_what_the_report_says() {
-    let mut random = 88_172_645_463_325_252_u64;
-    let mut next = || {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        random
-    };
+    let mut random = Random::new(1);
     let all: Vec<Transaction> = (0..40_000)
         .map(|i| {
             operation(
-                [read(), write()][(next() % 2) as usize],
+                [read(), write()][(random.bits() % 2) as usize],
                 NOON + i * 250_000,
-                (next() >> (24 + next() % 30)) as i64,
+                (random.bits() >> (24 + random.bits() % 30)) as i64,
             )
         })
         .collect();

@@ -267,7 +267,7 @@ fn what_is_no_table_is_an_error_that_says_why() {
         ("protocol,", "protocoll,", "no column protocol"),
         ("SMB2,CREATE", "SMB2,CREATED", "row 1: column procedure: expected the name of a procedure"),
         ("192.0.2.7:49152", "192.0.2.7", "row 1: column client: expected address:port"),
-        ("unanswered", "forgotten", "row 2: column outcome: expected an outcome"),
+        ("unanswered", "forgotten", "row 2: column outcome: expected one of [\"succeeded\", \"expected\""),
         (",65536,", ",-1,", "row 1: column payload_bytes"),
         (",4294967295,", ",4294967296,", "row 1: column connection: expected a smaller number"),
         ("false", "", "row 2: column long_lived: expected true or false"),

@@ -33,7 +33,7 @@ fn comparison(relative: Option<(f64, f64)>, valid: bool) -> Report {
     let rows = vec![ComparedRow { scope, name, protocol: String::new(), metrics: vec![metric] }];
     let (runs, seconds, from) = (vec![1, 1], vec![30.0, 30.0], "batches".to_owned());
     let levels = vec![ComparedLevel {
-        words: "4 clients".to_owned(),
+        level_name: "4 clients".to_owned(),
         runs,
         seconds,
         from,

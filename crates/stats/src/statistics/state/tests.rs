@@ -78,6 +78,7 @@ fn sample(names: &mut Names, by: &[Dimension]) -> (Statistics, Coverage) {
     coverage.last_responses = Some([(445, 7), (446, -9)].map(|(port, ns)| (Endpoint { ip, port }, ns)).to_vec());
     coverage.downtime.begin(5);
     coverage.downtime.end(5, 9);
+    coverage.file_gaps.add(9, 40_000_000_000);
     (statistics, coverage)
 }
 
