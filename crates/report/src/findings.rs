@@ -263,6 +263,11 @@ impl Source {
         !self.inputs.is_empty() && self.inputs.iter().all(is_file) && !has_key
     }
 
+    /// Whether no filter has another option than these.
+    pub(crate) fn has_only_filters(&self, options: &[&str]) -> bool {
+        self.filters.iter().all(|filter| options.contains(&filter.split(' ').next().unwrap_or_default()))
+    }
+
     /// The filters in one line; with the zone, where times of day depend on it.
     pub fn filter_words(&self) -> String {
         let is_time = |filter: &String| filter.starts_with("--from ") || filter.starts_with("--to ");

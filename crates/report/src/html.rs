@@ -42,6 +42,7 @@ mod profile;
 mod service;
 mod sizes;
 mod summary;
+mod table;
 mod traffic;
 mod units;
 mod untrusted;

@@ -5,6 +5,9 @@ use std::sync::OnceLock;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
+/// The ends of an interval of this length or longer are given to the second, those of a shorter one to the millisecond, ns.
+const LONG_NS: u64 = 10_000_000_000;
+
 /// The zone of all times that this process shows. Default: UTC.
 static SHOWN: OnceLock<Zone> = OnceLock::new();
 
@@ -56,6 +59,15 @@ impl Zone {
         format!("{} {}", at.strftime("%Y-%m-%d %H:%M:%S"), name(&at))
     }
 
+    /// An end of an interval of this length, as exact as the interval needs: `2026-11-21 03:08:21.123 UTC` if it is short.
+    pub(crate) fn end_of(&self, ns: i64, length_ns: u64) -> String {
+        if length_ns >= LONG_NS {
+            return self.second(ns);
+        }
+        let at = self.at(ns);
+        format!("{} {}", at.strftime("%Y-%m-%d %H:%M:%S.%3f"), name(&at))
+    }
+
     /// An instant to the microsecond: `2026-11-21 03:08:21.123456 UTC`.
     #[must_use]
     pub fn microsecond(&self, ns: i64) -> String {
@@ -102,6 +114,11 @@ pub(crate) fn second(ns: i64) -> String {
     Zone::shown().second(ns)
 }
 
+/// An end of an interval of this length in the zone of this process: `2026-11-21 03:08:21.123 UTC` if it is short.
+pub(crate) fn end_of(ns: i64, length_ns: u64) -> String {
+    Zone::shown().end_of(ns, length_ns)
+}
+
 /// An instant to the microsecond in the zone of this process.
 pub(crate) fn microsecond(ns: i64) -> String {
     Zone::shown().microsecond(ns)
@@ -130,6 +147,8 @@ mod tests {
         assert_eq!(Zone::utc().second(AT), "1997-08-19 14:13:20 UTC");
         assert_eq!(Zone::utc().microsecond(AT), "1997-08-19 14:13:20.123456 UTC");
         assert_eq!(berlin().second(AT), "1997-08-19 16:13:20 +02:00");
+        assert_eq!(berlin().end_of(AT, 9_999_999_999), "1997-08-19 16:13:20.123 +02:00");
+        assert_eq!(berlin().end_of(AT, 10_000_000_000), "1997-08-19 16:13:20 +02:00");
         assert_eq!(berlin().time_of_day(AT), "16:13:20.123");
     }
 

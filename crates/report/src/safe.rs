@@ -52,6 +52,11 @@ pub fn for_shell(text: &str) -> String {
     }
 }
 
+/// The path of a file as one word of a shell that no program takes for an option; `-` remains standard input.
+pub fn file_for_shell(path: &str) -> String {
+    if path.starts_with('-') && path != "-" { for_shell(&format!("./{path}")) } else { for_shell(path) }
+}
+
 /// [`for_terminal`], at most `columns` wide: cuts the middle, because the ends of a path are the most specific parts. Three quarters of
 /// the result are the end.
 pub fn fit_middle(text: &str, columns: usize) -> String {
@@ -124,6 +129,12 @@ mod tests {
         for name in [r"\dir\file.txt", "/home/ü/日本語.txt", "naïve – “quoted”", "", "😀"] {
             assert!(matches!(for_terminal(name), Cow::Borrowed(_)), "{name}");
         }
+    }
+
+    #[test]
+    fn a_file_is_no_option() {
+        let words = ["-x.pcap", "-a b", "-", "a-b", "it's"].map(file_for_shell);
+        assert_eq!(words, ["./-x.pcap", "'./-a b'", "-", "a-b", r"'it'\''s'"]);
     }
 
     #[test]

@@ -78,7 +78,7 @@ fn common(contestants: &[Contestant]) -> Vec<Vec<&LevelRuns>> {
         return vec![contestants.iter().flat_map(|one| &one.levels).collect()];
     }
     let of_all = |level: &LevelRuns| -> Option<Vec<&LevelRuns>> {
-        others.iter().map(|other| other.levels.iter().find(|its| its.words == level.words)).collect()
+        others.iter().map(|other| other.levels.iter().find(|its| its.level_name == level.level_name)).collect()
     };
     let with = |level| of_all(level).map(|others| [vec![level], others].concat());
     baseline.levels.iter().filter_map(with).collect()
@@ -101,7 +101,7 @@ fn compared(contestants: &[Contestant], level: &[&LevelRuns], (order, ignore): (
     let rows = clocks::judged(missing::judged(rows.collect(), contestants), contestants);
     let rows = loads::neutral(rows, level, ignore).into_iter();
     ComparedLevel {
-        words: level.first().map(|first| first.words.clone()).unwrap_or_default(),
+        level_name: level.first().map(|first| first.level_name.clone()).unwrap_or_default(),
         runs: level.iter().map(|one| one.runs.len() as u64).collect(),
         seconds: level.iter().map(|one| one.runs.iter().map(MeasuredRun::seconds).sum()).collect(),
         from: from.label().to_owned(),

@@ -58,14 +58,15 @@ pub(super) fn diagnose(evidence: &Evidence<'_>) -> (Diagnosis, Vec<Reason>) {
     }
     let Some(first) = operations.first().filter(|_| waited_s > 0.0) else {
         // Nobody waited for a response that came: maybe because none did.
-        let found: Vec<Found> = hanging::hanging(evidence, waited_s).into_iter().collect();
+        let mut found = outages(evidence, waited_s, &[]);
         let reasons = unanswered_requests(&found);
+        sort(&mut found);
         let statements = found.into_iter().map(|found| found.statement).collect();
         return (Diagnosis { statements, ..Diagnosis::default() }, reasons);
     };
     let mut found = found(evidence, waited_s);
     let reasons = unanswered_requests(&found);
-    found.sort_by(|a, b| b.rank().0.cmp(&a.rank().0).then(b.rank().1.total_cmp(&a.rank().1)));
+    sort(&mut found);
     let next = next::next(evidence, first.label, found.iter().find_map(|one| one.look.as_ref()));
     let lead = operations::operation(findings, waited_s, first);
     let is_alone = found.is_empty() && !operations::leads_alone(first, waited_s);
@@ -80,6 +81,11 @@ pub(super) fn diagnose(evidence: &Evidence<'_>) -> (Diagnosis, Vec<Reason>) {
     // Sums of binary fractions have digits that say nothing.
     let whole_ns = (waited_s * 1e9).round() / 1e9;
     (Diagnosis { waited_s: Some(whole_ns), statements: all.map(|one| one.statement).collect(), next }, reasons)
+}
+
+/// The most important first.
+fn sort(found: &mut [Found]) {
+    found.sort_by(|a, b| b.rank().0.cmp(&a.rank().0).then(b.rank().1.total_cmp(&a.rank().1)));
 }
 
 fn unanswered_requests(found: &[Found]) -> Vec<Reason> {
@@ -105,7 +111,7 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     let places = places::slow(evidence);
     found.extend(paths::beside(evidence, places, few.as_ref(), told));
     remove_far_remark(&mut found);
-    let queue = times::queue(evidence).or_else(|| times::one_by_one(evidence));
+    let queue = requests_in_queue(evidence, &mut found);
     // If requests are slow only at certain times, or in a queue, this is not a property of the operation.
     let is_of_time = |one: &Found| slow_interval.as_ref().is_some_and(|when| 2.0 * when.explains >= one.explains);
     let slow_part = || operations::slow_part(evidence).filter(|one| queue.is_none() && !is_of_time(one));
@@ -177,27 +183,16 @@ fn beside_the_server(evidence: &Evidence<'_>, waited_s: f64) -> (Vec<Found>, boo
     let refused_locks = locks::refused(evidence, waited_s);
     found.extend(errors::trouble(evidence, refused_locks.is_some()));
     found.extend(errors::retries(evidence));
-    found.extend(restart::restart(evidence, waited_s, &found));
+    let outages = outages(evidence, waited_s, &found);
     found.extend(errors::failures(findings));
-    found.extend(resets::resets(evidence));
     found.extend(resets::refused_versions(evidence));
     let is_all = findings.source.filters.is_empty();
     // Waits for retransmitted bytes are known only for all traffic.
     let resent = transfer::retransmission(findings, waited_s).filter(|_| is_all);
-    let black_hole = black_hole::black_hole(evidence, waited_s);
+    let is_black_hole = outages.iter().any(|one| one.statement.rule == Rule::BlackHole);
     // Segments that are too large for the path are retransmitted as well.
-    found.extend(resent.or_else(|| transfer::lost_behind(evidence, waited_s).filter(|_| black_hole.is_none())));
-    found.extend(black_hole);
-    let unanswered = unanswered::unanswered(evidence, waited_s);
-    // If nothing comes back from the server, no request gets a response.
-    let no_response = unfinished::no_response(evidence, waited_s);
-    found.extend(no_response.into_iter().chain(hanging::hanging(evidence, waited_s)).filter(|_| unanswered.is_none()));
-    // A server that is away does not let clients connect either.
-    let is_away = unanswered.is_some() || found.iter().any(|one| one.statement.rule == Rule::Restart);
-    found.extend(unopened::unopened(evidence, waited_s).filter(|_| !is_away));
-    found.extend(unanswered);
-    found.extend(unfinished::cut_off(evidence));
-    found.extend(handshakes::late(evidence, waited_s));
+    found.extend(resent.or_else(|| transfer::lost_behind(evidence, waited_s).filter(|_| !is_black_hole)));
+    found.extend(outages);
     found.extend(network::network(evidence, waited_s));
     let client_paths = client_paths::client_paths(evidence, waited_s);
     // A client that is further away than others is more specific than the round trip of the nearest one.
@@ -222,6 +217,34 @@ fn beside_the_server(evidence: &Evidence<'_>, waited_s: f64) -> (Vec<Found>, boo
     }
     found.extend(slots::exhausted(evidence));
     (found, are_breaks)
+}
+
+/// Servers and paths that were away, and connections that began late or ended while in use. No response time shows these, so no request
+/// needs a response. `statuses` may follow from a restart.
+fn outages(evidence: &Evidence<'_>, waited_s: f64, statuses: &[Found]) -> Vec<Found> {
+    let mut found: Vec<Found> = Vec::new();
+    found.extend(restart::restart(evidence, waited_s, statuses));
+    found.extend(resets::resets(evidence));
+    found.extend(black_hole::black_hole(evidence, waited_s));
+    let unanswered = unanswered::unanswered(evidence, waited_s);
+    // If nothing comes back from the server, no request gets a response.
+    let no_response = unfinished::no_response(evidence, waited_s);
+    found.extend(no_response.into_iter().chain(hanging::hanging(evidence, waited_s)).filter(|_| unanswered.is_none()));
+    // A server that is away does not let clients connect either.
+    let is_away = unanswered.is_some() || found.iter().any(|one| one.statement.rule == Rule::Restart);
+    found.extend(unopened::unopened(evidence, waited_s).filter(|_| !is_away));
+    found.extend(unanswered);
+    found.extend(unfinished::cut_off(evidence));
+    found.extend(handshakes::late(evidence, waited_s));
+    found
+}
+
+/// A queue of requests. Where they may wait on a narrow path, the rule about this path explains as much.
+fn requests_in_queue(evidence: &Evidence<'_>, found: &mut [Found]) -> Option<Found> {
+    let (queue, is_on_path) = times::queue(evidence).or_else(|| times::one_by_one(evidence))?;
+    let narrow = found.iter_mut().filter(|one| is_on_path && one.statement.rule == Rule::NarrowPath);
+    narrow.for_each(|one| one.explains = one.explains.max(queue.explains));
+    Some(queue)
 }
 
 /// Removes a remark that a cause covers.

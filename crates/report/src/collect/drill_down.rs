@@ -155,7 +155,7 @@ fn command(source: &Source) -> Option<DrillCommand> {
     if !source.is_readable_again() {
         return None;
     }
-    let inputs: Vec<String> = source.inputs.iter().map(|input| safe::for_shell(input)).collect();
+    let inputs: Vec<String> = source.inputs.iter().map(|input| safe::file_for_shell(input)).collect();
     let words: Vec<&str> = inputs.iter().chain(&source.options).map(String::as_str).collect();
     let start = format!("plimsoll analyze {}", words.join(" "));
     let acts = |text: &str| matches!(safe::for_terminal(text), Cow::Owned(_));

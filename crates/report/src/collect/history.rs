@@ -46,15 +46,28 @@ struct Run {
     rows: Vec<Row>,
     /// The metrics that the load generator's lateness moved.
     moved: Vec<String>,
-    /// The part of all operations that the numbers contain, at least and at most.
-    present: (f64, f64),
 }
 
 /// A row of a run, with its numbers.
 struct Row {
     scope: Scope,
     requests: u64,
-    numbers: Vec<(Metric, Option<Estimate>)>,
+    numbers: Vec<Number>,
+}
+
+/// A number of a row.
+struct Number {
+    metric: Metric,
+    estimate: Option<Estimate>,
+    /// The true number divided by this one, at least and at most.
+    possible: (f64, f64),
+}
+
+impl Run {
+    fn number(&self, scope: Scope, metric: Metric) -> Option<&Number> {
+        let row = self.rows.iter().find(|row| row.scope == scope)?;
+        row.numbers.iter().find(|number| number.metric == metric)
+    }
 }
 
 /// Collects a history, recording by recording: only their numbers stay in memory.
@@ -120,6 +133,12 @@ fn run(recorded: &RecordedRun, level: &LevelRuns) -> Run {
     let valid = level.point.as_ref().map_or(findings.validity.valid, |point| point.valid);
     let begin_ns = level.runs.first().map_or(recorded.started_ns, |run| run.span_ns.0);
     let intervals: Vec<_> = level.runs.iter().map(|run| &run.intervals).collect();
+    let requests = |scope: Scope| -> u64 {
+        let asked_for = |procedure| scope.holds(procedure) && Scope::All.holds(procedure);
+        let count = |run: &MeasuredRun| Course::new(&run.intervals, run.span_ns, asked_for).sum().row.count;
+        level.runs.iter().map(count).sum()
+    };
+    let (all, present) = (requests(Scope::All), present(&recorded.contestant));
     let of_row = |scope: Scope| {
         let wanted: &[Metric] = match scope {
             Scope::All => &OF_ALL,
@@ -127,11 +146,12 @@ fn run(recorded: &RecordedRun, level: &LevelRuns) -> Run {
             Scope::Group(_) | Scope::Procedure(_) => return None,
         };
         let courses: Vec<Course> = level.runs.iter().map(|run| run.course(scope)).collect();
-        let asked_for = |procedure| scope.holds(procedure) && Scope::All.holds(procedure);
-        let count = |run: &MeasuredRun| Course::new(&run.intervals, run.span_ns, asked_for).sum().row.count;
-        let requests = level.runs.iter().map(count).sum();
-        let estimate = |metric: Metric| numbers(metric, &courses).map(|found| shown(&found.estimate));
-        Some(Row { scope, requests, numbers: wanted.iter().map(|&metric| (metric, estimate(metric))).collect() })
+        let number = |&metric: &Metric| Number {
+            metric,
+            estimate: numbers(metric, &courses).map(|found| shown(&found.estimate)),
+            possible: losses::possible(metric, &courses, all, present),
+        };
+        Some(Row { scope, requests: requests(scope), numbers: wanted.iter().map(number).collect() })
     };
     let shown = HistoryRun {
         recording: recorded.recording.clone(),
@@ -141,12 +161,7 @@ fn run(recorded: &RecordedRun, level: &LevelRuns) -> Run {
         facts: facts::of(findings).into_iter().chain(recorded.facts.iter().cloned()).collect(),
     };
     let moved = moved_metrics(&recorded.contestant, level);
-    Run {
-        shown,
-        rows: Scope::of(&intervals).into_iter().filter_map(of_row).collect(),
-        moved,
-        present: present(&recorded.contestant),
-    }
+    Run { shown, rows: Scope::of(&intervals).into_iter().filter_map(of_row).collect(), moved }
 }
 
 fn one_series(
@@ -165,12 +180,15 @@ fn one_series(
         ));
         counted.drain(..counted.len() - MOST_RUNS);
     }
-    let mut metrics = metrics(&runs, &counted);
+    let wanted = numbers_of(&runs, &counted);
+    let mut metrics: Vec<HistoryMetric> = wanted.iter().map(|&(scope, metric)| one(scope, metric, &runs)).collect();
     // A capture does not show how much its clients requested.
     let is_neutral = plan.outstanding.is_none();
     changes(&mut metrics, &counted, (false_alarms, is_neutral));
-    let present: Vec<(f64, f64)> = runs.iter().map(|run| run.present).collect();
-    losses::judge(&mut metrics, &counted, &present);
+    for ((scope, kind), metric) in wanted.into_iter().zip(&mut metrics) {
+        let possible = |run: &Run| run.number(scope, kind).map_or((1.0, 1.0), |number| number.possible);
+        losses::judge(metric, &counted, &runs.iter().map(possible).collect::<Vec<_>>());
+    }
     let runs: Vec<HistoryRun> = runs.into_iter().map(|run| run.shown).collect();
     let changes = facts::change_points(&runs, &counted, &metrics);
     HistorySeries {
@@ -187,8 +205,8 @@ fn one_series(
     }
 }
 
-/// The numbers of all rows that have enough of the requests.
-fn metrics(runs: &[Run], counted: &[usize]) -> Vec<HistoryMetric> {
+/// The numbers of a series: of all rows that have enough of the requests.
+fn numbers_of(runs: &[Run], counted: &[usize]) -> Vec<(Scope, Metric)> {
     let requests = |scope: Scope| -> u64 {
         let rows = counted.iter().filter_map(|&at| runs.get(at)).flat_map(|run| &run.rows);
         rows.filter(|row| row.scope == scope).map(|row| row.requests).sum()
@@ -208,16 +226,13 @@ fn metrics(runs: &[Run], counted: &[usize]) -> Vec<HistoryMetric> {
     scopes.sort_by_key(|scope| (*scope != Scope::All, std::cmp::Reverse(requests(*scope))));
     let of_scope = |scope: Scope| {
         let wanted: &[Metric] = if scope == Scope::All { &OF_ALL } else { &OF_OPERATIONS };
-        wanted.iter().map(move |&metric| one(scope, metric, runs))
+        wanted.iter().map(move |&metric| (scope, metric))
     };
     scopes.into_iter().flat_map(of_scope).collect()
 }
 
 fn one(scope: Scope, metric: Metric, runs: &[Run]) -> HistoryMetric {
-    let point = |run: &Run| -> Option<Estimate> {
-        let row = run.rows.iter().find(|row| row.scope == scope)?;
-        row.numbers.iter().find(|(known, _)| *known == metric)?.1.clone()
-    };
+    let point = |run: &Run| run.number(scope, metric)?.estimate.clone();
     let is_moved = |run: &Run| run.moved.iter().any(|moved| moved == metric.label());
     HistoryMetric {
         scope: if scope == Scope::All { "all" } else { "operation" }.to_owned(),

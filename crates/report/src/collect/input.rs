@@ -9,6 +9,7 @@ use crate::text::time;
 /// Damage for which numbers are incomplete, or there is no time to measure. `any` says whether there is an operation.
 pub(super) fn reasons(coverage: &Coverage, any: bool) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = no_time(coverage).filter(|_| any).into_iter().chain(down(coverage)).collect();
+    reasons.extend(between_files(coverage));
     reasons.extend(two_clocks(coverage));
     if coverage.anomalies.count(Anomaly::ReadingInterrupted) > 0 {
         let interrupted = "Reading was interrupted: the numbers lack the rest of the input.";
@@ -151,6 +152,30 @@ fn down(coverage: &Coverage) -> Option<Reason> {
     Some(Reason::partial(text))
 }
 
+/// Below this share of the time, rates are hardly wrong even if nobody captured between the files.
+const BETWEEN_FILES: f64 = 0.01;
+
+/// Time passed between capture files. Rates include it, although perhaps nobody captured then.
+fn between_files(coverage: &Coverage) -> Option<Reason> {
+    let (first, last) = coverage.first_ns.zip(coverage.last_ns)?;
+    let gaps: Vec<(i64, i64)> = coverage.file_gaps.within((first, last)).collect();
+    let length = |&(from, to): &(i64, i64)| to.abs_diff(from);
+    // With a filter, the other gaps may be outside the selected time.
+    let others = if coverage.capture_ns.is_none() { coverage.file_gaps.others_ns() } else { 0 };
+    let total = gaps.iter().map(length).fold(others, u64::saturating_add);
+    let &(from, to) = gaps.iter().max_by_key(|gap| length(gap))?;
+    if (total as f64) < BETWEEN_FILES * last.abs_diff(first) as f64 {
+        return None;
+    }
+    let longest = Zone::shown().span(from, to);
+    let which = if gaps.len() == 1 { format!("from {longest}") } else { format!("the longest from {longest}") };
+    Some(Reason::partial(format!(
+        "The captures have no packets for {} between the end of a file and the beginning of the next one ({which}). If nobody captured \
+         then, all numbers per second, all shares of the time and the mean queue depth are too low: analyse these captures separately.",
+        time(total as f64 / 1e9)
+    )))
+}
+
 /// All packets have the same timestamp: 0, as written by a program without a clock, or another one.
 fn no_time(coverage: &Coverage) -> Option<Reason> {
     let (first, last) = coverage.capture_ns.or(coverage.first_ns.zip(coverage.last_ns))?;
@@ -206,6 +231,34 @@ mod tests {
         assert_eq!((said(1, 101), said(0, 0)), (None, None), "below 1 %, and none");
         assert_eq!([(9, 9), (1, 1)].map(|(late, paired)| said(late, paired).unwrap().0), [Verdict::Partial; 2]);
         assert_eq!(said(10, 20).unwrap().0, Verdict::Invalid);
+    }
+
+    #[test]
+    fn times_between_capture_files_are_named_unless_they_are_short() {
+        const START: i64 = 1_700_000_000_000_000_000;
+        const SECOND: i64 = 1_000_000_000;
+        let mut coverage =
+            Coverage { first_ns: Some(START), last_ns: Some(START + 100 * SECOND), ..Coverage::default() };
+        let said = |coverage: &Coverage| between_files(coverage).map(|reason| reason.text).unwrap_or_default();
+        assert_eq!(said(&coverage), "");
+        coverage.file_gaps.add(START + 10 * SECOND, START + 40 * SECOND);
+        let one = said(&coverage);
+        assert!(one.starts_with("The captures have no packets for 30.0 s between the end of a file"), "{one}");
+        assert!(one.contains("(from 2023-11-14 22:13:30 to 22:14:00 UTC)"), "{one}");
+        coverage.file_gaps.add(START + 50 * SECOND, START + 62 * SECOND);
+        assert!(
+            said(&coverage).contains("42.0 s") && said(&coverage).contains("(the longest from 2023-11-14 22:13:30")
+        );
+        // Of many captures, only the longest of these times are known one by one.
+        let mut many = coverage.clone();
+        (0..100).for_each(|at| many.file_gaps.add(START - at * 40 * SECOND, START - at * 40 * SECOND + 11 * SECOND));
+        many.first_ns = Some(START - 4_000 * SECOND);
+        assert!(said(&many).contains(&time(30.0 + 12.0 + 1_100.0)), "{}", said(&many));
+        // Of hours that are left, 42 s change no rate; a filter selects a time without a gap.
+        coverage.last_ns = Some(START + 4_300 * SECOND);
+        assert_eq!(said(&coverage), "");
+        (coverage.first_ns, coverage.last_ns) = (Some(START + 70 * SECOND), Some(START + 90 * SECOND));
+        assert_eq!(said(&coverage), "");
     }
 
     #[test]

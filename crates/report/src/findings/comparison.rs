@@ -74,8 +74,8 @@ pub struct Method {
 /// A load level of all sides.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ComparedLevel {
-    /// The load in words; "whole capture" for captures.
-    pub words: String,
+    /// Name of the level: its load in words, and its curve if there are several; "whole capture" for captures.
+    pub level_name: String,
     /// Runs of each side.
     pub runs: Vec<u64>,
     /// Measured time of each side, all runs together, s.

@@ -52,7 +52,7 @@ pub struct HistorySeries {
     pub workload_sha256: Option<String>,
     /// Kind of target: `smb`, `nfs`, `file`, `embedded:smb` …; `capture` of captures.
     pub target_kind: String,
-    /// The load in words.
+    /// Name of the load level: the load in words, and the curve if the run has several.
     pub level_name: String,
     /// Other parameters of the load, in words.
     pub pace: Vec<String>,

@@ -54,7 +54,7 @@ pub struct LevelFacts {
     /// Reads that returned fewer bytes than asked for.
     #[serde(default)]
     pub short_reads: ShortReads,
-    /// That it was stopped before its end; null where it was not.
+    /// That it ended before its planned end; null where it did not.
     pub interruption: Option<Interruption>,
     /// Iterations by kind, in the workload's order; kinds without due iterations are left out.
     #[serde(default)]

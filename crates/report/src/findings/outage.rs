@@ -34,7 +34,7 @@ pub struct ShortReads {
     pub verified: Option<u64>,
 }
 
-/// A level that was stopped before its end.
+/// A level that ended before its planned end: the user stopped it, or all clients had given up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interruption {
     /// Length of the measurement, s.

@@ -3,6 +3,7 @@
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::drawn;
 use super::figure::Figure;
+use super::table::scrolled;
 use super::units::{UNKNOWN, count, duration, optional, percent, percentage};
 use super::untrusted::Untrusted;
 use crate::findings::Findings;
@@ -55,26 +56,23 @@ pub(super) fn section(findings: &Findings) -> Vec<Markup> {
 fn phase(phase: &CallPhase) -> Markup {
     let caption = format!("calls-{}", phase.level);
     html! {
-        div.scroll tabindex="0" role="region" aria-labelledby=(caption) {
-            table {
-                caption id=(caption) {
-                    (Untrusted(&phase.call)) @if phase.local { ", in a local directory" } ": " (count(phase.calls)) " calls of "
-                    (duration(phase.whole_s)) ", " (phase.outstanding) " outstanding. Response time "
-                    (optional(phase.response_s, duration)) ". The client was busy for " (percent(phase.client_busy)) " of the time"
-                    @if let Some(cores) = phase.server_cores_busy { "; " (format!("{cores:.2}")) " cores of the server were busy" }
-                    @if let Some(share) = phase.from_disk { "; " (percent(share)) " of the data came from disks" }
-                    @if let Some(rate) = phase.disk_reads_per_s { "; the disks of the server did " (format!("{rate:.1}")) " reads per second" }
-                    "."
-                }
-                thead { tr {
-                    th scope="col" { "Part" } th scope="col" { "A call" } th scope="col" { "Share" }
-                    @if let Some(above) = &phase.above { th scope="col" { "Over " (Untrusted(above)) } }
-                    th.text scope="col" { "Known" }
-                    th.text scope="col" { "How" }
-                } }
-                tbody { @for (part, share) in phase.parts.iter().zip(shown(phase)) { (row(phase, part, share)) } }
-            }
-        }
+        (scrolled(&caption, "", html! {
+            (Untrusted(&phase.call)) @if phase.local { ", in a local directory" } ": " (count(phase.calls)) " calls of "
+            (duration(phase.whole_s)) ", " (phase.outstanding) " outstanding. Response time "
+            (optional(phase.response_s, duration)) ". The client was busy for " (percent(phase.client_busy)) " of the time"
+            @if let Some(cores) = phase.server_cores_busy { "; " (format!("{cores:.2}")) " cores of the server were busy" }
+            @if let Some(share) = phase.from_disk { "; " (percent(share)) " of the data came from disks" }
+            @if let Some(rate) = phase.disk_reads_per_s { "; the disks of the server did " (format!("{rate:.1}")) " reads per second" }
+            "."
+        }, html! {
+            thead { tr {
+                th scope="col" { "Part" } th scope="col" { "A call" } th scope="col" { "Share" }
+                @if let Some(above) = &phase.above { th scope="col" { "Over " (Untrusted(above)) } }
+                th.text scope="col" { "Known" }
+                th.text scope="col" { "How" }
+            } }
+            tbody { @for (part, share) in phase.parts.iter().zip(shown(phase)) { (row(phase, part, share)) } }
+        }))
     }
 }
 
@@ -109,28 +107,25 @@ fn requests(calls: &Calls) -> Option<Markup> {
     let all = &calls.requests;
     (!all.is_empty()).then(|| {
         html! {
-            div.scroll tabindex="0" role="region" aria-labelledby="calls-requests-caption" {
-                table {
-                    caption #calls-requests-caption {
-                        "Requests and time per call, by the depth of the path. First: the first call on a new connection. Again: each \
-                        later call. Local: each later call in the local directory. Times are medians."
+            (scrolled("calls-requests-caption", "", html! {
+                "Requests and time per call, by the depth of the path. First: the first call on a new connection. Again: each \
+                later call. Local: each later call in the local directory. Times are medians."
+            }, html! {
+                thead { tr {
+                    th scope="col" { "Call" } th.text scope="col" { "Path" } th scope="col" { "Depth" } th scope="col" { "Requests, first" }
+                    th scope="col" { "Again" } th scope="col" { "Time, first" } th scope="col" { "Again" } th scope="col" { "Local" }
+                    th.text scope="col" { "Procedures of the first call" }
+                } }
+                tbody { @for call in all {
+                    tr {
+                        th scope="row" { (Untrusted(&call.call)) }
+                        td.text { (Untrusted(&call.path)) } td { (call.depth) }
+                        @for requests in [call.first, call.again] { td { (optional(requests, |requests| requests.to_string())) } }
+                        @for time in [call.first_s, call.again_s, call.local_s] { td { (optional(time, duration)) } }
+                        td.text { (Untrusted(&run_lengths(&call.procedures))) }
                     }
-                    thead { tr {
-                        th scope="col" { "Call" } th.text scope="col" { "Path" } th scope="col" { "Depth" } th scope="col" { "Requests, first" }
-                        th scope="col" { "Again" } th scope="col" { "Time, first" } th scope="col" { "Again" } th scope="col" { "Local" }
-                        th.text scope="col" { "Procedures of the first call" }
-                    } }
-                    tbody { @for call in all {
-                        tr {
-                            th scope="row" { (Untrusted(&call.call)) }
-                            td.text { (Untrusted(&call.path)) } td { (call.depth) }
-                            @for requests in [call.first, call.again] { td { (optional(requests, |requests| requests.to_string())) } }
-                            @for time in [call.first_s, call.again_s, call.local_s] { td { (optional(time, duration)) } }
-                            td.text { (Untrusted(&run_lengths(&call.procedures))) }
-                        }
-                    } }
-                }
-            }
+                } }
+            }))
         }
     })
 }
@@ -139,20 +134,19 @@ fn counters(calls: &Calls) -> Option<Markup> {
     let all = &calls.counters;
     (!all.is_empty()).then(|| {
         html! {
-            div.scroll tabindex="0" role="region" aria-labelledby="calls-counters-caption" {
-                table {
-                    caption #calls-counters-caption { "The server's own counters, over all phases including their preparation." }
-                    thead { tr { th scope="col" { "Counter" } th scope="col" { "Count" } th scope="col" { "Mean" } th scope="col" { "Waiting, mean" } } }
-                    tbody { @for counter in all {
-                        tr {
-                            th scope="row" { (Untrusted(&counter.name)) }
-                            td { (count(counter.count)) }
-                            td { (optional(counter.mean_s, duration)) }
-                            td { (optional(counter.waiting_mean_s, duration)) }
-                        }
-                    } }
-                }
-            }
+            (scrolled("calls-counters-caption", "", html! {
+                "The server's own counters, over all phases including their preparation."
+            }, html! {
+                thead { tr { th scope="col" { "Counter" } th scope="col" { "Count" } th scope="col" { "Mean" } th scope="col" { "Waiting, mean" } } }
+                tbody { @for counter in all {
+                    tr {
+                        th scope="row" { (Untrusted(&counter.name)) }
+                        td { (count(counter.count)) }
+                        td { (optional(counter.mean_s, duration)) }
+                        td { (optional(counter.waiting_mean_s, duration)) }
+                    }
+                } }
+            }))
         }
     })
 }

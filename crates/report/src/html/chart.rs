@@ -105,35 +105,15 @@ impl Axis {
         let highest = if highest > 0.0 { highest } else { 1.0 };
         let step = nice_step(highest, ticks);
         let high = (highest / step - 1e-9).ceil().max(1.0) * step;
-        Some(Axis {
-            scale: Scale::Linear,
-            unit,
-            name: name.into(),
-            low: 0.0,
-            high,
-            names: vec![],
-            start_ns: None,
-            marks: vec![],
-        })
+        Some(Axis::of(Scale::Linear, unit, name, (0.0, high)))
     }
 
     /// Round numbers around all `values` and 0; `None` without values.
     pub(super) fn signed(unit: Unit, name: &str, values: impl Iterator<Item = f64>) -> Option<Axis> {
         let (low, high) = values.fold((0.0_f64, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
         let step = nice_step(high - low, TICKS_UP);
-        (low < high && step.is_finite()).then(|| {
-            let (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
-            Axis {
-                scale: Scale::Linear,
-                unit,
-                name: name.into(),
-                low,
-                high,
-                names: vec![],
-                start_ns: None,
-                marks: vec![],
-            }
-        })
+        (low < high && step.is_finite())
+            .then(|| Axis::of(Scale::Linear, unit, name, ((low / step).floor() * step, (high / step).ceil() * step)))
     }
 
     /// Whole decades around all positive `values`; `None` without any.
@@ -142,61 +122,37 @@ impl Axis {
         let (min, max) = positive.fold((f64::INFINITY, 0.0_f64), |(min, max), v| (min.min(v), max.max(v)));
         let (low, high) = ((min.log10() + 1e-9).floor(), (max.log10() - 1e-9).ceil());
         // f64 covers about 600 decades: every finite number is finite on the axis too.
-        (low.is_finite() && high.is_finite()).then(|| {
-            let (low, high) = (10_f64.powf(low), 10_f64.powf(high.max(low + 1.0)));
-            Axis { scale: Scale::Log, unit, name: name.into(), low, high, names: vec![], start_ns: None, marks: vec![] }
-        })
+        (low.is_finite() && high.is_finite())
+            .then(|| Axis::of(Scale::Log, unit, name, (10_f64.powf(low), 10_f64.powf(high.max(low + 1.0)))))
     }
 
     /// Seconds since `start_ns`, up to `end` s.
     pub(super) fn time(start_ns: i64, end: f64) -> Option<Axis> {
-        let axis = |high| Axis {
-            scale: Scale::Time,
-            unit: Unit::Seconds,
-            name: "since the start".into(),
-            low: 0.0,
-            high,
-            names: vec![],
+        (end > 0.0 && end.is_finite()).then(|| Axis {
             start_ns: Some(start_ns),
-            marks: vec![],
-        };
-        (end > 0.0 && end.is_finite()).then(|| axis(end))
+            ..Axis::of(Scale::Time, Unit::Seconds, "since the start", (0.0, end))
+        })
     }
 
     /// Rarity up to one in 10^`high`.
     pub(super) fn rarity(name: &str, high: f64) -> Axis {
-        let (scale, unit) = (Scale::Rarity, Unit::Percent);
-        Axis {
-            scale,
-            unit,
-            name: name.into(),
-            low: 0.0,
-            high: high.max(1.0),
-            names: vec![],
-            start_ns: None,
-            marks: vec![],
-        }
+        Axis::of(Scale::Rarity, Unit::Percent, name, (0.0, high.max(1.0)))
     }
 
     /// A place for each name.
     pub(super) fn names(names: Vec<String>) -> Axis {
         let high = names.len() as f64 - 0.5;
-        Axis {
-            scale: Scale::Names,
-            unit: Unit::Count,
-            name: String::new(),
-            low: -0.5,
-            high,
-            names,
-            start_ns: None,
-            marks: vec![],
-        }
+        Axis { names, ..Axis::of(Scale::Names, Unit::Count, "", (-0.5, high)) }
     }
 
     /// Shares in per cent, 0 to 100.
     pub(super) fn percent(name: &str) -> Axis {
-        let (scale, unit) = (Scale::Linear, Unit::Percent);
-        Axis { scale, unit, name: name.into(), low: 0.0, high: 100.0, names: vec![], start_ns: None, marks: vec![] }
+        Axis::of(Scale::Linear, Unit::Percent, name, (0.0, 100.0))
+    }
+
+    /// From `low` to `high`, without names and marks.
+    pub(super) fn of(scale: Scale, unit: Unit, name: &str, (low, high): (f64, f64)) -> Axis {
+        Axis { scale, unit, name: name.into(), low, high, names: vec![], start_ns: None, marks: vec![] }
     }
 }
 

@@ -5,6 +5,7 @@ mod compact;
 mod procedures;
 mod ranking;
 
+use super::table::scrolled;
 use super::units::{bytes, duration, percent};
 use super::untrusted::Untrusted;
 use super::{Section, summary};
@@ -125,7 +126,7 @@ fn sentence(comparison: &Comparison, other: &Findings, place: usize) -> Markup {
         metrics.filter_map(|metric| Some((metric, metric.differences.get(place)?.as_ref()?))).collect();
     html! {
         @if let (Some(level), false) = (level, told.is_empty()) {
-            strong { (Untrusted(&other.letter)) } " against the baseline, all operations together, at " (Untrusted(&level.words)) ": "
+            strong { (Untrusted(&other.letter)) } " against the baseline, all operations together, at " (Untrusted(&level.level_name)) ": "
             @if !level.invalid.is_empty() && told.iter().any(|(_, difference)| difference.verdict == ComparedVerdict::CannotTell) {
                 "not comparable, because the numbers of " (Untrusted(&level.invalid.join(" and "))) " must not be used. "
             } @else {
@@ -142,23 +143,20 @@ fn sentence(comparison: &Comparison, other: &Findings, place: usize) -> Markup {
 fn table(sides: &[Findings], comparison: &Comparison, level: &ComparedLevel, number: usize) -> Markup {
     let id = format!("level-{number}-caption");
     html! {
-        div.scroll tabindex="0" role="region" aria-labelledby=(id) {
-            table.compared {
-                caption id=(id) {
-                    (Untrusted(&level.words)) ": every number with its "
-                    (percent_of(comparison.method.confidence)) " interval, and the differences from the baseline (pt: percentage points)."
-                    @if comparison.method.tested > 0 { " *: significant after Holm's correction for the number of tests." }
+        (scrolled(&id, "compared", html! {
+            (Untrusted(&level.level_name)) ": every number with its "
+            (percent_of(comparison.method.confidence)) " interval, and the differences from the baseline (pt: percentage points)."
+            @if comparison.method.tested > 0 { " *: significant after Holm's correction for the number of tests." }
+        }, html! {
+            thead { tr {
+                th scope="col" { "What" } th.text scope="col" { "Number" }
+                @for side in sides { th scope="col" { (Untrusted(&side.letter)) } th scope="col" { "Interval" } }
+                @for other in sides.iter().skip(1) {
+                    th scope="col" { (Untrusted(&other.letter)) " − baseline" } th scope="col" { "Interval" } th.text scope="col" { "Verdict" }
                 }
-                thead { tr {
-                    th scope="col" { "What" } th.text scope="col" { "Number" }
-                    @for side in sides { th scope="col" { (Untrusted(&side.letter)) } th scope="col" { "Interval" } }
-                    @for other in sides.iter().skip(1) {
-                        th scope="col" { (Untrusted(&other.letter)) " − baseline" } th scope="col" { "Interval" } th.text scope="col" { "Verdict" }
-                    }
-                } }
-                tbody { @for row in &level.rows { @for metric in shown(row) { (line(row, metric)) } } }
-            }
-        }
+            } }
+            tbody { @for row in &level.rows { @for metric in shown(row) { (line(row, metric)) } } }
+        }))
     }
 }
 
@@ -220,23 +218,20 @@ fn verdict(difference: &Difference) -> Markup {
 
 pub(super) fn configuration(sides: &[Findings], comparison: &Comparison) -> Markup {
     html! {
-        div.scroll tabindex="0" role="region" aria-labelledby="configuration-caption" {
-            table.configuration {
-                caption #configuration-caption { "Sides of the comparison and their settings." }
-                thead { tr { th scope="col" { "What" } th.text scope="col" { "Value" } } }
-                tbody {
-                    @for side in sides {
-                        tr { th scope="row" { (Untrusted(&side.letter)) } td.text { bdi { (Untrusted(&side.name)) } " (" (side.kind.words()) ")" } }
-                        @if let Some(run) = &side.run {
-                            tr { th scope="row" { "Target" } td.text { bdi { (Untrusted(&run.target)) } } }
-                            tr { th scope="row" { "Workload" } td.text { (Untrusted(&run.workload)) } }
-                        }
-                        @for fact in side.facts() { tr { th scope="row" { "Fact" } td.text { (Untrusted(fact)) } } }
+        (scrolled("configuration-caption", "configuration", html! { "Sides of the comparison and their settings." }, html! {
+            thead { tr { th scope="col" { "What" } th.text scope="col" { "Value" } } }
+            tbody {
+                @for side in sides {
+                    tr { th scope="row" { (Untrusted(&side.letter)) } td.text { bdi { (Untrusted(&side.name)) } " (" (side.kind.words()) ")" } }
+                    @if let Some(run) = &side.run {
+                        tr { th scope="row" { "Target" } td.text { bdi { (Untrusted(&run.target)) } } }
+                        tr { th scope="row" { "Workload" } td.text { (Untrusted(&run.workload)) } }
                     }
-                    @for note in &comparison.method.notes { tr { th scope="row" { "Method" } td.text { (Untrusted(note)) } } }
+                    @for fact in side.facts() { tr { th scope="row" { "Fact" } td.text { (Untrusted(fact)) } } }
                 }
+                @for note in &comparison.method.notes { tr { th scope="row" { "Method" } td.text { (Untrusted(note)) } } }
             }
-        }
+        }))
     }
 }
 

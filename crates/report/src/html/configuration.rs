@@ -1,6 +1,7 @@
 //! How the measurement was made, so that it can be made again.
 
 use super::summary;
+use super::table::scrolled;
 use super::units::{count, duration, instant, long_duration, optional};
 use super::untrusted::Untrusted;
 use crate::findings::{Findings, LoadLevel, Parameter, Run, outstanding, pace};
@@ -10,25 +11,22 @@ use maud::{Markup, html};
 pub(super) fn section(findings: &Findings) -> Markup {
     let source = &findings.source;
     html! {
-        div.scroll tabindex="0" role="region" aria-labelledby="configuration-caption" {
-            table.configuration {
-                caption #configuration-caption { "Subject and settings of the measurement." }
-                thead { tr { th scope="col" { "What" } th.text scope="col" { "Value" } } }
-                tbody {
-                    (fact("Tool", &html! { (Untrusted(&source.tool)) }))
-                    @if let Some(run) = &findings.run { (of_run(run, &findings.levels)) } @else { @for input in &source.inputs {
-                        (fact("Input", &html! { bdi { @if input == "-" { "standard input" } @else { (Untrusted(input)) } } }))
-                    } }
-                    @if !source.filters.is_empty() { (fact("Filters", &html! { code { (Untrusted(&source.filter_words())) } })) }
-                    (fact("Measured", &summary::vantage(&source.vantage)))
-                    (fact("From", &instant(findings.span.first_ns)))
-                    (fact("To", &instant(findings.span.last_ns)))
-                    (fact("Length", &html! { (optional(findings.span.elapsed_s, long_duration)) }))
-                    @let is_run = findings.run.is_some();
-                    (fact(if is_run { "Maximum number of connections at the same time" } else { "Connections" }, &html! { (count(findings.connections)) }))
-                }
+        (scrolled("configuration-caption", "configuration", html! { "Subject and settings of the measurement." }, html! {
+            thead { tr { th scope="col" { "What" } th.text scope="col" { "Value" } } }
+            tbody {
+                (fact("Tool", &html! { (Untrusted(&source.tool)) }))
+                @if let Some(run) = &findings.run { (of_run(run, &findings.levels)) } @else { @for input in &source.inputs {
+                    (fact("Input", &html! { bdi { @if input == "-" { "standard input" } @else { (Untrusted(input)) } } }))
+                } }
+                @if !source.filters.is_empty() { (fact("Filters", &html! { code { (Untrusted(&source.filter_words())) } })) }
+                (fact("Measured", &summary::vantage(&source.vantage)))
+                (fact("From", &instant(findings.span.first_ns)))
+                (fact("To", &instant(findings.span.last_ns)))
+                (fact("Length", &html! { (optional(findings.span.elapsed_s, long_duration)) }))
+                @let is_run = findings.run.is_some();
+                (fact(if is_run { "Maximum number of connections at the same time" } else { "Connections" }, &html! { (count(findings.connections)) }))
             }
-        }
+        }))
     }
 }
 

@@ -6,7 +6,7 @@ use super::load_curves::law_line;
 use super::units::{count, duration};
 use crate::findings::Findings;
 use crate::findings::{Interval, LoadCurve, LoadLevel, Times};
-use crate::sides::label;
+use crate::sides::{label, response_time_of};
 use crate::tables::unattributable;
 
 /// Curves that are drawn with the laws that come nearest to them, at most.
@@ -192,9 +192,7 @@ fn moves_data(curves: &[Curve<'_>]) -> bool {
 
 /// Which response time the curves show.
 fn response_name(curves: &[Curve<'_>]) -> &'static str {
-    let mut levels = curves.iter().flat_map(|curve| &curve.levels).peekable();
-    let from_intended = levels.peek().is_some() && levels.all(|level| level.headline.is_from_intended());
-    if from_intended { "response time from the intended start" } else { "response time" }
+    response_time_of(curves.iter().flat_map(|curve| &curve.levels).map(|level| level.headline))
 }
 
 /// Mean response times with a band from p50 to p95.

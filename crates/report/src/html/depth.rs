@@ -2,6 +2,7 @@
 
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
+use super::table::scrolled;
 use super::units::{UNKNOWN, count, optional, percentage};
 use super::untrusted::Untrusted;
 use crate::findings::{DepthShare, Findings, QueueDepth};
@@ -80,19 +81,16 @@ pub(super) fn tables(findings: &Findings) -> Option<Markup> {
     (!depths.is_empty()).then(|| {
         html! {
             (summary(&findings.queue_depth))
-            div.scroll tabindex="0" role="region" aria-labelledby="depth-caption" {
-                table.depth {
-                    caption #depth-caption {
-                        "Requests outstanding at once. Arrivals: requests that found this number of other requests outstanding. Share of \
-                        time: part of the time with this number of requests outstanding."
-                    }
-                    thead { tr {
-                        th scope="col" { "Outstanding" } th scope="col" { "Arrivals" }
-                        th scope="col" { "Share of arrivals" } th scope="col" { "Share of time" }
-                    } }
-                    @for (name, depth) in &depths { (body(name, depth)) }
-                }
-            }
+            (scrolled("depth-caption", "depth", html! {
+                "Requests outstanding at once. Arrivals: requests that found this number of other requests outstanding. Share of \
+                time: part of the time with this number of requests outstanding."
+            }, html! {
+                thead { tr {
+                    th scope="col" { "Outstanding" } th scope="col" { "Arrivals" }
+                    th scope="col" { "Share of arrivals" } th scope="col" { "Share of time" }
+                } }
+                @for (name, depth) in &depths { (body(name, depth)) }
+            }))
         }
     })
 }

@@ -1,5 +1,6 @@
 //! Title, labels and the system under test in a page: a column for each side.
 
+use super::table::scrolled;
 use super::untrusted::Untrusted;
 use crate::described::{self, DescribedRow, described};
 use crate::findings::Findings;
@@ -26,22 +27,19 @@ pub(super) fn table(sides: &[Findings]) -> Option<Markup> {
 fn rows_of(id: &str, caption: &str, sides: &[Findings], rows: &[DescribedRow]) -> Markup {
     let (one, id) = (sides.len() == 1, format!("{id}-caption"));
     html! {
-            div.scroll tabindex="0" role="region" aria-labelledby=(id) {
-                table.configuration {
-                    caption id=(id) { (caption) }
-                    thead { tr {
-                        th scope="col" { "What" }
-                        @if one { th.text scope="col" { "Value" } }
-                        @else { @for side in sides { th.text scope="col" { (Untrusted(&side.letter)) } } th.text scope="col" { "Differs" } }
-                    } }
-                    tbody { @for row in rows { tr {
-                        th scope="row" { (Untrusted(&row.name)) }
-                        @for value in &row.values {
-                            td.text { @if let Some(value) = value { bdi { (Untrusted(value)) } } @else { "(not given)" } }
-                        }
-                        @if !one { td.text { @if row.differs() { "yes" } @else { "no" } } }
-                    } } }
-                }
-            }
+            (scrolled(&id, "configuration", html! { (caption) }, html! {
+                thead { tr {
+                    th scope="col" { "What" }
+                    @if one { th.text scope="col" { "Value" } }
+                    @else { @for side in sides { th.text scope="col" { (Untrusted(&side.letter)) } } th.text scope="col" { "Differs" } }
+                } }
+                tbody { @for row in rows { tr {
+                    th scope="row" { (Untrusted(&row.name)) }
+                    @for value in &row.values {
+                        td.text { @if let Some(value) = value { bdi { (Untrusted(value)) } } @else { "(not given)" } }
+                    }
+                    @if !one { td.text { @if row.differs() { "yes" } @else { "no" } } }
+                } } }
+            }))
     }
 }

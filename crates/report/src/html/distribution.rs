@@ -3,6 +3,7 @@
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
 use super::operations::short_name;
+use super::table::scrolled;
 use super::units::{count, duration, percentage};
 use super::untrusted::Untrusted;
 use crate::findings::Findings;
@@ -23,28 +24,25 @@ pub(super) fn table(id: &str, groups: &[OperationRow], operations: &[OperationRo
     let caption = "in powers of ten: count and share of each row's times. Each column counts the times from a tenth of the \
     limit in its heading up to this limit. The first column also counts all shorter times.";
     Some(html! {
-        div.scroll tabindex="0" role="region" aria-labelledby={ (id) "-caption" } {
-            table.decades {
-                caption id={ (id) "-caption" } { "Response times" (from) " " (caption) }
-                thead { tr {
-                    th scope="col" { "Group or operation" }
-                    th scope="col" { "Times" }
-                    @for decade in &decades { th scope="col" { "below " (edge(*decade)) } }
-                } }
-                tbody {
-                    tr.heading { th scope="rowgroup" colspan=(decades.len() + 2) { "Groups" } }
-                    @for row in groups { (line(&row.group, row, false, &decades)) }
-                }
-                tbody {
-                    tr.heading { th scope="rowgroup" colspan=(decades.len() + 2) { "Operations" } }
-                    @for row in operations {
-                        @let sub = row.parent.is_some();
-                        @let name = if sub { short_name(row).to_owned() } else { format!("{} {}", row.protocol, row.procedure) };
-                        (line(&name, row, sub, &decades))
-                    }
+        (scrolled(&format!("{id}-caption"), "decades", html! { "Response times" (from) " " (caption) }, html! {
+            thead { tr {
+                th scope="col" { "Group or operation" }
+                th scope="col" { "Times" }
+                @for decade in &decades { th scope="col" { "below " (edge(*decade)) } }
+            } }
+            tbody {
+                tr.heading { th scope="rowgroup" colspan=(decades.len() + 2) { "Groups" } }
+                @for row in groups { (line(&row.group, row, false, &decades)) }
+            }
+            tbody {
+                tr.heading { th scope="rowgroup" colspan=(decades.len() + 2) { "Operations" } }
+                @for row in operations {
+                    @let sub = row.parent.is_some();
+                    @let name = if sub { short_name(row).to_owned() } else { format!("{} {}", row.protocol, row.procedure) };
+                    (line(&name, row, sub, &decades))
                 }
             }
-        }
+        }))
     })
 }
 

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::summary::range_bar;
+use super::table::scrolled;
 use super::units::{UNKNOWN, bits, bytes, count, duration, optional, per_second, percent, percentage};
 use super::untrusted::Untrusted;
 use crate::findings::Spread;
@@ -21,13 +22,10 @@ fn one(table: &Table) -> Markup {
     });
     let slowest = ranges.fold(0.0, f64::max);
     html! {
-        div.scroll tabindex="0" role="region" aria-labelledby=(caption) {
-            table {
-                caption id=(caption) { (Untrusted(&table.caption)) }
-                thead { tr { @for column in &table.columns { th.text[column.words] scope="col" { (Untrusted(&column.name)) } } } }
-                tbody { @for row in &table.rows { (line(row, slowest)) } }
-            }
-        }
+        (scrolled(&caption, "", html! { (Untrusted(&table.caption)) }, html! {
+            thead { tr { @for column in &table.columns { th.text[column.words] scope="col" { (Untrusted(&column.name)) } } } }
+            tbody { @for row in &table.rows { (line(row, slowest)) } }
+        }))
         @for note in table.notes.iter().filter(|note| note.page) { p.note { (Untrusted(&note.text)) } }
     }
 }

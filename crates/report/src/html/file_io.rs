@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::drawn;
+use super::table::scrolled;
 use super::units::{UNKNOWN, bytes, count, percent, percent_of};
 use crate::findings::{FileIo, Findings, IoDirection, WorkingSet};
 use crate::tables;
@@ -22,25 +23,24 @@ pub(super) fn tables(findings: &Findings) -> Option<Markup> {
 
 fn sizes(io: &FileIo) -> Markup {
     html! {
-        div.scroll tabindex="0" role="region" aria-labelledby="io-size-caption" {
-            table {
-                caption #io-size-caption { "Sizes of requests in powers of two, bytes: shares of the requests and of the data." }
-                thead { tr {
-                    th scope="col" { "Bytes" }
-                    @for name in ["Reads", "Writes"] {
-                        th scope="col" { (name) } th scope="col" { "%" } th scope="col" { "% of data" }
-                    }
-                } }
-                tbody {
-                    @for (from, to) in io.size_ranges() {
-                        tr {
-                            th scope="row" { (count(from)) @if from != to { " – " (count(to)) } }
-                            @for of in [&io.reads, &io.writes] { (size(of, (from, to))) }
-                        }
+        (scrolled("io-size-caption", "", html! {
+            "Sizes of requests in powers of two, bytes: shares of the requests and of the data."
+        }, html! {
+            thead { tr {
+                th scope="col" { "Bytes" }
+                @for name in ["Reads", "Writes"] {
+                    th scope="col" { (name) } th scope="col" { "%" } th scope="col" { "% of data" }
+                }
+            } }
+            tbody {
+                @for (from, to) in io.size_ranges() {
+                    tr {
+                        th scope="row" { (count(from)) @if from != to { " – " (count(to)) } }
+                        @for of in [&io.reads, &io.writes] { (size(of, (from, to))) }
                     }
                 }
             }
-        }
+        }))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::chart::{Axis, Chart, Mark, Scale, Series, Shape, TICKS_UP, Unit, nice_step};
 use super::figure::Figure;
+use super::table::scrolled;
 use super::untrusted::Untrusted;
 use super::{Head, Section, comparison, data, units, whole_page};
 use crate::findings::comparison::{ComparedUnit, Estimate};
@@ -33,8 +34,8 @@ pub fn history(history: &History) -> Result<String, serde_json::Error> {
     let sections = vec![
         Section::new("summary", "Changes").text(warnings(history)).text(history.series.iter().map(changes)),
         Section::new("over-time", "Over time").figures(figure(history)),
-        Section::new("numbers", "Numbers").text(history.series.iter().map(numbers)),
-        Section::new("runs", "Runs").text(history.series.iter().map(runs_of)),
+        Section::new("numbers", "Numbers").text(history.series.iter().enumerate().map(numbers)),
+        Section::new("runs", "Runs").text(history.series.iter().enumerate().map(runs_of)),
     ];
     whole_page(&head, data::embeddable(history)?, sections, None)
 }
@@ -136,16 +137,8 @@ fn axis(metric: &HistoryMetric, low: f64, high: f64) -> Option<Axis> {
     let (low, high) = (low.min(middle * 0.95), high.max(middle * 1.05));
     let step = nice_step(high - low, TICKS_UP);
     let usable = low < high && step.is_finite() && step > 0.0;
-    usable.then(|| Axis {
-        scale: Scale::Linear,
-        unit,
-        name: metric.label(),
-        low: (low / step).floor() * step,
-        high: (high / step).ceil() * step,
-        names: vec![],
-        start_ns: None,
-        marks: vec![],
-    })
+    let (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
+    usable.then(|| Axis::of(Scale::Linear, unit, &metric.label(), (low, high)))
 }
 
 /// The means between changes, as one line with steps.
@@ -178,50 +171,44 @@ fn show(metric: &HistoryMetric, value: f64) -> String {
     }
 }
 
-fn numbers(series: &HistorySeries) -> Markup {
+fn numbers((number, series): (usize, &HistorySeries)) -> Markup {
     let cell = |metric: &HistoryMetric, point: Option<&Estimate>| {
         html! { td { @match point { Some(point) => (show(metric, point.value)), None => (units::UNKNOWN) } } }
     };
     html! {
-        div.scroll tabindex="0" role="region" {
-            table {
-                caption { (Untrusted(&series.name)) ": every number of every run" }
-                thead { tr {
-                    th scope="col" { "Run" }
-                    @for metric in &series.metrics { th scope="col" { (Untrusted(&metric.label())) } }
-                } }
-                tbody { @for (at, run) in series.runs.iter().enumerate() {
-                    tr {
-                        th scope="row" { (at + 1) @if !run.counted { " (not counted)" } @if run.is_partial() { " (PARTIAL)" } }
-                        @for metric in &series.metrics { (cell(metric, metric.points.get(at).and_then(Option::as_ref))) }
-                    }
-                } }
-            }
-        }
+        (scrolled(&format!("numbers-{number}-caption"), "", html! { (Untrusted(&series.name)) ": every number of every run" }, html! {
+            thead { tr {
+                th scope="col" { "Run" }
+                @for metric in &series.metrics { th scope="col" { (Untrusted(&metric.label())) } }
+            } }
+            tbody { @for (at, run) in series.runs.iter().enumerate() {
+                tr {
+                    th scope="row" { (at + 1) @if !run.counted { " (not counted)" } @if run.is_partial() { " (PARTIAL)" } }
+                    @for metric in &series.metrics { (cell(metric, metric.points.get(at).and_then(Option::as_ref))) }
+                }
+            } }
+        }))
     }
 }
 
-fn runs_of(series: &HistorySeries) -> Markup {
+fn runs_of((number, series): (usize, &HistorySeries)) -> Markup {
     html! {
-        div.scroll tabindex="0" role="region" {
-            table {
-                caption { (Untrusted(&series.name)) ": the runs" }
-                thead { tr {
-                    th scope="col" { "Run" } th.text scope="col" { "Begin" } th.text scope="col" { "Recording" }
-                    th.text scope="col" { "Verdict" } th.text scope="col" { "Labels" }
-                } }
-                tbody { @for (at, run) in series.runs.iter().enumerate() {
-                    tr {
-                        th scope="row" { (at + 1) }
-                        td.text { (units::instant(Some(run.begin_ns))) }
-                        td.text { bdi { (Untrusted(&run.recording)) } }
-                        td.text { (run.validity.verdict.label()) @for reason in run.validity.reasons.iter().take(1) { ": " (Untrusted(reason)) } }
-                        td.text { @for fact in run.facts.iter().filter(|fact| fact.name.starts_with(LABEL)) {
-                            bdi { (Untrusted(fact.name.trim_start_matches(LABEL))) "=" (Untrusted(&fact.value)) } " "
-                        } }
-                    }
-                } }
-            }
-        }
+        (scrolled(&format!("runs-{number}-caption"), "", html! { (Untrusted(&series.name)) ": the runs" }, html! {
+            thead { tr {
+                th scope="col" { "Run" } th.text scope="col" { "Begin" } th.text scope="col" { "Recording" }
+                th.text scope="col" { "Verdict" } th.text scope="col" { "Labels" }
+            } }
+            tbody { @for (at, run) in series.runs.iter().enumerate() {
+                tr {
+                    th scope="row" { (at + 1) }
+                    td.text { (units::instant(Some(run.begin_ns))) }
+                    td.text { bdi { (Untrusted(&run.recording)) } }
+                    td.text { (run.validity.verdict.label()) @for reason in run.validity.reasons.iter().take(1) { ": " (Untrusted(reason)) } }
+                    td.text { @for fact in run.facts.iter().filter(|fact| fact.name.starts_with(LABEL)) {
+                        bdi { (Untrusted(fact.name.trim_start_matches(LABEL))) "=" (Untrusted(&fact.value)) } " "
+                    } }
+                }
+            } }
+        }))
     }
 }

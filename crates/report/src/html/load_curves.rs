@@ -2,6 +2,7 @@
 
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
+use super::table::scrolled;
 use super::units::{count, duration};
 use super::untrusted::Untrusted;
 use crate::findings::{CurveMaximum, Findings, Interval, LoadCurve, LoadLevel};
@@ -16,19 +17,16 @@ pub(super) fn section(findings: &Findings) -> Option<Markup> {
     let curves = &findings.curves;
     (!curves.is_empty()).then(|| {
         html! {
-            div.scroll tabindex="0" role="region" aria-labelledby="curves-caption" {
-                table {
-                    caption #curves-caption {
-                        "Limits of the server. The knee is the load at which the fitted Universal Scalability Law has its highest throughput. Overall response time: area under the curve of response time against throughput, divided by the highest throughput. In brackets: 95 % intervals."
-                    }
-                    thead { tr {
-                        th scope="col" { "Curve" } th scope="col" { "Highest" } th scope="col" { "At" } th.wide scope="col" { "Knee" }
-                        th scope="col" { "Contention σ" } th scope="col" { "Coherency κ" } th scope="col" { "Deviation of the points from the law" }
-                        th scope="col" { "Overall response time" }
-                    } }
-                    tbody { @for curve in curves { (row(findings, curve)) } }
-                }
-            }
+            (scrolled("curves-caption", "", html! {
+                "Limits of the server. The knee is the load at which the fitted Universal Scalability Law has its highest throughput. Overall response time: area under the curve of response time against throughput, divided by the highest throughput. In brackets: 95 % intervals."
+            }, html! {
+                thead { tr {
+                    th scope="col" { "Curve" } th scope="col" { "Highest" } th scope="col" { "At" } th.wide scope="col" { "Knee" }
+                    th scope="col" { "Contention σ" } th scope="col" { "Coherency κ" } th scope="col" { "Deviation of the points from the law" }
+                    th scope="col" { "Overall response time" }
+                } }
+                tbody { @for curve in curves { (row(findings, curve)) } }
+            }))
         }
     })
 }

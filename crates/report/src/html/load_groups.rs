@@ -1,5 +1,6 @@
 //! Response time of each operation group at each load level, as a table.
 
+use super::table::scrolled;
 use super::units::{duration, optional};
 use super::untrusted::Untrusted;
 use crate::findings::Findings;
@@ -9,29 +10,28 @@ use maud::{Markup, html};
 
 /// Mean response times, a line a level and a column a group; nothing where there is one level only.
 pub(super) fn section(sides: &[Findings]) -> Vec<Markup> {
-    level_groups(sides).iter().filter_map(table).collect()
+    // One with a schedule and one without: each has a table.
+    let several = level_groups(sides).into_iter().filter(|group| group.levels.len() > 1);
+    several.flat_map(LevelGroup::by_schedule).filter_map(|group| table(&group)).collect()
 }
 
 fn table(group: &LevelGroup<'_>) -> Option<Markup> {
     let levels = &group.levels;
     let names = names(levels);
     let caption = format!("{}-caption", group.id("load-groups"));
-    (levels.len() > 1 && !names.is_empty()).then(|| {
+    (!names.is_empty()).then(|| {
         html! {
-            div.scroll tabindex="0" role="region" aria-labelledby=(caption) {
-                table {
-                    caption id=(caption) {
-                        "Mean response time of each group of operations at each load level" (group.words()) "."
+            (scrolled(&caption, "", html! {
+                "Mean response time of each group of operations at each load level" (group.words()) "."
+            }, html! {
+                thead { tr { th scope="col" { "Level" } @for name in &names { th scope="col" { (Untrusted(name)) } } } }
+                tbody { @for (prefix, level) in levels {
+                    tr {
+                        th scope="row" { (Untrusted(&format!("{prefix}{}", level.words()))) @if !level.facts.validity.valid { " (invalid)" } }
+                        @for name in &names { td { (optional(mean(level, name), duration)) } }
                     }
-                    thead { tr { th scope="col" { "Level" } @for name in &names { th scope="col" { (Untrusted(name)) } } } }
-                    tbody { @for (prefix, level) in levels {
-                        tr {
-                            th scope="row" { (Untrusted(&format!("{prefix}{}", level.words()))) @if !level.facts.validity.valid { " (invalid)" } }
-                            @for name in &names { td { (optional(mean(level, name), duration)) } }
-                        }
-                    } }
-                }
-            }
+                } }
+            }))
         }
     })
 }

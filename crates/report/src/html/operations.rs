@@ -1,5 +1,6 @@
 //! The main tables: operations, groups, long-lived requests and a breakdown, one shape for all four.
 
+use super::table::scrolled;
 use super::units::{UNKNOWN, bytes, count, data, milliseconds, optional, percentage};
 use super::untrusted::Untrusted;
 use crate::findings::{BreakdownRow, Findings, OperationRow, Overhead, Times};
@@ -159,28 +160,25 @@ fn alarming(n: u64) -> Markup {
 /// `rates`: with a column of file data per second.
 fn table((id, from, rates): (&str, &str, bool), caption: &str, first: &str, body: &Markup) -> Markup {
     html! {
-        div.scroll tabindex="0" role="region" aria-labelledby={ (id) "-caption" } {
-            table.operations {
-                caption id={ (id) "-caption" } { (Untrusted(caption)) " Times in milliseconds." }
-                thead {
-                    tr {
-                        th scope="col" rowspan="2" { (Untrusted(first)) }
-                        th scope="colgroup" colspan="5" { "Requests" }
-                        th scope="colgroup" colspan="9" { "Response time" (from) ", ms" }
-                        th scope="colgroup" colspan="2" { "Service time, ms" }
-                        th scope="col" rowspan="2" { "File data" }
-                        @if rates { th scope="col" rowspan="2" { "Per second" } }
-                    }
-                    tr {
-                        @for name in [
-                            "Count", "Share", "No answer", "Errors", "Packets", "Fastest", "Slowest", "p50", "Mean",
-                            "Std dev", "p90", "p95", "p99", "p99.9", "p50", "p99",
-                        ] { th scope="col" { (name) } }
-                    }
+        (scrolled(&format!("{id}-caption"), "operations", html! { (Untrusted(caption)) " Times in milliseconds." }, html! {
+            thead {
+                tr {
+                    th scope="col" rowspan="2" { (Untrusted(first)) }
+                    th scope="colgroup" colspan="5" { "Requests" }
+                    th scope="colgroup" colspan="9" { "Response time" (from) ", ms" }
+                    th scope="colgroup" colspan="2" { "Service time, ms" }
+                    th scope="col" rowspan="2" { "File data" }
+                    @if rates { th scope="col" rowspan="2" { "Per second" } }
                 }
-                (body)
+                tr {
+                    @for name in [
+                        "Count", "Share", "No answer", "Errors", "Packets", "Fastest", "Slowest", "p50", "Mean",
+                        "Std dev", "p90", "p95", "p99", "p99.9", "p50", "p99",
+                    ] { th scope="col" { (name) } }
+                }
             }
-        }
+            (body)
+        }))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Single things to look at: statuses, the slowest operations, the requests without an answer.
 
 use super::operations::short_name;
+use super::table::scrolled;
 use super::units::{UNKNOWN, count, instant, milliseconds, optional, percent_of};
 use super::untrusted::Untrusted;
 use crate::findings::{Findings, Headline, OperationRow, Slow};
@@ -17,36 +18,33 @@ pub(super) fn statuses(findings: &Findings) -> Option<Markup> {
         .collect();
     (!rows.is_empty()).then(|| {
         html! {
-            div.scroll tabindex="0" role="region" aria-labelledby="statuses-caption" {
-                table.statuses {
-                    caption #statuses-caption {
-                        "Responses with a status other than success. Some of these statuses are not errors, for example \
-                        the end of a listing. The rows of a command include its subcommands."
-                    }
-                    thead { tr {
-                        th scope="col" { "Operation" } th.text scope="col" { "Status" } th scope="col" { "Number" }
-                        th.text scope="col" { "Counts as" } th scope="col" { "Responses" } th scope="col" { "Share of responses" }
-                    } }
-                    tbody { @for row in rows {
-                        @if row.failed_without_status() > 0 {
-                            tr.sub[row.parent.is_some()] {
-                                (operation(row))
-                                td.text { "(no status)" } td { (UNKNOWN) } td.text { span.error { "failed" } }
-                                td { (count(row.failed_without_status())) } td { (UNKNOWN) }
-                            }
-                        }
-                        @for status in &row.statuses {
+            (scrolled("statuses-caption", "statuses", html! {
+                "Responses with a status other than success. Some of these statuses are not errors, for example \
+                the end of a listing. The rows of a command include its subcommands."
+            }, html! {
+                thead { tr {
+                    th scope="col" { "Operation" } th.text scope="col" { "Status" } th scope="col" { "Number" }
+                    th.text scope="col" { "Counts as" } th scope="col" { "Responses" } th scope="col" { "Share of responses" }
+                } }
+                tbody { @for row in rows {
+                    @if row.failed_without_status() > 0 {
                         tr.sub[row.parent.is_some()] {
                             (operation(row))
-                            td.text { (Untrusted(&status.name)) }
-                            td { code { (format!("{:#010x}", status.status)) } }
-                            td.text { span.error[status.error] { (Untrusted(&status.outcome)) } }
-                            td { (count(status.count)) }
-                            td { (percent_of(status.count, row.answered)) }
+                            td.text { "(no status)" } td { (UNKNOWN) } td.text { span.error { "failed" } }
+                            td { (count(row.failed_without_status())) } td { (UNKNOWN) }
                         }
-                    } } }
-                }
-            }
+                    }
+                    @for status in &row.statuses {
+                    tr.sub[row.parent.is_some()] {
+                        (operation(row))
+                        td.text { (Untrusted(&status.name)) }
+                        td { code { (format!("{:#010x}", status.status)) } }
+                        td.text { span.error[status.error] { (Untrusted(&status.outcome)) } }
+                        td { (count(status.count)) }
+                        td { (percent_of(status.count, row.answered)) }
+                    }
+                } } }
+            }))
         }
     })
 }
@@ -84,21 +82,18 @@ pub(super) fn unanswered(findings: &Findings) -> Option<Markup> {
 fn table(id: &str, caption: &str, time: Option<&str>, rows: &[Slow], headline: Headline) -> Markup {
     let answered = rows.iter().any(|row| row.service_time_s.is_some() || row.status.is_some());
     html! {
-        div.scroll tabindex="0" role="region" aria-labelledby={ (id) "-caption" } {
-            table.particulars {
-                caption id={ (id) "-caption" } { (caption) }
-                thead { tr {
-                    th scope="col" { "Operation" }
-                    @if let Some(time) = time { th scope="col" { (time) } }
-                    @if answered { th scope="col" { "Service, ms" } }
-                    th.text scope="col" { "Request sent" } th.text scope="col" { "Client, server" }
-                    th.text scope="col" { "On" }
-                    @if answered { th.text scope="col" { "Status" } }
-                    th scope="col" { "Frames" } th.text scope="col" { "Display filter" }
-                } }
-                tbody { @for row in rows { (line(row, answered, time.map(|_| headline))) } }
-            }
-        }
+        (scrolled(&format!("{id}-caption"), "particulars", html! { (caption) }, html! {
+            thead { tr {
+                th scope="col" { "Operation" }
+                @if let Some(time) = time { th scope="col" { (time) } }
+                @if answered { th scope="col" { "Service, ms" } }
+                th.text scope="col" { "Request sent" } th.text scope="col" { "Client, server" }
+                th.text scope="col" { "On" }
+                @if answered { th.text scope="col" { "Status" } }
+                th scope="col" { "Frames" } th.text scope="col" { "Display filter" }
+            } }
+            tbody { @for row in rows { (line(row, answered, time.map(|_| headline))) } }
+        }))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Processor time by function: a flame graph and tables.
 
 use super::drawn;
+use super::table::scrolled;
 use super::units::{UNKNOWN, count, percent};
 use super::untrusted::Untrusted;
 use crate::findings::Findings;
@@ -97,25 +98,22 @@ fn rectangle(frame: &StackFrame, x: f64, samples: u64, y: f64) -> Markup {
 fn functions(profile: &Profile) -> Markup {
     let caption = format!("profile-functions-{}", profile.id());
     html! {
-        div.scroll tabindex="0" role="region" aria-labelledby=(caption) {
-            table {
-                caption id=(caption) {
-                    "CPU time of the " (Untrusted(&profile.side)) " (" (Untrusted(&profile.processes)) ") by function: percentage of the perf \
-                    samples of each call. A function's samples exclude those in the functions that it called. " (profile.unknown())
+        (scrolled(&caption, "", html! {
+            "CPU time of the " (Untrusted(&profile.side)) " (" (Untrusted(&profile.processes)) ") by function: percentage of the perf \
+            samples of each call. A function's samples exclude those in the functions that it called. " (profile.unknown())
+        }, html! {
+            thead { tr {
+                th scope="col" { "Function" } th.text scope="col" { "Module" }
+                @for call in &profile.calls { th scope="col" { (Untrusted(&call.call)) } }
+            } }
+            tbody { @for function in profile.functions.iter().take(SHOWN) {
+                tr {
+                    th scope="row" { (Untrusted(shown(function.name.as_deref()))) }
+                    td.text { (Untrusted(shown_module(function.module.as_deref()))) }
+                    (shares(profile, &function.samples))
                 }
-                thead { tr {
-                    th scope="col" { "Function" } th.text scope="col" { "Module" }
-                    @for call in &profile.calls { th scope="col" { (Untrusted(&call.call)) } }
-                } }
-                tbody { @for function in profile.functions.iter().take(SHOWN) {
-                    tr {
-                        th scope="row" { (Untrusted(shown(function.name.as_deref()))) }
-                        td.text { (Untrusted(shown_module(function.module.as_deref()))) }
-                        (shares(profile, &function.samples))
-                    }
-                } }
-            }
-        }
+            } }
+        }))
     }
 }
 

@@ -3,6 +3,7 @@
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
 use super::operations::short_name;
+use super::table::scrolled;
 use super::units::{bytes, count, duration, milliseconds, optional, percentage};
 use super::untrusted::Untrusted;
 use crate::findings::{Findings, IO_SIZE, OperationRow, SHARED};
@@ -88,27 +89,24 @@ fn row_name(row: &OperationRow) -> String {
 
 fn mix(levels: &[Level<'_>]) -> Markup {
     html! {
-        div.scroll tabindex="0" role="region" aria-labelledby="service-caption" {
-            table {
-                caption #service-caption {
-                    "Operation mix, sizes and times. " (IO_SIZE)
-                    @if levels.iter().flat_map(|level| level.rows).any(OperationRow::may_share_messages) { " " (SHARED) }
+        (scrolled("service-caption", "", html! {
+            "Operation mix, sizes and times. " (IO_SIZE)
+            @if levels.iter().flat_map(|level| level.rows).any(OperationRow::may_share_messages) { " " (SHARED) }
+        }, html! {
+            thead { tr {
+                th scope="col" { "Operation" } th scope="col" { "Count" } th scope="col" { "Share" } th scope="col" { "I/O size" }
+                th scope="col" { "Response, mean ms" } th scope="col" { "Service, mean ms" } th scope="col" { "Together" }
+                th scope="col" { "Share of the time" }
+            } }
+            @for level in levels { tbody {
+                (heading(&level.name, 8))
+                @let all_s: f64 = level.rows.iter().filter(|row| row.is_counted_once()).map(OperationRow::service_total_s).sum();
+                @let of_time = shares::of_rows_by(level.rows, OperationRow::service_total_s, all_s);
+                @for ((row, share), of_time) in level.rows.iter().zip(shares::of_rows(level.rows)).zip(of_time) {
+                    (mix_line(row, share, of_time))
                 }
-                thead { tr {
-                    th scope="col" { "Operation" } th scope="col" { "Count" } th scope="col" { "Share" } th scope="col" { "I/O size" }
-                    th scope="col" { "Response, mean ms" } th scope="col" { "Service, mean ms" } th scope="col" { "Together" }
-                    th scope="col" { "Share of the time" }
-                } }
-                @for level in levels { tbody {
-                    (heading(&level.name, 8))
-                    @let all_s: f64 = level.rows.iter().filter(|row| row.is_counted_once()).map(OperationRow::service_total_s).sum();
-                    @let of_time = shares::of_rows_by(level.rows, OperationRow::service_total_s, all_s);
-                    @for ((row, share), of_time) in level.rows.iter().zip(shares::of_rows(level.rows)).zip(of_time) {
-                        (mix_line(row, share, of_time))
-                    }
-                } }
-            }
-        }
+            } }
+        }))
     }
 }
 
@@ -135,25 +133,22 @@ fn octaves(levels: &[Level<'_>]) -> Option<Markup> {
     let (first, last) = (powers.clone().min()?, powers.max()?);
     let edges: Vec<i32> = (first..=last).collect();
     Some(html! {
-        div.scroll tabindex="0" role="region" aria-labelledby="octaves-caption" {
-            table.decades {
-                caption #octaves-caption {
-                    "Service times in powers of two. Each cell has three numbers: requests, their share of the row's requests, and their share \
-                    of the row's service time. A column counts the times from half of the limit in its heading to this limit. All times \
-                    below 1 µs are in one column."
+        (scrolled("octaves-caption", "decades", html! {
+            "Service times in powers of two. Each cell has three numbers: requests, their share of the row's requests, and their share \
+            of the row's service time. A column counts the times from half of the limit in its heading to this limit. All times \
+            below 1 µs are in one column."
+        }, html! {
+            thead { tr {
+                th scope="col" { "Operation" } th scope="col" { "Times" }
+                @for edge in &edges { th scope="col" { "below " (duration(2_f64.powi(*edge) / 1e6)) } }
+            } }
+            @for level in levels { tbody {
+                (heading(&level.name, edges.len() + 2))
+                @for row in level.rows.iter().filter(|row| !row.service_octaves.is_empty()) {
+                    (octaves_line(row, &edges, power))
                 }
-                thead { tr {
-                    th scope="col" { "Operation" } th scope="col" { "Times" }
-                    @for edge in &edges { th scope="col" { "below " (duration(2_f64.powi(*edge) / 1e6)) } }
-                } }
-                @for level in levels { tbody {
-                    (heading(&level.name, edges.len() + 2))
-                    @for row in level.rows.iter().filter(|row| !row.service_octaves.is_empty()) {
-                        (octaves_line(row, &edges, power))
-                    }
-                } }
-            }
-        }
+            } }
+        }))
     })
 }
 

@@ -3,6 +3,7 @@
 mod tiles;
 
 use super::answer;
+use super::table::scrolled;
 use super::traffic::plural;
 use super::units::{count, duration, long_duration, optional, percent_of, percentage, rate_number};
 use super::untrusted::Untrusted;
@@ -259,26 +260,23 @@ fn by_group(findings: &Findings) -> Markup {
     let slowest = rows.iter().map(|(_, times)| times.p99_s).fold(0.0_f64, f64::max);
     html! {
         @if !rows.is_empty() {
-            div.scroll tabindex="0" role="region" aria-labelledby="summary-groups-caption" {
-                table.by-group {
-                    caption #summary-groups-caption {
-                        "Response time" (findings.headline.words()) " by operation group" @if findings.remote_levels().count() > 1 { ", all load levels together" }
+            (scrolled("summary-groups-caption", "by-group", html! {
+                "Response time" (findings.headline.words()) " by operation group" @if findings.remote_levels().count() > 1 { ", all load levels together" }
+            }, html! {
+                thead { tr {
+                    th scope="col" { "Group" } th scope="col" { "Requests" } th scope="col" { "p50" }
+                    th scope="col" { "Mean" } th scope="col" { "p95" } th scope="col" { "p99" }
+                    th.wide scope="col" { "p50 to p99" }
+                } }
+                tbody { @for (row, times) in rows {
+                    tr {
+                        th scope="row" { (Untrusted(&row.group)) }
+                        td { (count(row.count)) } td { (duration(times.p50_s)) } td { (duration(times.mean_s)) }
+                        td { (duration(times.p95_s)) } td { (duration(times.p99_s)) }
+                        td.wide { (range_bar(times.p50_s, times.p99_s, slowest)) }
                     }
-                    thead { tr {
-                        th scope="col" { "Group" } th scope="col" { "Requests" } th scope="col" { "p50" }
-                        th scope="col" { "Mean" } th scope="col" { "p95" } th scope="col" { "p99" }
-                        th.wide scope="col" { "p50 to p99" }
-                    } }
-                    tbody { @for (row, times) in rows {
-                        tr {
-                            th scope="row" { (Untrusted(&row.group)) }
-                            td { (count(row.count)) } td { (duration(times.p50_s)) } td { (duration(times.mean_s)) }
-                            td { (duration(times.p95_s)) } td { (duration(times.p99_s)) }
-                            td.wide { (range_bar(times.p50_s, times.p99_s, slowest)) }
-                        }
-                    } }
-                }
-            }
+                } }
+            }))
         }
     }
 }

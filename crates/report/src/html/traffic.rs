@@ -1,5 +1,6 @@
 //! Packets, and traffic that could not be decoded.
 
+use super::table::scrolled;
 use super::units::{bytes, count, duration, percent_of, percentage};
 use super::untrusted::Untrusted;
 use crate::collect::missing;
@@ -44,17 +45,14 @@ pub(super) fn packets(findings: &Findings) -> Option<Markup> {
                 (plural(findings.connections, "connection")) " with file server traffic, "
                 (plural(findings.one_way, "one-way message")) " (breaks, cancels)."
             }
-            div.scroll tabindex="0" role="region" aria-labelledby="packets-caption" {
-                table.packets {
-                    caption #packets-caption { "Packets by kind. A packet may count in several rows." }
-                    thead { tr { th scope="col" { "Kind" } th scope="col" { "Packets" } th scope="col" { "Share" } } }
-                    tbody {
-                        @for (name, n, share, sub) in lines {
-                            tr.sub[sub] { th scope="row" { (name) } td { (count(n)) } td { (share) } }
-                        }
+            (scrolled("packets-caption", "packets", html! { "Packets by kind. A packet may count in several rows." }, html! {
+                thead { tr { th scope="col" { "Kind" } th scope="col" { "Packets" } th scope="col" { "Share" } } }
+                tbody {
+                    @for (name, n, share, sub) in lines {
+                        tr.sub[sub] { th scope="row" { (name) } td { (count(n)) } td { (share) } }
                     }
                 }
-            }
+            }))
         }
     })
 }

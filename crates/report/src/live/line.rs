@@ -9,10 +9,10 @@ pub fn line(figures: &LiveFigures) -> String {
     let mut line = format!(
         "{}  {} op/s  p50 {}  p99 {}  {} errors/s  queue depth {}  {} MB/s",
         Zone::shown().second(figures.from_ns),
-        significant(figures.per_second(figures.operations)),
+        figures.rate(figures.operations),
         time(figures.p50_ns),
         time(figures.p99_ns),
-        significant(figures.per_second(figures.errors)),
+        figures.rate(figures.errors),
         figures.queue_depth.map_or_else(|| "-".to_owned(), significant),
         figures.megabytes(),
     );
@@ -39,7 +39,7 @@ mod tests {
     fn a_line_has_rates_times_and_what_was_lost() {
         let figures = LiveFigures {
             from_ns: 1_700_000_000_000_000_000,
-            seconds: 10.0,
+            seconds: Some(10.0),
             operations: 12_345,
             errors: 5,
             bytes: Some(25_000_000),
@@ -55,8 +55,11 @@ mod tests {
         );
         let least = line(&LiveFigures { bytes_at_least: true, ..figures.clone() });
         assert!(least.ends_with("queue depth 2.10  \u{2265}2.50 MB/s"), "{least}");
-        assert!(line(&LiveFigures { bytes: None, ..figures }).ends_with("queue depth 2.10  - MB/s"), "not 0");
-        let lossy = line(&LiveFigures { lost_packets: 7, ..LiveFigures::default() });
+        assert!(line(&LiveFigures { bytes: None, ..figures.clone() }).ends_with("queue depth 2.10  - MB/s"), "not 0");
+        let short = line(&LiveFigures { seconds: None, bytes_at_least: true, ..figures });
+        assert!(short.contains("UTC  - op/s  p50 210 µs") && short.contains("  - errors/s"), "{short}");
+        assert!(short.ends_with("  - MB/s"), "{short}");
+        let lossy = line(&LiveFigures { lost_packets: 7, seconds: Some(1.0), ..LiveFigures::default() });
         assert!(lossy.contains("0 op/s  p50 -  p99 -") && lossy.ends_with("the capture lost 7 packets"), "{lossy}");
         let down = LiveFigures { interface_down: true, ..LiveFigures::default() };
         assert!(line(&down).ends_with("  waiting: unknown  INCOMPLETE: the interface was down"));

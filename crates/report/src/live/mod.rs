@@ -27,8 +27,8 @@ use crate::{duration, significant};
 pub struct LiveFigures {
     /// When they began, ns since the Unix epoch.
     pub from_ns: i64,
-    /// How many seconds.
-    pub seconds: f64,
+    /// The seconds by which rates are divided. `None` if the captured part of these seconds is too short for a rate.
+    pub seconds: Option<f64>,
     /// Operations that ended.
     pub operations: u64,
     /// Those that were refused or failed.
@@ -83,13 +83,17 @@ impl LiveFigures {
     /// File data per second, MB.
     fn megabytes(&self) -> String {
         let least = if self.bytes_at_least { "\u{2265}" } else { "" };
-        let rate = |bytes| format!("{least}{}", significant(self.per_second(bytes) / 1e6));
-        self.bytes.map_or_else(|| "-".to_owned(), rate)
+        let rate = self.bytes.and_then(|bytes| self.per_second(bytes));
+        rate.map_or_else(|| "-".to_owned(), |rate| format!("{least}{}", significant(rate / 1e6)))
     }
 
-    /// A number of these, per second.
-    fn per_second(&self, number: u64) -> f64 {
-        if self.seconds > 0.0 { number as f64 / self.seconds } else { 0.0 }
+    /// A number of operations per second.
+    fn rate(&self, number: u64) -> String {
+        self.per_second(number).map_or_else(|| "-".to_owned(), significant)
+    }
+
+    fn per_second(&self, number: u64) -> Option<f64> {
+        self.seconds.filter(|&seconds| seconds > 0.0).map(|seconds| number as f64 / seconds)
     }
 }
 

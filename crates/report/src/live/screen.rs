@@ -127,10 +127,10 @@ fn numbers(label: &str, figures: &LiveFigures, live: &LiveScreen) -> String {
     let mark = if live.within.is_empty() { mark.to_owned() } else { format!("~{mark}") };
     format!(
         "{label:8}{:>9}{:>10}{:>10}{:>10}{:>9}{:>9}{:>10}",
-        format!("{least}{}", significant(figures.per_second(figures.operations))),
+        format!("{least}{}", figures.rate(figures.operations)),
         format!("{}{mark}", time(figures.p50_ns)),
         format!("{}{mark}", time(figures.p99_ns)),
-        format!("{least}{}", significant(figures.per_second(figures.errors))),
+        format!("{least}{}", figures.rate(figures.errors)),
         figures.queue_depth.map_or_else(|| "-".to_owned(), significant),
         figures.megabytes(),
         live.losses.map_or_else(String::new, |_| figures.lost_packets.to_string()),

@@ -7,7 +7,7 @@ fn live() -> LiveScreen {
     let history: Vec<LiveFigures> = (0..100)
         .map(|second| LiveFigures {
             from_ns: (1_700_000_000 + second) * 1_000_000_000,
-            seconds: 1.0,
+            seconds: Some(1.0),
             operations: 100 + second as u64,
             p50_ns: Some(200_000),
             p99_ns: Some(4_000_000),
@@ -24,7 +24,7 @@ fn live() -> LiveScreen {
         input: "interface eth0".to_owned(),
         state: "LIVE".to_owned(),
         now: history[99].clone(),
-        lately: LiveFigures { seconds: 60.0, ..history[98].clone() },
+        lately: LiveFigures { seconds: Some(60.0), ..history[98].clone() },
         history,
         heat,
         by: "file".to_owned(),

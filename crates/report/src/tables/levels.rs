@@ -1,12 +1,25 @@
 //! Load levels: throughput and response time.
 
-use super::{Cell, Column, LevelGroup, Note, Origin, Row, Table, Weight, level_groups, measured};
+use super::{Cell, Column, LevelGroup, Note, Origin, Row, Table, Weight, level_groups, measured, outages};
 use crate::findings::Findings;
 use crate::findings::{Headline, LoadLevel, Times};
 
-/// One table for servers and one for local directories; none for captures.
+/// One table per origin of levels; two where only some of its levels have a schedule.
 pub(crate) fn levels(sides: &[Findings]) -> Vec<Table> {
-    level_groups(sides).iter().map(table).collect()
+    level_groups(sides).into_iter().flat_map(tables).collect()
+}
+
+/// The same, those of each origin before its table of silences, which captures do not have.
+pub(crate) fn levels_and_outages(sides: &[Findings]) -> Vec<Table> {
+    let of = |group: LevelGroup<'_>| {
+        let silences = (group.origin != Origin::Capture).then(|| outages::table(&group));
+        tables(group).into_iter().chain(silences).collect::<Vec<_>>()
+    };
+    level_groups(sides).into_iter().flat_map(of).collect()
+}
+
+fn tables(group: LevelGroup<'_>) -> Vec<Table> {
+    group.by_schedule().iter().map(table).collect()
 }
 
 fn table(group: &LevelGroup<'_>) -> Table {

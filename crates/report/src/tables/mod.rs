@@ -30,7 +30,7 @@ pub(crate) use generator::{generators, unattributable};
 pub(crate) use highest_data::{Most, highest, highest_data};
 pub(crate) use interference::{interference, interval, signed};
 pub(crate) use lease_breaks::lease_breaks;
-pub(crate) use levels::levels;
+pub(crate) use levels::{levels, levels_and_outages};
 pub(crate) use outages::outages;
 pub(crate) use repeats::repeats;
 pub(crate) use server_counters::server_counters;
@@ -206,18 +206,37 @@ impl Origin {
 /// Load levels of all sides that share a table, because they have the same origin.
 pub(crate) struct LevelGroup<'a> {
     pub(crate) origin: Origin,
+    /// Whether its levels have a schedule; `None` if it has all levels of this origin.
+    scheduled: Option<bool>,
     /// The levels, each with what stands in front of its name.
     pub(crate) levels: Vec<(String, &'a LoadLevel)>,
 }
 
-impl LevelGroup<'_> {
+impl<'a> LevelGroup<'a> {
+    /// One group per kind of leading response time: times from the intended start and times from the first byte of the request cannot be
+    /// compared, so they need separate tables. A group of one kind stays as it is.
+    pub(crate) fn by_schedule(self) -> Vec<LevelGroup<'a>> {
+        let origin = self.origin;
+        let has_schedule = |(_, level): &(String, &'a LoadLevel)| level.headline.is_from_intended();
+        let (with, without): (Vec<_>, Vec<_>) = self.levels.into_iter().partition(has_schedule);
+        let both = !with.is_empty() && !without.is_empty();
+        let parts = [(true, with), (false, without)].into_iter().filter(|(_, levels)| !levels.is_empty());
+        parts.map(|(scheduled, levels)| LevelGroup { origin, scheduled: both.then_some(scheduled), levels }).collect()
+    }
+
     /// What stands behind "load levels" in headings.
-    pub(crate) fn words(&self) -> &'static str {
-        match self.origin {
+    pub(crate) fn words(&self) -> String {
+        let origin = match self.origin {
             Origin::Server => "",
             Origin::Local => " in a local directory, without the server",
             Origin::Capture => " of captures",
-        }
+        };
+        let schedule = match self.scheduled {
+            None => "",
+            Some(true) => " with a schedule",
+            Some(false) => " without a schedule",
+        };
+        format!("{schedule}{origin}")
     }
 
     /// The identifier of its table in a page.
@@ -227,7 +246,8 @@ impl LevelGroup<'_> {
             Origin::Local => "-local",
             Origin::Capture => "-captured",
         };
-        format!("{of}{ending}")
+        let part = if self.scheduled == Some(false) { "-without-schedule" } else { "" };
+        format!("{of}{ending}{part}")
     }
 }
 
@@ -235,7 +255,7 @@ impl LevelGroup<'_> {
 pub(crate) fn level_groups<'a>(sides: &'a [Findings]) -> Vec<LevelGroup<'a>> {
     let of = |origin| {
         let wanted = |side: &Findings, level: &LoadLevel| Origin::of(side, level) == origin;
-        LevelGroup { origin, levels: wanted_levels(sides, wanted) }
+        LevelGroup { origin, scheduled: None, levels: wanted_levels(sides, wanted) }
     };
     let groups = [Origin::Server, Origin::Local, Origin::Capture].map(of);
     groups.into_iter().filter(|group| !group.levels.is_empty()).collect()

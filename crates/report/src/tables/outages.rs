@@ -12,7 +12,7 @@ pub(crate) fn outages(sides: &[Findings]) -> Vec<Table> {
     driven_level_groups(sides).map(|group| table(&group)).collect()
 }
 
-fn table(group: &LevelGroup<'_>) -> Table {
+pub(super) fn table(group: &LevelGroup<'_>) -> Table {
     Table {
         id: group.id("silence"),
         title: format!("Silences, requests without a response, short reads{}", group.words()),
@@ -40,9 +40,19 @@ fn table(group: &LevelGroup<'_>) -> Table {
             returned no bytes.",
         )]
         .into_iter()
+        .chain(mixed(group))
         .chain(group.levels.iter().filter_map(|(prefix, level)| late_answers(prefix, level)))
         .collect(),
     }
+}
+
+/// From when the slowest time counts, where this differs between levels.
+fn mixed(group: &LevelGroup<'_>) -> Option<Note> {
+    let scheduled = group.levels.iter().filter(|(_, level)| level.headline.is_from_intended()).count();
+    (scheduled > 0 && scheduled < group.levels.len()).then(|| {
+        let text = "Slowest: from the intended start at levels with a schedule, from the first byte of the request at the others.";
+        Note::of(Weight::Quiet, text)
+    })
 }
 
 /// Answers that came when no request waited for them any more; none where there were none.

@@ -152,7 +152,7 @@ fn pair(
         "{} against {}, {} ({}; {}), times {}:",
         other.letter,
         baseline.letter,
-        level.words,
+        level.level_name,
         runs(place + 1),
         runs(0),
         page.scale().words()

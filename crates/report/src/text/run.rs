@@ -35,7 +35,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     }
     let sides = std::slice::from_ref(findings);
     drawn::draw(page, tables::interference(sides))?;
-    level_tables(page, sides)?;
+    drawn::draw(page, tables::levels_and_outages(sides))?;
     super::curves::draw(page, findings)?;
     other_tables(page, sides)?;
     super::clients::draw(page, findings)?;
@@ -44,14 +44,9 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 
 /// Tables of load levels, of several sides in comparison.
 pub(super) fn tables_of(page: &mut Page<'_>, sides: &[Findings]) -> fmt::Result {
-    level_tables(page, sides)?;
+    drawn::draw(page, tables::levels_and_outages(sides))?;
     other_tables(page, sides)?;
     drawn::draw(page, tables::failures(sides))
-}
-
-fn level_tables(page: &mut Page<'_>, sides: &[Findings]) -> fmt::Result {
-    let mut both = tables::levels(sides).into_iter().zip(tables::outages(sides));
-    both.try_for_each(|(levels, outages)| drawn::draw(page, [levels, outages]))
 }
 
 fn other_tables(page: &mut Page<'_>, sides: &[Findings]) -> fmt::Result {

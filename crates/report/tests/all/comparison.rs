@@ -50,7 +50,7 @@ fn run_over((protocol, code): (Protocol, u16), count: u64, mean_us: u64, failing
 
 fn contestant(name: &str, runs: Vec<MeasuredRun>) -> Contestant {
     let findings = Findings { name: name.to_owned(), ..Findings::default() };
-    Contestant { findings, levels: vec![LevelRuns { words: "4 clients".to_owned(), point: None, runs }] }
+    Contestant { findings, levels: vec![LevelRuns { level_name: "4 clients".to_owned(), point: None, runs }] }
 }
 
 fn compared(a: Vec<MeasuredRun>, b: Vec<MeasuredRun>, order: Order) -> Report {
@@ -90,7 +90,7 @@ fn point(load_name: &str, clients: u64) -> LoadPoint {
 /// The contestant with a known load.
 fn asked(mut one: Contestant) -> Contestant {
     for level in &mut one.levels {
-        level.point = Some(point(&level.words, 4));
+        level.point = Some(point(&level.level_name, 4));
     }
     one
 }
@@ -237,6 +237,19 @@ fn sides_stand_beside_each_other_in_the_tables_of_a_report() {
     }
 }
 
+/// A capture has no silences, but its levels have a table, as in the page.
+#[test]
+fn levels_of_captures_have_a_table_in_the_terminal() {
+    use crate::example;
+    let found = compared(vec![run(1000, 0)], vec![run(1100, 0)], Order::Apart);
+    let sides = ["A", "B"].map(|letter| Findings { letter: letter.to_owned(), run: None, ..example::run() });
+    let found = Report { sides: sides.to_vec(), ..found };
+    let text = to_string(&found, &Style::plain(100));
+    assert_eq!(text.matches("Load levels of captures (response times").count(), 1, "{text}");
+    assert!(!text.contains("Silences, requests without a response"), "{text}");
+    assert!(html::page(&found).unwrap().contains("levels-captured-caption"));
+}
+
 #[test]
 fn ten_per_cent_are_worse_and_nothing_is_nothing() {
     let found = compared(vec![run(1000, 0)], vec![run(1100, 0)], Order::Apart);
@@ -295,7 +308,7 @@ fn of_numbers_that_must_not_be_used_nobody_can_tell_whether_they_are_worse() {
 fn loaded(clients: u64, mean_us: u64, moved: &[&str]) -> Contestant {
     let words = format!("{clients} clients");
     let mut one = contestant(&words, vec![run(mean_us, 0)]);
-    one.levels[0].words = words.clone();
+    one.levels[0].level_name = words.clone();
     one.levels[0].point = Some(LoadPoint { pace: vec!["no think time".to_owned()], ..point(&words, clients) });
     let mut level =
         LoadLevel { facts: LevelFacts { load_name: words, clients, ..LevelFacts::default() }, ..LoadLevel::default() };
@@ -426,7 +439,7 @@ fn swept(protocol: (Protocol, u16), requests: [f64; 2], workload: &str) -> Conte
         let iteration = Some(IterationCost { requests, seconds: Some(requests * 2e-3), count: 100_000 });
         let words = format!("{clients} clients");
         let point = LoadPoint { iteration, ..point(&words, clients) };
-        LevelRuns { words, point: Some(point), runs: vec![run_over(protocol, 100 * clients, 1000, 0)] }
+        LevelRuns { level_name: words, point: Some(point), runs: vec![run_over(protocol, 100 * clients, 1000, 0)] }
     };
     let run = Some(Run { workload_sha256: workload.to_owned(), ..Run::default() });
     let levels = [1, 2].into_iter().zip(requests).map(level).collect();
@@ -480,7 +493,8 @@ fn servers_are_ranked_by_stability_too() {
         let runs_at = |clients: u64| {
             let words = format!("{clients} clients");
             let point = LoadPoint { valid, ..point(&words, clients) };
-            LevelRuns { words, point: Some(point), runs: vec![run_over(smb, per_second * clients, 1000, failing)] }
+            let runs = vec![run_over(smb, per_second * clients, 1000, failing)];
+            LevelRuns { level_name: words, point: Some(point), runs }
         };
         let level = |clients: u64| {
             let mut level = LoadLevel {
@@ -534,6 +548,30 @@ fn servers_are_ranked_by_stability_too() {
     assert!([outages, spread].iter().all(|one| one.places == [None, None]), "{outages:?} {spread:?}");
 }
 
+/// A capture does not show outages: 0 per hour would be a claim.
+#[test]
+fn captures_have_no_ranking_by_stability() {
+    let side = |captured: bool| {
+        let mut one = swept((Protocol::Smb2, 8), [2.0; 2], "x");
+        let level = |words: &str| {
+            let facts = LevelFacts { load_name: words.to_owned(), ..LevelFacts::default() };
+            let mut level = LoadLevel { facts, ..LoadLevel::default() };
+            level.span.elapsed_s = Some(30.0);
+            level
+        };
+        one.findings.levels = one.levels.iter().map(|runs| level(&runs.level_name)).collect();
+        one.findings.run = one.findings.run.filter(|_| !captured);
+        one
+    };
+    for (captured, numbers) in [([false, false], 3), ([true, true], 0)] {
+        let found = Report::compare(captured.map(side).to_vec(), Order::Apart, Vec::new());
+        let ranking = of(&found).ranking.as_ref();
+        let stability = ranking.map(|ranking| (ranking.points, ranking.stability.len()));
+        assert_eq!(stability, Some((2, numbers)), "{captured:?}");
+        assert_eq!(to_string(&found, &Style::default()).contains("by outages"), numbers > 0, "{captured:?}");
+    }
+}
+
 #[test]
 fn repeated_runs_bring_what_a_restart_changes() {
     // Restarts move the mean by 10 %; B is 3 % slower in every pair.
@@ -574,11 +612,11 @@ fn runs_that_agree_by_chance_show_nothing() {
 #[test]
 fn a_level_that_not_all_have_is_left_out() {
     let mut a = contestant("a", vec![run(1000, 0)]);
-    a.levels.push(LevelRuns { words: "8 clients".to_owned(), point: None, runs: vec![run(1000, 0)] });
+    a.levels.push(LevelRuns { level_name: "8 clients".to_owned(), point: None, runs: vec![run(1000, 0)] });
     let b = contestant("b", vec![run(1000, 0)]);
     let levels = |order: &[Contestant]| {
         let found = Report::compare(order.to_vec(), Order::Apart, Vec::new());
-        of(&found).levels.iter().map(|level| level.words.clone()).collect::<Vec<_>>()
+        of(&found).levels.iter().map(|level| level.level_name.clone()).collect::<Vec<_>>()
     };
     assert_eq!(levels(&[a.clone(), b.clone()]), ["4 clients"]);
     assert_eq!(levels(&[b, a]), ["4 clients"]);
@@ -634,7 +672,7 @@ fn the_text_fits_and_warns_first() {
 fn all_levels_are_one_table() {
     let side = |name: &str, times: [u64; 2]| {
         let mut one = contestant(name, vec![run(times[0], 0)]);
-        one.levels.push(LevelRuns { words: "8 clients".to_owned(), point: None, runs: vec![run(times[1], 0)] });
+        one.levels.push(LevelRuns { level_name: "8 clients".to_owned(), point: None, runs: vec![run(times[1], 0)] });
         one
     };
     let both = [side("old", [1000, 2000]), side("new", [1000, 1500])];

@@ -13,8 +13,10 @@ use plimsoll_stats::{IntervalRecorder, IntervalWidth, Intervals};
 use plimsoll_testkit::{Random, transaction};
 use serde_json::Value;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
-const SCHEMA: &str = include_str!("../../../../schemas/plimsoll.history.1.schema.json");
+static SCHEMA: LazyLock<jsonschema::Validator> =
+    LazyLock::new(|| crate::validator(include_str!("../../../../schemas/plimsoll.history.1.schema.json")));
 const S: i64 = 1_000_000_000;
 /// 2026-10-20 02:00:00 UTC, and each night after it.
 const FIRST: i64 = 1_792_461_600 * S;
@@ -105,7 +107,7 @@ impl Night {
         };
         let span_ns = (begin_ns, begin_ns + SECONDS * S);
         let runs = vec![MeasuredRun { span_ns, intervals: self.intervals(begin_ns) }];
-        let levels = vec![LevelRuns { words: self.load_name.to_owned(), point: Some(point), runs }];
+        let levels = vec![LevelRuns { level_name: self.load_name.to_owned(), point: Some(point), runs }];
         RecordedRun {
             recording: format!("nightly/{:02}", self.night),
             started_ns: begin_ns,
@@ -145,11 +147,8 @@ fn metric<'h>(history: &'h History, label: &str) -> &'h HistoryMetric {
 }
 
 fn against_schema(history: &History) -> Vec<String> {
-    let schema = serde_json::from_str(SCHEMA).unwrap();
-    jsonschema::draft202012::meta::validate(&schema).unwrap();
-    let validator = jsonschema::draft202012::new(&schema).unwrap();
     let value = serde_json::to_value(history).unwrap();
-    validator.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path())).collect()
+    SCHEMA.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
 #[test]
@@ -465,15 +464,14 @@ fn json_keeps_to_the_schema() {
         assert_eq!(serde_json::from_slice::<History>(&out).unwrap(), history);
     }
     let mut value = serde_json::to_value(history(&nights)).unwrap();
-    let schema = serde_json::from_str(SCHEMA).unwrap();
     for place in
         ["", "/method", "/series/0", "/series/0/runs/0", "/series/0/metrics/1/changes/0", "/series/0/changes/0"]
     {
         value.pointer_mut(place).unwrap()["unheard_of"] = Value::from(1);
-        assert!(!jsonschema::draft202012::is_valid(&schema, &value), "{place:?}");
+        assert!(!SCHEMA.is_valid(&value), "{place:?}");
         value.pointer_mut(place).unwrap().as_object_mut().unwrap().remove("unheard_of");
     }
-    assert!(jsonschema::draft202012::is_valid(&schema, &value));
+    assert!(SCHEMA.is_valid(&value));
 }
 
 /// docs/history.md shows the screen of [`three_weeks`].

@@ -73,7 +73,7 @@ fn seconds(numbers: std::ops::Range<i64>, clients: u8) -> Vec<String> {
         recent.advance((number + 1) * SECOND);
         let second = recent.second(number * SECOND).unwrap();
         let operations = second.total().count;
-        let figures = LiveFigures { operations, p99_ns: Some(1_000_000), seconds: 1.0, ..LiveFigures::default() };
+        let figures = LiveFigures { operations, p99_ns: Some(1_000_000), seconds: Some(1.0), ..LiveFigures::default() };
         events.push(moment(&figures, second, &names, 0).unwrap());
     }
     events

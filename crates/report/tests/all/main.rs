@@ -14,6 +14,8 @@ mod live_page;
 mod text;
 mod vocabulary;
 
+use std::sync::LazyLock;
+
 use plimsoll_report::findings::Findings;
 use plimsoll_report::text::Style;
 
@@ -34,8 +36,13 @@ fn value(findings: &Findings) -> serde_json::Value {
 
 /// Where JSON differs from the schema of reports.
 fn against_schema(report: &serde_json::Value) -> Vec<String> {
-    let schema = serde_json::from_str(json::SCHEMA).unwrap();
+    static SCHEMA: LazyLock<jsonschema::Validator> = LazyLock::new(|| validator(json::SCHEMA));
+    SCHEMA.iter_errors(report).map(|error| format!("{}: {error}", error.instance_path())).collect()
+}
+
+/// The validator of a schema, which must be sound itself.
+fn validator(schema: &str) -> jsonschema::Validator {
+    let schema = serde_json::from_str(schema).unwrap();
     jsonschema::draft202012::meta::validate(&schema).unwrap();
-    let validator = jsonschema::draft202012::new(&schema).unwrap();
-    validator.iter_errors(report).map(|error| format!("{}: {error}", error.instance_path())).collect()
+    jsonschema::draft202012::new(&schema).unwrap()
 }

@@ -2,7 +2,7 @@
 
 use crate::example::{self, bless};
 use plimsoll_model::SystemUnderTest;
-use plimsoll_report::findings::{About, Confidence, Findings, Reason, Rule, Statement, Validity};
+use plimsoll_report::findings::{About, Confidence, Findings, Headline, Reason, Rule, Statement, Validity};
 use plimsoll_report::safe;
 use plimsoll_report::text::{LINES, Section, Sections, Style, appendix_a, screen};
 use std::path::PathBuf;
@@ -159,6 +159,43 @@ fn a_run_shows_its_load_levels() {
     let text = crate::shown(&example::run(), &Style { sections, ..Style::default() });
     assert!(text.lines().all(|line| safe::columns(line) <= 80), "{text}");
     bless::hold(&golden("run.txt"), &text, "a_run_shows_its_load_levels");
+}
+
+/// Times from the intended start cannot be compared with times from the first byte of the request.
+#[test]
+fn levels_with_and_without_a_schedule_have_separate_tables() {
+    let mut findings = example::run();
+    findings.run.as_mut().unwrap().calls = None;
+    findings.levels[1].headline = Headline::ResponseTimeFromIntended;
+    findings.levels[1].response_time_from_intended.as_mut().unwrap().p99_s = 0.03;
+    let text = crate::shown(&findings, &Style::plain(100));
+    let row = |heading: &str, level: &str| -> Vec<f64> {
+        let table = text.split_once(heading).unwrap_or_else(|| panic!("no {heading}: {text}")).1;
+        let line = table.lines().find(|line| line.starts_with(level)).unwrap();
+        line.split_whitespace().rev().take(3).filter_map(|cell| cell.parse().ok()).collect()
+    };
+    // Failed, the uncorrected p99, and the p99 from the intended start.
+    let with =
+        row("Load levels with a schedule (response times of all operations from the intended start in", "64 clients");
+    assert_eq!(with, [2.0, 22.25, 30.0], "{text}");
+    let without = row("Load levels without a schedule (response times of all operations in", "1 clients");
+    assert_eq!(without, [2.0, 22.25], "{text}");
+    assert!(text.contains("Slowest: from the intended start at levels with a schedule"), "{text}");
+    let page = crate::page(&findings);
+    for id in [
+        "levels-caption",
+        "levels-without-schedule-caption",
+        "silence-caption",
+        "load-groups-caption",
+        "load-groups-without-schedule-caption",
+    ] {
+        assert_eq!(page.matches(&format!("id=\"{id}\"")).count(), 1, "{id}");
+    }
+    // All levels of one kind share a table.
+    findings.levels[0].headline = Headline::ResponseTimeFromIntended;
+    let text = crate::shown(&findings, &Style::plain(100));
+    assert!(text.contains("Load levels (response times of all operations from the intended start in"), "{text}");
+    assert!(!text.contains(" with a schedule"), "{text}");
 }
 
 #[test]

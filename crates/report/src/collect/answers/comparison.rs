@@ -101,7 +101,7 @@ fn all_operations(level: &ComparedLevel, place: usize, levels: usize) -> Option<
         .iter()
         .filter_map(|(metric, found)| Some(format!("{} {}", name(&metric.metric), differs(found, metric.unit)?)))
         .collect();
-    let at = if levels > 1 { format!(" at {}", level.words) } else { String::new() };
+    let at = if levels > 1 { format!(" at {}", level.level_name) } else { String::new() };
     let text = format!("{} is {word} than {}{at}: {}.", letter(place), letter(0), numbers.join(", "));
     let text = if word == "different" { text.replace("different than", "different from") } else { text };
     Some(measured(Rule::Difference, text))
@@ -130,7 +130,7 @@ fn mix(level: &ComparedLevel, place: usize, levels: usize) -> Option<Statement> 
          together.{none}",
         other = letter(place),
         baseline = letter(0),
-        at = if levels > 1 { format!(" at {}", level.words) } else { String::new() },
+        at = if levels > 1 { format!(" at {}", level.level_name) } else { String::new() },
     );
     Some(measured(Rule::Difference, text))
 }
@@ -146,7 +146,7 @@ fn neutral(level: &ComparedLevel, place: usize, levels: usize) -> Option<Stateme
             Some(format!("{name} {}", differs(found, metric.unit)?))
         })
         .collect();
-    let at = if levels > 1 { format!(" at {}", level.words) } else { String::new() };
+    let at = if levels > 1 { format!(" at {}", level.level_name) } else { String::new() };
     let text = format!(
         "{} and {} differ in throughput{at}: {}. That is neither better nor worse, because a capture does not show how much its clients \
          requested.",
@@ -161,7 +161,7 @@ fn neutral(level: &ComparedLevel, place: usize, levels: usize) -> Option<Stateme
 fn late(level: &ComparedLevel, place: usize, levels: usize) -> Option<Statement> {
     let of = |at: usize| Some(format!("{} of {}", level.moved_words(at)?, letter(at)));
     let sides: Vec<String> = [0, place].into_iter().filter_map(of).collect();
-    let at = if levels > 1 { format!(" at {}", level.words) } else { String::new() };
+    let at = if levels > 1 { format!(" at {}", level.level_name) } else { String::new() };
     let text = format!("Not compared, because the load generator was late{at}: {}.", sides.join("; "));
     (!sides.is_empty()).then(|| measured(Rule::Difference, text))
 }
@@ -179,7 +179,7 @@ fn largest(levels: &[&ComparedLevel], place: usize) -> Option<Statement> {
         protocol = row.protocol,
         operation = row.name,
         difference = differs(found, ComparedUnit::Seconds)?,
-        at = if levels.len() > 1 { format!(" at {}", level.words) } else { String::new() },
+        at = if levels.len() > 1 { format!(" at {}", level.level_name) } else { String::new() },
     );
     Some(measured(Rule::Difference, text))
 }

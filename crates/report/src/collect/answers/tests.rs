@@ -401,7 +401,7 @@ fn compared(verdict: ComparedVerdict) -> ComparedLevel {
     };
     let all = vec![metric("throughput", 0.0, ComparedVerdict::NotShown), metric("mean", 0.2, verdict)];
     ComparedLevel {
-        words: "whole capture".into(),
+        level_name: "whole capture".into(),
         runs: vec![1, 1],
         seconds: vec![10.0, 10.0],
         from: "batches".into(),

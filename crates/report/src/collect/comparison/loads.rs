@@ -62,7 +62,7 @@ pub(super) fn others(contestants: &[Contestant], level: &[&LevelRuns], ignore: I
 /// How the load of the side at `place` (from 1) differs from the baseline's, as a sentence; `None` if they are the same or unknown.
 pub fn differing_loads(baseline: &LevelRuns, other: &LevelRuns, place: usize) -> Option<String> {
     let [ours, theirs] = other_load(baseline.point.as_ref()?, other.point.as_ref()?)?;
-    let at = if ours.contains(&baseline.words) { String::new() } else { format!(" at {}", baseline.words) };
+    let at = if ours.contains(&baseline.level_name) { String::new() } else { format!(" at {}", baseline.level_name) };
     Some(format!("A had {ours}{at}, {} had {theirs}: the loads differ", letter(place)))
 }
 

@@ -206,8 +206,12 @@ fn with_pairs(
     Ranked { metric: metric.to_owned(), unit, pairs: pairs.collect(), places: vec![None; estimates.len()], estimates }
 }
 
-/// Errors, outages and differences between clients at the loads that all have.
+/// Errors, outages and differences between clients at the loads that all have; empty if a side has captures. Only a load generator knows
+/// its outages and iterations: a capture has none of either, which is not 0.
 fn stable(contestants: &[Contestant], levels: &[Vec<&LevelRuns>]) -> Vec<Ranked> {
+    if contestants.iter().any(|one| one.findings.run.is_none()) {
+        return Vec::new();
+    }
     let errors = |level: &&LevelRuns| {
         let courses: Vec<Course> = level.runs.iter().map(|run| run.course(Scope::All)).collect();
         Side::of_estimate(&numbers(Metric::Errors, &courses)?.estimate)

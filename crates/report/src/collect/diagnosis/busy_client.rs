@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use plimsoll_stats::Tallies;
 use plimsoll_stats::tallies::{ByOperation, MIN_COMPARED};
 
 use super::super::counts::{plural, thousands};
@@ -24,6 +25,8 @@ const OUTSTANDING: f64 = 0.5;
 const OUTSTANDING_ALONE: f64 = 0.2;
 /// Fraction of all requests.
 const NEARLY_ALL: f64 = 0.9;
+/// Maximum number of requests that cannot be read, as a fraction of its requests: with more, the percentages are not known.
+const UNREAD: f64 = 0.01;
 /// It began later than the capture if the first of its responses came after this part of the time.
 const LATER: f64 = 0.05;
 
@@ -32,8 +35,10 @@ type Client = (ByOperation, (i64, i64));
 
 /// The client.
 pub(super) fn busy_client(evidence: &Evidence<'_>) -> Option<Found> {
+    // The sentence compares with all other clients.
+    let has_all = |tallies: &&Tallies| evidence.has_all_requests() && tallies.has_all_places();
     let mut all: BTreeMap<IpAddr, Client> = BTreeMap::new();
-    for place in evidence.tallies?.places() {
+    for place in evidence.tallies.filter(has_all)?.places() {
         let (sum, span_ns) = all.entry(place.key.client).or_insert((ByOperation::default(), (i64::MAX, i64::MIN)));
         *sum = ByOperation::sum([&*sum, &place.operations]);
         *span_ns = (span_ns.0.min(place.span_ns.0), span_ns.1.max(place.span_ns.1));
@@ -41,6 +46,9 @@ pub(super) fn busy_client(evidence: &Evidence<'_>) -> Option<Found> {
     let (ip, (mine, span_ns)) = all.iter().max_by_key(|(_, (sum, _))| sum.total().count)?;
     let (own, whole) = (mine.total(), ByOperation::sum(all.values().map(|(sum, _)| sum)).total());
     let others = whole.without(&own);
+    if clients::unread_requests(evidence).is_none_or(|count| count as f64 > UNREAD * own.count as f64) {
+        return None;
+    }
     let (requests, waiting) =
         (own.count as f64 / whole.count as f64, own.waited_ns as f64 / whole.waited_ns.max(1) as f64);
     let rate = per_second(&all[ip]);
@@ -68,6 +76,7 @@ pub(super) fn busy_client(evidence: &Evidence<'_>) -> Option<Found> {
         rate = thousands(rate.round() as u64),
         since = since(evidence, span_ns.0),
         others = match clients::all(evidence).len() {
+            _ if clients::has_unread(evidence) => "Each other client whose requests are known sends".to_owned(),
             2 => "The other client sends".to_owned(),
             count => format!("Each of the {} sends", plural(count as u64 - 1, "other client")),
         },

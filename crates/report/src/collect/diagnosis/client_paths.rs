@@ -174,6 +174,16 @@ fn asks_for(tallies: &Tallies, ip: IpAddr) -> String {
     }
 }
 
+/// Whether a direction of a path passes data evenly and slowly, and neither many losses nor the windows of its ends are the reason.
+pub(super) fn is_narrow(path: &ClientPath, at: usize) -> bool {
+    let pace = &path.paces[at];
+    let is_slow = pace.bytes_per_s().is_some_and(|bytes_per_s| bytes_per_s <= NARROW_BYTES_PER_S);
+    let is_even = pace.count >= PARTS_LEAST && pace.spread().is_some_and(|spread| spread <= EVEN_SPREAD);
+    let is_lossy = path.resent_segments[at] as f64 > LOSSY * path.data_segments[at] as f64;
+    let windows_ns = path.zero_window_ns[at].saturating_add(path.small_window_ns[at]);
+    is_slow && is_even && !is_lossy && 2 * windows_ns < pace.ns
+}
+
 /// A client whose path takes data evenly and slowly.
 struct Narrow {
     client: IpAddr,
@@ -192,13 +202,7 @@ struct Narrow {
 impl Narrow {
     fn of(evidence: &Evidence<'_>, path: &ClientPath, at: usize) -> Option<Self> {
         let (pace, trip) = (&path.paces[at], &path.round_trips[at]);
-        let (bytes_per_s, spread) = pace.bytes_per_s().zip(pace.spread())?;
-        let is_even = pace.count >= PARTS_LEAST && spread <= EVEN_SPREAD && bytes_per_s <= NARROW_BYTES_PER_S;
-        let is_lossy = path.resent_segments[at] as f64 > LOSSY * path.data_segments[at] as f64;
-        let windows_ns = path.zero_window_ns[at].saturating_add(path.small_window_ns[at]);
-        if !is_even || is_lossy || 2 * windows_ns >= pace.ns {
-            return None;
-        }
+        let bytes_per_s = pace.bytes_per_s().filter(|_| is_narrow(path, at))?;
         let client = Client::of(evidence, evidence.tallies?, path.client)?;
         let is_queued = trip
             .least_ns
@@ -246,23 +250,9 @@ fn narrow(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, Vec<IpAddr>)
     };
     let whose = clients::all_of(evidence, &all.iter().map(|one| one.client).collect());
     let whose = whose.unwrap_or_else(|| if all.len() == 1 { "client" } else { "clients" }.to_owned());
+    let whose = format!("{whose} {}{more}", named.join(", "));
     if hidden_s >= HIDDEN * cost_s {
-        let delay = first.delay_s.map_or_else(String::new, |[least, median]| {
-            format!(
-                " Client {client} took {median} (median) to acknowledge data; its shortest time was {least}.",
-                client = first.client,
-                median = duration(median),
-                least = duration(least),
-            )
-        });
-        let text = format!(
-            "Data move slowly from the capture point to {whose} {clients}{more}: they arrive at an even rate, and acknowledgements \
-            come late.{delay} Data were on this network path for {time} in all. Response times are measured at the capture point, so \
-            they include only {in_responses} of this time. The bottleneck is the network path or the client, not the server.",
-            clients = named.join(", "),
-            time = duration(cost_s),
-            in_responses = duration(cost_s - hidden_s),
-        );
+        let text = behind_capture(first, &whose, (cost_s, hidden_s));
         let found = look(Found::new(Kind::Mechanism, Rule::NarrowPath, None, text).explaining(share).inferred());
         return Some((found, all.into_iter().map(|one| one.client).collect()));
     }
@@ -278,13 +268,38 @@ fn narrow(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, Vec<IpAddr>)
         true => "The network path is the bottleneck.".to_owned(),
         false => format!("The bottleneck is the network path or {sender}."),
     };
+    // Only the time until the end of a response is time waited.
+    let in_responses_s = cost_s - hidden_s;
+    let waited_share = in_responses_s / waited_s;
+    let behind = match hidden_s > 0.0 {
+        true => format!(" Data were on the path for another {}, behind the capture point.", duration(hidden_s)),
+        false => String::new(),
+    };
     let text = format!(
-        "Data move slowly {what} {whose} {clients}{more}: large messages arrive at a low, even rate{trip}. {doing} took {time}: \
-        {share} of all time waited. {why}",
-        clients = named.join(", "),
-        time = duration(cost_s),
-        share = percent(share),
+        "Data move slowly {what} {whose}: large messages arrive at a low, even rate{trip}. {doing} took {time}: {waited} of all time \
+        waited.{behind} {why}",
+        time = duration(in_responses_s),
+        waited = percent(waited_share),
     );
-    let found = look(Found::new(Kind::Mechanism, Rule::NarrowPath, Some(share), text).inferred());
-    Some((found, all.into_iter().map(|one| one.client).collect()))
+    let found = Found::new(Kind::Mechanism, Rule::NarrowPath, Some(waited_share), text).explaining(share);
+    Some((look(found.inferred()), all.into_iter().map(|one| one.client).collect()))
+}
+
+/// The sentence about a path behind the capture point: most of its time, which is `cost_s`, is in no response time.
+fn behind_capture(first: &Narrow, whose: &str, (cost_s, hidden_s): (f64, f64)) -> String {
+    let delay = first.delay_s.map_or_else(String::new, |[least, median]| {
+        format!(
+            " Client {client} took {median} (median) to acknowledge data; its shortest time was {least}.",
+            client = first.client,
+            median = duration(median),
+            least = duration(least),
+        )
+    });
+    format!(
+        "Data move slowly from the capture point to {whose}: they arrive at an even rate, and acknowledgements come late.{delay} Data \
+        were on this network path for {time} in all. Response times are measured at the capture point, so they include only \
+        {in_responses} of this time. The bottleneck is the network path or the client, not the server.",
+        time = duration(cost_s),
+        in_responses = duration(cost_s - hidden_s),
+    )
 }

@@ -1,6 +1,6 @@
 //! Small writes that each wait for stable storage.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 
 use plimsoll_model::{Operation, Symbol};
@@ -16,10 +16,12 @@ use crate::text::{duration, size};
 const LEAST: u64 = 50;
 /// Maximum mean size of these writes, bytes, so that they wait for storage rather than for their transfer.
 const SMALL_BYTES: f64 = 32_768.0;
-/// Minimum mean time of these writes, ns: a short processor load causes as much.
+/// Minimum mean time of these writes without a round trip, ns: a short processor load causes as much.
 const EACH_NS: f64 = 2_000_000.0;
-/// Minimum fraction of these writes in all time waited.
+/// Minimum fraction of these writes, without their round trips, in all time waited.
 const SHARE: f64 = 0.25;
+/// From this part of their time on, the round trip is said.
+const TRIP_SHARE: f64 = 0.1;
 /// A client or share with at least this fraction of the writes is named.
 const NEARLY_ALL: f64 = 0.9;
 /// Size of the writes that they are compared with, bytes.
@@ -32,8 +34,12 @@ pub(super) fn writes(evidence: &Evidence<'_>) -> Option<Found> {
     tallies.durable().for_each(|(_, cell)| all.add(cell));
     let each = all.payload as f64 / all.count.max(1) as f64;
     let share = all.waited_ns as f64 / evidence.waited_ns();
-    let is_small = all.count >= LEAST && each > 0.0 && each <= SMALL_BYTES && all.mean_ns() >= EACH_NS;
-    if !is_small || share < SHARE || (all.waited_ns as f64) < evidence.least_ns() || is_of_one_share(tallies) {
+    // A write waits for the network as every request does: this time is not the storage's.
+    let trips_ns = trips_ns(evidence, tallies).min(all.waited_ns as f64);
+    let storage_ns = all.waited_ns as f64 - trips_ns;
+    let (storage_share, mean_trip_ns) = (storage_ns / evidence.waited_ns(), trips_ns / all.count.max(1) as f64);
+    let is_small = all.count >= LEAST && each > 0.0 && each <= SMALL_BYTES && all.mean_ns() - mean_trip_ns >= EACH_NS;
+    if !is_small || storage_share < SHARE || storage_ns < evidence.least_ns() || is_of_one_share(tallies) {
         return None;
     }
     let writes = tallies.sum(|_| true);
@@ -43,11 +49,15 @@ pub(super) fn writes(evidence: &Evidence<'_>) -> Option<Found> {
         true => format!(" (other writes: {})", duration(others.mean_ns() / 1e9)),
         false => String::new(),
     };
+    let trip = match mean_trip_ns >= TRIP_SHARE * all.mean_ns() {
+        true => format!(" The network round trip to the server took {} of this time.", duration(mean_trip_ns / 1e9)),
+        false => String::new(),
+    };
     let text = format!(
         "Each small write waits for stable storage: {writes}{whose} ask the server to store their data before it answers (NFS \
-        FILE_SYNC or DATA_SYNC, SMB write-through). On average, each of them carried {bytes} and took {mean}{compared}. Together, they \
-        account for {share} of all time waited. With unstable writes and one flush at the end, clients would wait for the storage only \
-        once. The same data would fit into {requests} of {size}.",
+        FILE_SYNC or DATA_SYNC, SMB write-through). On average, each of them carried {bytes} and took {mean}{compared}.{trip} \
+        Together, they account for {share} of all time waited. With unstable writes and one flush at the end, clients would wait for \
+        the storage only once. The same data would fit into {requests} of {size}.",
         writes = plural(all.count, "write request"),
         bytes = size(each.round() as u64),
         whose = whose(evidence, tallies, &all),
@@ -58,7 +68,18 @@ pub(super) fn writes(evidence: &Evidence<'_>) -> Option<Found> {
     );
     let excess = if others.count >= MIN_COMPARED { 1.0 - (others.mean_ns() / all.mean_ns()).min(1.0) } else { 1.0 };
     let found = Found::new(Kind::Mechanism, Rule::DurableWrites, Some(share), text);
-    Some(found.explaining(share * excess).look(Operation::Write.label(), "path"))
+    let explains = storage_share.min(share * excess);
+    Some(found.explaining(explains).look(Operation::Write.label(), "path"))
+}
+
+/// The time of these writes that one round trip each to the server took, ns: the shortest of the client, otherwise of all clients.
+fn trips_ns(evidence: &Evidence<'_>, tallies: &Tallies) -> f64 {
+    let paths = evidence.coverage.client_paths.iter();
+    let trips: HashMap<IpAddr, u64> =
+        paths.filter_map(|path| Some((path.client, path.round_trips[0].least_ns?))).collect();
+    let shortest_ns = evidence.coverage.network.to_server_ns.unwrap_or(0);
+    let trip_ns = |ip: IpAddr| trips.get(&ip).copied().unwrap_or(shortest_ns) as f64;
+    tallies.durable().map(|(key, cell)| cell.count as f64 * trip_ns(key.client)).sum()
 }
 
 /// Whether such writes take much longer on one share than on the others.

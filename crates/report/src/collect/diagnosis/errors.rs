@@ -7,7 +7,7 @@ mod subject;
 
 use std::net::IpAddr;
 
-use plimsoll_model::{Operation, StatusFamily, Symbol};
+use plimsoll_model::{Operation, Protocol, StatusFamily, Symbol};
 use plimsoll_stats::tallies::{ErrorRow, Refusal};
 
 use super::super::counts::{plural, thousands};
@@ -60,12 +60,11 @@ pub(super) fn trouble(evidence: &Evidence<'_>, are_locks_told: bool) -> Vec<Foun
 
 fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning, refusals: &[Refusal]) -> Option<Found> {
     let tallies = evidence.tallies?;
-    let is_of = |row: &&ErrorRow| {
-        StatusFamily::of(row.protocol, row.status)
-            .is_some_and(|family| meaning.statuses.contains(&(family, row.status)))
+    let is_of = |protocol: Protocol, status: u32| {
+        StatusFamily::of(protocol, status).is_some_and(|family| meaning.statuses.contains(&(family, status)))
     };
     let mut sum = Sum::default();
-    for row in tallies.errors().rows().iter().filter(is_of) {
+    for row in tallies.errors().rows().iter().filter(|row| is_of(row.protocol, row.status)) {
         sum.count += row.count;
         sum.waited_ns += row.waited_ns as f64;
         sum.repeated += row.repeated;
@@ -75,24 +74,21 @@ fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning, refusals: &[Refusal]) 
     sum.rows.sort_by_key(|row| std::cmp::Reverse(row.count));
     let row = sum.rows.first()?;
     let all = operations::by_operation(&evidence.findings.operations);
-    let asked = all.iter().find(|one| one.label == row.operation.label()).map_or(0, |one| one.count);
-    let (among, share) = (sum.count as f64 / asked.max(1) as f64, sum.waited_ns / evidence.waited_ns().max(1.0));
+    let share = sum.waited_ns / evidence.waited_ns().max(1.0);
     let waits = share >= CAUSE_SHARE;
-    let is_many = match meaning.when {
+    let least = if only_client(&sum).is_some() { MANY } else { STORM };
+    let is_enough = |&(count, among): &(u64, f64)| match meaning.when {
         When::Once => true,
-        When::Many if meaning.kind == Kind::Trouble && sum.count >= FEW && among >= FEW_SHARE => true,
-        When::Many => sum.count >= MANY && among >= MANY_SHARE,
-        When::Again => sum.count >= AGAIN && (only_client(&sum).is_some() || among >= AGAIN_SHARE),
-        When::Storm => {
-            let least = if only_client(&sum).is_some() { MANY } else { STORM };
-            sum.count >= least && among >= STORM_SHARE
-        }
+        When::Many if meaning.kind == Kind::Trouble && count >= FEW && among >= FEW_SHARE => true,
+        When::Many => count >= MANY && among >= MANY_SHARE,
+        When::Again => count >= AGAIN && (only_client(&sum).is_some() || among >= AGAIN_SHARE),
+        When::Storm => count >= least && among >= STORM_SHARE,
     };
-    let is_of = |row: &Refusal| {
-        StatusFamily::of(row.protocol, row.status)
-            .is_some_and(|family| meaning.statuses.contains(&(family, row.status)))
-    };
-    let began = Began::of(refusals.iter().filter(|row| is_of(row))).filter(|_| meaning.kind == Kind::Trouble);
+    let parts = parts(&sum, &all);
+    let is_many = parts.iter().any(is_enough);
+    let is_much = parts.iter().any(|part| is_enough(part) && part.1 >= FEW_SHARE);
+    let began = Began::of(refusals.iter().filter(|row| is_of(row.protocol, row.status)))
+        .filter(|_| meaning.kind == Kind::Trouble);
     if !is_many && !waits && began.is_none() {
         return None;
     }
@@ -117,7 +113,7 @@ fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning, refusals: &[Refusal]) 
         subject::of(evidence, meaning, &sum),
     );
     // Response times already contain the clients' waits; a few errors among many explain little.
-    let is_trouble = is_many && among >= FEW_SHARE || began.as_ref().is_some_and(|began| began.is_much(evidence));
+    let is_trouble = is_much || began.as_ref().is_some_and(|began| began.is_much(evidence));
     let kind = match meaning.kind {
         Kind::Trouble if is_trouble => Kind::Trouble,
         Kind::Remark if !waits => Kind::Remark,
@@ -163,8 +159,21 @@ fn pauses(evidence: &Evidence<'_>, sum: &Sum<'_>) -> String {
     )
 }
 
-/// `12 write requests`, or of several operations `12 requests (write 10, flush 2)`.
-fn requests(sum: &Sum<'_>) -> String {
+/// By operation: how many of its requests got these answers, and which part of its requests that is; then the same for all these
+/// operations together. An operation with few of these answers is left out, unless it has the most.
+fn parts(sum: &Sum<'_>, all: &[operations::Operation<'_>]) -> Vec<(u64, f64)> {
+    let counts = by_operation(sum);
+    let asked = |operation: Operation| all.iter().find(|one| one.label == operation.label()).map_or(0, |one| one.count);
+    let part = |count: u64, asked: u64| (count, count as f64 / asked.max(1) as f64);
+    let most = counts.first().map_or(0, |&(_, count)| count);
+    let own = counts.iter().filter(|&&(_, count)| count >= FEW || count == most);
+    let own = own.map(|&(operation, count)| part(count, asked(operation)));
+    let whole = part(sum.count, counts.iter().map(|&(operation, _)| asked(operation)).sum());
+    own.chain([whole]).collect()
+}
+
+/// How many of these answers the requests for each operation got, most first.
+fn by_operation(sum: &Sum<'_>) -> Vec<(Operation, u64)> {
     let mut operations: Vec<(Operation, u64)> = Vec::new();
     for row in &sum.rows {
         match operations.iter_mut().find(|(operation, _)| *operation == row.operation) {
@@ -172,10 +181,16 @@ fn requests(sum: &Sum<'_>) -> String {
             None => operations.push((row.operation, row.count)),
         }
     }
+    operations.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    operations
+}
+
+/// `12 write requests`, or of several operations `12 requests (write 10, flush 2)`.
+fn requests(sum: &Sum<'_>) -> String {
+    let operations = by_operation(sum);
     if let [(operation, count)] = operations[..] {
         return plural(count, &format!("{} request", operation.label()));
     }
-    operations.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
     let named: Vec<String> =
         operations.iter().take(NAMED).map(|(operation, count)| format!("{} {count}", operation.label())).collect();
     format!("{} ({})", plural(sum.count, "request"), named.join(", "))

@@ -5,7 +5,7 @@ use plimsoll_stats::tallies::Excess;
 use plimsoll_stats::{Tallies, Waiting};
 
 use crate::collect::StatusName;
-use crate::findings::Findings;
+use crate::findings::{Findings, OperationRow};
 
 /// A place or an error is a cause from this part of all time waited on.
 pub(super) const CAUSE_SHARE: f64 = 0.05;
@@ -16,6 +16,9 @@ pub(super) const NOTICEABLE_NS: f64 = 4_000_000.0;
 const NOTICEABLE_TIME: f64 = 0.05;
 /// Minimum total of the additional waiting, ns; `NOTICEABLE_TIME` if that is less.
 const NOTICEABLE_SUM_NS: f64 = 1e9;
+
+/// Minimum time in steps of the capture's clock: a shorter request may only have begun just before a step.
+const STEPS: f64 = 3.0;
 
 /// Minimum factor between geometric means, and standard errors of it that chance may make.
 const CLEAR_TIMES: f64 = 2.0;
@@ -49,6 +52,22 @@ impl Evidence<'_> {
         self.findings.headline.is_from_intended()
     }
 
+    /// Minimum time of a single request, and between two responses, that the capture's clock shows, ns.
+    pub(super) fn measured_ns(&self) -> f64 {
+        measured_s(self.findings) * 1e9
+    }
+
+    /// Whether the numbers are of all requests in the capture, or in a part of its time: of a selection they are neither the load of a
+    /// server nor all requests of a client.
+    pub(super) fn has_all_requests(&self) -> bool {
+        self.findings.source.has_only_filters(&["--from", "--to"])
+    }
+
+    /// Whether the numbers are of all requests to these servers: only then they are the load.
+    pub(super) fn has_whole_load(&self) -> bool {
+        self.findings.source.has_only_filters(&["--from", "--to", "--server"])
+    }
+
     /// From the first packet to the last, ns.
     pub(super) fn elapsed_ns(&self) -> Option<f64> {
         let elapsed_ns = self.coverage.last_ns?.checked_sub(self.coverage.first_ns?)?;
@@ -71,4 +90,12 @@ impl Evidence<'_> {
         excess.mean_ns - excess.others_ns >= NOTICEABLE_NS
             && excess.ns() >= self.least_ns().max(CAUSE_SHARE * self.waited_ns())
     }
+}
+
+/// Minimum time of a single request that the capture's clock shows, s.
+pub(super) fn measured_s(findings: &Findings) -> f64 {
+    // The step is an upper bound if few timestamps differ; a median of 0 shows that it is not much too high.
+    let is_zero = |row: &OperationRow| row.response_time.is_some_and(|times| times.p50_s <= 0.0);
+    let is_step = !findings.clock.at_most || findings.operations.iter().any(is_zero);
+    findings.clock.granularity_s.filter(|_| is_step).map_or(0.0, |step_s| STEPS * step_s)
 }

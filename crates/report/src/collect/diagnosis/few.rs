@@ -7,8 +7,9 @@ use plimsoll_model::Operation;
 use plimsoll_stats::tallies::{Long, PathRow};
 
 use super::super::counts::plural;
+use super::evidence::measured_s;
 use super::{Evidence, Found, Kind, NAMED, clients, percent};
-use crate::findings::{Findings, OperationRow, Rule, Slow};
+use crate::findings::{Findings, Rule, Slow};
 use crate::instant;
 use crate::text::duration;
 
@@ -21,8 +22,6 @@ const FEW_ALIKE: f64 = 0.5;
 
 /// Minimum time of the slowest request, s: users do not notice a shorter single request (R. B. Miller, 1968).
 const FEW_NOTICEABLE_S: f64 = 0.1;
-/// The same in steps of the capture's clock: a shorter request may only have begun just before a step.
-const FEW_STEPS: f64 = 3.0;
 
 /// Minimum number of slow requests of several operations.
 const SEVERAL_LEAST: usize = 5;
@@ -99,14 +98,6 @@ pub(super) fn few_slow(findings: &Findings, waited_s: f64) -> Option<Few<'_>> {
     Some(Few { alike, share, are_all: all })
 }
 
-/// Minimum time of a single request that the capture's clock shows, s.
-fn measured_s(findings: &Findings) -> f64 {
-    // The step is an upper bound if few timestamps differ; a median of 0 shows that it is not much too high.
-    let is_zero = |row: &OperationRow| row.response_time.is_some_and(|times| times.p50_s <= 0.0);
-    let is_step = !findings.clock.at_most || findings.operations.iter().any(is_zero);
-    findings.clock.granularity_s.filter(|_| is_step).map_or(0.0, |step_s| FEW_STEPS * step_s)
-}
-
 /// The sentence.
 pub(super) fn sentence(evidence: &Evidence<'_>, few: &Few<'_>) -> Option<Found> {
     let findings = evidence.findings;
@@ -138,7 +129,7 @@ pub(super) fn several(evidence: &Evidence<'_>) -> Option<Found> {
     let tallies = evidence.tallies?;
     let (noted, waited_ns) = (tallies.long().noted(), evidence.waited_ns());
     let most_ns = noted.iter().map(|one| one.waited_ns).max()? as f64;
-    let measured_ns = measured_s(evidence.findings) * 1e9;
+    let measured_ns = evidence.measured_ns();
     let least_ns = measured_ns.max(FEW_ALIKE * most_ns);
     let alike: Vec<&Long> = noted.iter().filter(|one| one.waited_ns as f64 >= least_ns).collect();
     let sum_ns: f64 = alike.iter().map(|one| one.waited_ns as f64).sum();

@@ -154,6 +154,7 @@ fn small(evidence: &Evidence<'_>, tallies: &Tallies, operation: Operation) -> Op
     let is_cause = share >= SMALL_SHARE && cell.waited_ns as f64 >= evidence.least_ns();
     if !is_small
         || !is_cause
+        || !evidence.has_all_requests()
         || !are_one_at_a_time(evidence)
         || !wait_most_of_the_time(evidence)
         || !are_of_large_files(tallies, operation, cell)

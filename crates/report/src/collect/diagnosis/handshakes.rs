@@ -45,7 +45,8 @@ fn others(all: &[ClientPath], late: usize) -> String {
     let connected = all.iter().filter(|path| path.late_handshakes == 0 && path.handshakes > 0).count();
     match connected {
         0 => String::new(),
-        1 => " The other client had no late connections.".to_owned(),
+        1 if late + 1 == all.len() => " The other client had no late connections.".to_owned(),
+        1 => " One other client had no late connections.".to_owned(),
         more if more + late == all.len() => format!(" The {more} other clients had no late connections."),
         more => format!(" {more} other clients had no late connections."),
     }

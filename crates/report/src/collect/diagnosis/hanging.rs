@@ -5,8 +5,8 @@ use std::net::IpAddr;
 
 use plimsoll_model::{Endpoint, Unfinished, WaitEnd};
 
-use super::unfinished::{AFTER_NS, LONG_NS, counted, ended_by, in_common, is_for_data, was_seen};
-use super::{CAUSE_SHARE, Evidence, Found, Kind, clients, percent};
+use super::unfinished::{AFTER_NS, LONG_NS, counted, ended_by, in_common, is_for_data, part, waited_s, was_seen};
+use super::{CAUSE_SHARE, Evidence, Found, Kind, clients};
 use crate::findings::Rule;
 use crate::instant;
 use crate::text::duration;
@@ -26,17 +26,16 @@ impl Hang<'_> {
         self.requests.iter().map(|one| one.end_ns.abs_diff(one.first_ns)).max().unwrap_or(0)
     }
 
-    /// A lower bound: of several requests of a connection, only the first one counts.
     fn waited_s(&self) -> f64 {
-        self.requests.iter().map(|one| one.end_ns.abs_diff(one.first_ns) as f64 / 1e9).sum()
+        self.requests.iter().map(|one| waited_s(one)).sum()
     }
 }
 
 /// The server whose clients waited longest for responses that never came, while it sent none to anybody.
-pub(super) fn hanging(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
+pub(super) fn hanging(evidence: &Evidence<'_>, all_s: f64) -> Option<Found> {
     let hang = hangs(evidence)?.into_iter().max_by(|a, b| a.waited_s().total_cmp(&b.waited_s()))?;
     let (longest, wait_s) = (hang.longest_ns(), hang.waited_s());
-    let share = wait_s / (wait_s + waited_s);
+    let share = wait_s / (wait_s + all_s);
     if longest < LEAST_NS || !is_unusual(evidence, longest) || share < CAUSE_SHARE {
         return None;
     }
@@ -57,7 +56,7 @@ pub(super) fn hanging(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
             None => "; the capture has no response of this server at all".to_owned(),
         },
         in_common = in_common(evidence, &hang.requests),
-        share = percent(share),
+        share = part(evidence, &hang.requests, share),
     );
     let without = format!("Server {} did not respond to {requests} for up to {longest}", hang.server);
     let found = Found::new(Kind::Trouble, Rule::NoResponse, None, text).explaining(share).unanswered(&without);

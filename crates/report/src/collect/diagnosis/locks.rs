@@ -4,9 +4,11 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use plimsoll_model::WaitEnd;
 use plimsoll_stats::tallies::{LockHolder, LockRefusals, LockWaits};
 
-use super::super::counts::plural;
+use super::super::counts::{plural, thousands};
+use super::unfinished::{ended_by, was_seen};
 use super::{CAUSE_SHARE, Evidence, Found, Kind, clients, percent};
 use crate::findings::Rule;
 use crate::instant;
@@ -21,7 +23,8 @@ const REFUSED_LEAST: u64 = 3;
 
 /// Clients that waited for locks.
 pub(super) fn waits(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
-    let all = evidence.tallies?.lock_waits();
+    let mut all = evidence.tallies?.lock_waits();
+    let waiting = add_waiting(evidence, &mut all);
     let (requests, sum_ns) =
         all.iter().fold((0u64, 0.0), |sum, one| (sum.0.saturating_add(one.requests), sum.1 + one.waited_ns as f64));
     let most = all.iter().max_by_key(|one| one.waited_ns)?;
@@ -31,13 +34,48 @@ pub(super) fn waits(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "Clients waited {time} in all for byte-range locks ({requests}).{file} Response times and percentages of all time waited do \
-        not include these waits.",
+        "Clients waited {at_least}{time} in all for byte-range locks ({requests}).{still}{file} Response times and percentages of all \
+        time waited do not include these waits.",
+        at_least = if waiting > 0 { "at least " } else { "" },
         time = duration(sum_s),
         requests = plural(requests, "LOCK request"),
+        still = match (waiting, requests) {
+            (0, _) => String::new(),
+            (1, 1) => " This request still waited at the end of the capture.".to_owned(),
+            (waiting, all) if waiting == all => " All of them still waited at the end of the capture.".to_owned(),
+            (waiting, _) => format!(" Of these, {} still waited at the end of the capture.", thousands(waiting)),
+        },
         file = file(evidence, most, sum_ns).unwrap_or_default(),
     );
     Some(Found::new(Kind::Explanation, Rule::LockWaits, None, text).explaining(share).look("lock", "path").inferred())
+}
+
+/// Adds the requests that still waited when the capture ended; returns their number.
+fn add_waiting(evidence: &Evidence<'_>, all: &mut Vec<LockWaits>) -> u64 {
+    let mut count: u64 = 0;
+    let rows = ended_by(evidence, WaitEnd::CaptureLocked).unwrap_or_default();
+    for one in rows.into_iter().filter(|one| was_seen(evidence, one)) {
+        let ns = one.end_ns.abs_diff(one.first_ns);
+        count = count.saturating_add(one.requests);
+        let (server, share, path) = (one.server.ip, one.share, one.path);
+        match all.iter_mut().find(|file| (file.server, file.share, file.path) == (server, share, path)) {
+            Some(file) => {
+                file.requests = file.requests.saturating_add(one.requests);
+                file.waited_ns = file.waited_ns.saturating_add(ns);
+                file.longest_ns = file.longest_ns.max(ns);
+            }
+            None => all.push(LockWaits {
+                server,
+                share,
+                path,
+                requests: one.requests,
+                waited_ns: ns,
+                longest_ns: ns,
+                holders: Vec::new(),
+            }),
+        }
+    }
+    count
 }
 
 /// The file that most of them waited for, and the client with a lock on it.

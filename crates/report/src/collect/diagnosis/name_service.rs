@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use plimsoll_model::{NameLookup, Operation};
+use plimsoll_stats::tallies::Long;
 
 use super::super::counts::plural;
 use super::{CAUSE_SHARE, Evidence, Found, Kind, NAMED, percent};
@@ -96,10 +97,9 @@ fn before_connections<'e>(lookups: impl Iterator<Item = &'e NameLookup>) -> Wait
 fn during_set_up<'e>(evidence: &Evidence<'e>, server: IpAddr) -> Waits<'e> {
     let mut waits = Waits::default();
     let Some(tallies) = evidence.tallies else { return waits };
-    let is_of = |client: IpAddr| {
-        tallies.places().iter().any(|place| place.key.client == client && place.key.server.ip == server)
-    };
-    for long in tallies.long().noted().iter().filter(|one| one.operation == Operation::Session && is_of(one.client)) {
+    // A request to another server did not wait for a name that this server asked for.
+    let is_of = |one: &&Long| one.operation == Operation::Session && one.server == server;
+    for long in tallies.long().noted().iter().filter(is_of) {
         let (from_ns, to_ns) = long.span_ns;
         // Where no answer came, the server gives up at an unknown time behind its last question.
         let end = |one: &NameLookup| one.answered_ns.or_else(|| (one.last_ns >= from_ns).then_some(to_ns));

@@ -1,13 +1,13 @@
 //! Delays by the network: closed windows, delayed acknowledgements, the round trip.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
 use plimsoll_model::{SmallWindow, Symbol};
 
 use super::super::counts::plural;
 use super::{Evidence, Found, Kind, percent};
-use crate::findings::{DepthShare, Rule};
+use crate::findings::{DepthShare, OperationRow, Rule};
 use crate::text::{duration, size};
 
 /// Minimum fraction of all time waited, for closed windows and delayed acknowledgements.
@@ -294,8 +294,7 @@ fn chain(evidence: &Evidence<'_>, waited_s: f64, trips_s: f64) -> String {
 /// Every request takes at least a fixed delay, whatever it asks for, although the network is faster.
 fn fixed_delay(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let round_trip_s = evidence.coverage.network.to_server_ns.map_or(0.0, |ns| ns as f64 / 1e9);
-    let rows = || evidence.findings.operations.iter().filter(|row| row.parent.is_none() && row.count >= DELAY_REQUESTS);
-    let times: Vec<f64> = rows().filter_map(|row| Some(row.service_time.as_ref()?.min_s)).collect();
+    let times = shortest_service(&evidence.findings.operations);
     let (least, most) =
         (times.iter().copied().fold(f64::INFINITY, f64::min), times.iter().copied().fold(0.0, f64::max));
     let requests = evidence.tallies?.sum(|_| true).total().count;
@@ -317,6 +316,24 @@ fn fixed_delay(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         share = percent(share),
     );
     Some(Found::new(Kind::Mechanism, Rule::FixedDelay, Some(share), text).inferred())
+}
+
+/// The shortest service time of each operation with enough requests, s. Members of compounds have the time of their message, so they show
+/// nothing of their own operation: clients do not wait for them.
+fn shortest_service(rows: &[OperationRow]) -> Vec<f64> {
+    let mut operations: BTreeMap<&str, (u64, f64)> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.parent.is_none() && is_waited_for(row)) {
+        let Some(times) = row.service_time else { continue };
+        let (count, least_s) = operations.entry(&row.operation).or_insert((0, f64::INFINITY));
+        (*count, *least_s) = (count.saturating_add(row.count), least_s.min(times.min_s));
+    }
+    operations.into_values().filter(|&(count, _)| count >= DELAY_REQUESTS).map(|(_, least_s)| least_s).collect()
+}
+
+/// Whether clients wait for most of these requests themselves, and not for an earlier member of a compound.
+fn is_waited_for(row: &OperationRow) -> bool {
+    let whole_s = row.headline_time().map_or(0.0, |times| times.count as f64 * times.mean_s);
+    row.waited_s >= MOSTLY * whole_s
 }
 
 /// The capture was taken at the server, and clients wait for a round trip that is in no response time.

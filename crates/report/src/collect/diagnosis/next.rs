@@ -1,7 +1,7 @@
 //! The command that shows more.
 
 use super::{Evidence, Look, clients};
-use crate::safe::for_shell;
+use crate::safe::{file_for_shell, for_shell};
 
 /// Dimensions that are of use to anybody, in the order in which they are asked about.
 const DIMENSIONS: [&str; 4] = ["client", "path", "second", "connection"];
@@ -27,12 +27,15 @@ pub(super) fn next(evidence: &Evidence<'_>, operation: &str, look: Option<&Look>
     let operation = look.map_or(operation, |look| look.operation);
     let by = by.find(|by| !is_one(by) && !is_shown(by) && !has_one_value(evidence, operation, by))?;
     let mut words: Vec<String> = vec!["plimsoll analyze".to_owned()];
-    words.extend(inputs.iter().map(|input| for_shell(input)));
+    words.extend(inputs.iter().map(|input| file_for_shell(input)));
     words.extend(findings.source.options.iter().chain(filters).cloned());
     if !is_filtered("--operation") {
         words.push(format!("--operation {}", for_shell(operation)));
     }
-    words.extend(only.map(|(flag, value)| format!("{flag} {}", for_shell(value))));
+    words.extend(only.map(|(flag, value)| match *flag {
+        "--share" => format!("{flag} {}", for_shell(&as_pattern(value))),
+        flag => format!("{flag} {}", for_shell(value)),
+    }));
     words.push(format!("--by {by}"));
     Some(words.join(" "))
 }
@@ -48,6 +51,18 @@ fn has_one_value(evidence: &Evidence<'_>, operation: &str, by: &str) -> bool {
     }
 }
 
+/// The pattern that matches this name and no other: an export may have a bracket in its name.
+fn as_pattern(name: &str) -> String {
+    let mut pattern = String::with_capacity(name.len());
+    for letter in name.chars() {
+        match letter {
+            '*' | '?' | '[' | ']' | '{' | '}' => pattern.extend(['[', letter, ']']),
+            _ => pattern.push(letter),
+        }
+    }
+    pattern
+}
+
 /// Of a filter as a report has it: `--client 10.0.0.1`.
 fn flag_and_value(filter: &str) -> (&str, &str) {
     filter.split_once(' ').unwrap_or((filter, ""))
@@ -56,4 +71,15 @@ fn flag_and_value(filter: &str) -> (&str, &str) {
 /// Whether a filter lets one value through, not a network, a pattern, or all but one. One that is quoted may be a pattern.
 fn is_single(filter: &str) -> bool {
     !flag_and_value(filter).1.contains(['!', '/', '*', '?', '[', '\'', '"'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_of_patterns_stand_for_themselves() {
+        assert_eq!(as_pattern("/exports/[a]{1}*?"), "/exports/[[]a[]][{]1[}][*][?]");
+        assert_eq!(as_pattern(r"\\nas\home"), r"\\nas\home");
+    }
 }

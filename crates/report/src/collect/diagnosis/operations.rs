@@ -1,12 +1,12 @@
 //! Which operation clients waited for.
 
+mod nothing;
 mod slow_part;
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use plimsoll_model::Operation as Kinds;
-use plimsoll_stats::Tallies;
 use plimsoll_stats::tallies::{ByOperation, Cell, MIN_COMPARED, PathRow};
 
 use super::super::counts::{plural, thousands};
@@ -15,6 +15,7 @@ use super::places::times;
 use super::{Evidence, Found, Kind, clients, percent};
 use crate::findings::{Findings, OperationRow, Rule};
 use crate::text::duration;
+pub(super) use nothing::nothing;
 pub(super) use slow_part::slow_part;
 
 /// An operation that leads alone has this part of all time waited.
@@ -161,7 +162,7 @@ pub(super) fn slow(evidence: &Evidence<'_>) -> Option<Found> {
     let clients = clients::all(evidence);
     let rows = evidence.tallies?.paths().rows().iter().filter(|row| row.operation == operation);
     let rows: Vec<&PathRow> = rows.collect();
-    let only = if clients.len() > 1 { by_one(&rows) } else { None };
+    let only = if clients.len() > 1 && !clients::has_unread(evidence) { by_one(&rows) } else { None };
     let text = format!(
         "The operation {operation} is slow {whose}: it took {mean} on average ({requests}), {times} as long as the mean of all other \
         operations ({others}). Most of this time is service time. The requests account for {share} of all time waited.{directory}",
@@ -221,47 +222,4 @@ fn rest(all: &ByOperation, without: Kinds) -> Cell {
     let mut rest = Cell::default();
     all.iter().filter(|(operation, _)| *operation != without).for_each(|(_, cell)| rest.add(cell));
     rest
-}
-
-/// No rule found anything; of the rules that could have.
-pub(super) fn nothing(evidence: &Evidence<'_>) -> Found {
-    let mut looked: Vec<&str> = Vec::new();
-    looked.extend(evidence.tallies.map(|tallies| match known(evidence, tallies) {
-        (true, true) => "slow clients, shares or paths",
-        (true, false) => "slow clients or shares",
-        (false, true) => "slow clients or paths",
-        (false, false) => "slow clients",
-    }));
-    looked.extend(["a few slow requests", "bursts of slow requests"]);
-    let packets = &evidence.coverage.packets;
-    let mut seen: Vec<String> = Vec::new();
-    if evidence.findings.source.filters.is_empty() && packets.tcp_data > 0 {
-        match packets.retransmitted {
-            0 => looked.push("retransmissions"),
-            count => seen.push(plural(count, "retransmitted TCP segment")),
-        }
-    }
-    let rows = evidence.findings.operations.iter().filter(|row| row.is_counted_once());
-    let (errors, unknown) = rows.fold((0_u64, 0_u64), |(errors, unknown), row| {
-        (errors.saturating_add(row.errors), unknown.saturating_add(row.status_unknown))
-    });
-    match (errors, unknown) {
-        (0, 0) => looked.push("failed requests"),
-        (0, _) => {}
-        (count, _) => seen.push(plural(count, "refused or failed request")),
-    }
-    let seen = match seen.as_slice() {
-        [] => String::new(),
-        some => format!(" Seen, but not a cause by any rule: {}.", some.join("; ")),
-    };
-    let text = format!("No single cause stands out. Checked and not found: {}.{seen}", looked.join("; "));
-    Found::new(Kind::Remark, Rule::Nothing, None, text)
-}
-
-/// Whether shares and paths are known of most of the waiting: short snap lengths cut them off.
-fn known(evidence: &Evidence<'_>, tallies: &Tallies) -> (bool, bool) {
-    let is_most = |waited_ns: u64| 2.0 * waited_ns as f64 >= evidence.waited_ns();
-    let on_shares = tallies.sum(|key| key.share.is_some()).total().waited_ns;
-    let paths = tallies.paths().rows().iter().filter(|row| row.path.is_some());
-    (is_most(on_shares), is_most(paths.map(|row| row.cell.waited_ns).fold(0, u64::saturating_add)))
 }

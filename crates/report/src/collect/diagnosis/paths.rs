@@ -8,6 +8,7 @@ use plimsoll_model::{Operation, Symbol};
 use plimsoll_stats::Tallies;
 use plimsoll_stats::tallies::{ByOperation, Excess, Listing, MIN_COMPARED, PathRow, sum_of};
 
+pub(super) use self::walk::are_compared;
 use self::walk::{MAX_LEVELS, Noted, Walk, descend};
 use super::super::counts::plural;
 use super::few::Few;

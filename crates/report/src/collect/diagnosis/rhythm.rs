@@ -14,6 +14,8 @@ use crate::text::duration;
 
 /// Minimum number of requests after a pause.
 const AFTER_LEAST: u64 = 5;
+/// Minimum number of pauses: many requests that come at once are slow for another reason, too.
+const PAUSES_LEAST: u64 = 3;
 /// Minimum mean and typical time of these requests, as a multiple of the others'.
 const AFTER_TIMES: f64 = 10.0;
 
@@ -41,10 +43,11 @@ pub(super) fn after_pause(evidence: &Evidence<'_>) -> Option<Found> {
     let share = one.after.waited_ns as f64 / evidence.waited_ns();
     let text = format!(
         "The first {label} after a pause is slow: {requests} to {word} {name} took {mean} on average, {times} as long as {others} \
-        ({others_mean}). Before each slow request, no client sent a {label} request to this {word} for at least {pause}. The slow \
-        requests account for {share} of all time waited. Possible causes: a disk that spins down when it is idle, or data that the \
-        server must read from disk again.",
+        ({others_mean}). Clients sent these requests at the ends of {pauses} of at least {pause}, in which the server answered no {label} \
+        request to this {word}. The slow requests account for {share} of all time waited. Possible causes: a disk that spins down \
+        when it is idle, or data that the server must read from disk again.",
         requests = plural(one.after.count, &format!("{label} request")),
+        pauses = plural(one.pauses, "pause"),
         pause = duration(one.least_ns as f64 / 1e9),
         mean = duration(one.after.mean_ns() / 1e9),
         times = times(one.after.mean_ns() / one.others.mean_ns()),
@@ -68,6 +71,8 @@ fn is_slow(evidence: &Evidence<'_>, one: &AfterPause) -> bool {
     let is_longer = after.mean_ns() >= AFTER_TIMES * larger * others.mean_ns()
         && after.typical_ns() >= AFTER_TIMES * larger * others.typical_ns();
     after.count >= AFTER_LEAST
+        && one.pauses >= PAUSES_LEAST
+        && after.mean_ns() >= evidence.measured_ns()
         && after.service_share().is_some_and(|share| share >= AFTER_SERVICE)
         && others.count >= MIN_COMPARED
         && is_longer
@@ -87,7 +92,8 @@ pub(super) fn periodic(evidence: &Evidence<'_>) -> Option<Found> {
     let share = waited_ns / evidence.waited_ns();
     let is_cause = share >= CAUSE_SHARE && waited_ns >= evidence.least_ns() && share <= 1.0;
     let are_few = requests as f64 <= STALLED_AMONG * asked as f64 && asked >= REQUESTS_PER_STALL * found.stalls;
-    if !is_cause || !are_few || !are_for_several(&found) || found.interval_ns < INTERVAL_NS {
+    let is_measured = found.requests.iter().all(|one| one.waited_ns as f64 >= evidence.measured_ns());
+    if !is_cause || !are_few || !is_measured || !are_for_several(&found) || found.interval_ns < INTERVAL_NS {
         return None;
     }
     let text = format!(

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use plimsoll_model::Operation;
+use plimsoll_stats::tallies::Place;
 
 use super::super::counts::plural;
 use super::few::Few;
@@ -108,24 +109,24 @@ fn is_set_up(row: &OperationRow) -> bool {
     row.parent.is_none() && is_of_session(row) && !is_null && !NOT_SET_UP.contains(&row.procedure.as_str())
 }
 
-/// The clients, if all are affected, or few while others are not slow.
+/// The clients, if all are affected, or few while others are not slow. A mean would hide the slow requests of a client that also ends
+/// sessions, because the operation is the same.
 fn whose(evidence: &Evidence<'_>) -> String {
     let Some(tallies) = evidence.tallies else { return String::new() };
-    let (mut slow, mut quick): (BTreeSet<IpAddr>, BTreeSet<IpAddr>) = Default::default();
-    let clients: BTreeSet<IpAddr> = tallies.places().iter().map(|place| place.key.client).collect();
-    for client in clients {
-        let sum = tallies.sum(|key| key.client == client);
-        let session = sum.iter().find(|(one, _)| *one == Operation::Session).map(|(_, cell)| *cell);
-        match session.filter(|cell| cell.count > 0).map(|cell| cell.mean_ns() / 1e9 >= SLOW_S) {
-            Some(true) => slow.insert(client),
-            Some(false) => quick.insert(client),
-            None => false,
-        };
+    let long = tallies.long();
+    if long.least_ns() as f64 > SLOW_S * 1e9 {
+        return String::new();
     }
+    let is_of_session = |operation: Operation| [Operation::Session, Operation::Null].contains(&operation);
+    let noted = long.noted().iter().filter(|one| one.waited_ns as f64 >= SLOW_S * 1e9 && is_of_session(one.operation));
+    let slow: BTreeSet<IpAddr> = noted.map(|one| one.client).collect();
+    let connects = |place: &&Place| place.operations.only(is_of_session).total().count > 0;
+    let mut others = tallies.places().iter().filter(connects).map(|place| place.key.client);
+    let has_quick = others.any(|client| !slow.contains(&client));
     if let Some(all) = clients::all_of(evidence, &slow) {
         return format!(" for {all}");
     }
-    if slow.is_empty() || slow.len() > NAMED || quick.is_empty() {
+    if slow.is_empty() || slow.len() > NAMED || !has_quick {
         return String::new();
     }
     let named: Vec<String> = slow.iter().map(IpAddr::to_string).collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use plimsoll_model::Symbol;
+use plimsoll_model::{Coverage, Symbol};
 use plimsoll_stats::tallies::Long;
 
 use super::super::counts::plural;
@@ -55,10 +55,15 @@ pub(super) fn silence(evidence: &Evidence<'_>, is_explained: impl Fn(&Long) -> b
     if !(CAUSE_SHARE..=1.0).contains(&share) {
         return None;
     }
+    let servers: BTreeSet<IpAddr> = all.iter().flat_map(|one| &one.held).map(|one| one.server).collect();
+    let subject = match servers.first() {
+        Some(server) if servers.len() == 1 => format!("Server {server} sent no response"),
+        _ => "No server sent a response".to_owned(),
+    };
     let held: usize = all.iter().map(|one| one.held.len()).sum();
     let clients: BTreeSet<IpAddr> = all.iter().flat_map(|one| one.clients.iter().copied()).collect();
     let text = format!(
-        "The server sent no response {when}. {during}, at least {requests} of {clients} waited: {share} of all time waited.",
+        "{subject} {when}. {during}, at least {requests} of {clients} waited: {share} of all time waited.",
         during = if all.len() == 1 { "During this time" } else { "During these periods" },
         when = when(&all, longest),
         // Those that came later waited as well, and the list of long requests may be too short.
@@ -66,7 +71,17 @@ pub(super) fn silence(evidence: &Evidence<'_>, is_explained: impl Fn(&Long) -> b
         clients = plural(clients.len() as u64, "client"),
         share = percent(share),
     );
-    Some(Found::new(Kind::Explanation, Rule::Burst, Some(share), text))
+    // Of responses without a request in the capture, and of those to requests that wait for an event, the times are not known.
+    Some(Found::new(Kind::Explanation, Rule::Burst, Some(share), text).inferred())
+}
+
+/// Whether servers may have sent responses in this time that cannot be read, or were not captured.
+fn may_have_responded(coverage: &Coverage, (from_ns, to_ns): (i64, i64)) -> bool {
+    let encrypted = &coverage.encrypted;
+    let are_encrypted = coverage.unseen.encrypted > 0 || encrypted.messages.iter().any(|&count| count > 0);
+    let is_during = encrypted.first_ns.is_none_or(|ns| ns <= to_ns) && encrypted.last_ns.is_none_or(|ns| ns >= from_ns);
+    let is_unread = coverage.unseen.compressed > 0 || coverage.rpc_tls.connections > 0 || are_encrypted && is_during;
+    is_unread || coverage.one_sided > 0 || coverage.may_be_blind((from_ns, to_ns))
 }
 
 /// How often, how long, and when.
@@ -74,7 +89,7 @@ fn when(all: &[Silence<'_>], longest_ns: u64) -> String {
     let Some(first) = all.first() else { return String::new() };
     let longest = duration(longest_ns as f64 / 1e9);
     if all.len() == 1 {
-        return format!("for {longest} from {} on", instant::second(first.from_ns));
+        return format!("for {longest} from {} on", instant::end_of(first.from_ns, longest_ns));
     }
     let shortest = duration(all.iter().map(Silence::lasted_ns).min().unwrap_or(0) as f64 / 1e9);
     let mut intervals: Vec<u64> = all.windows(2).map(|pair| pair[1].from_ns.abs_diff(pair[0].from_ns)).collect();
@@ -90,8 +105,8 @@ fn when(all: &[Silence<'_>], longest_ns: u64) -> String {
     format!(
         "in {periods} of {lasted}{every}, from {first} to {last}",
         periods = plural(all.len() as u64, "period"),
-        first = instant::second(first.from_ns),
-        last = instant::second(last)
+        first = instant::end_of(first.from_ns, longest_ns),
+        last = instant::end_of(last, longest_ns)
     )
 }
 
@@ -99,12 +114,13 @@ fn when(all: &[Silence<'_>], longest_ns: u64) -> String {
 fn of_gap<'l>(evidence: &Evidence<'_>, (first, behind): (usize, usize), long: &[&'l Long]) -> Option<Silence<'l>> {
     let series = &evidence.findings.series;
     let lasted_s = (behind - first) as f64 * series.bin_s;
-    if behind - first < SILENT_BINS || lasted_s < SILENT_S {
+    // All requests that end between two steps of a coarse clock seem to end at the second one.
+    if behind - first < SILENT_BINS || lasted_s < SILENT_S || lasted_s * 1e9 < evidence.measured_ns() {
         return None;
     }
     let at = |bin: usize| series.start_ns.checked_add((bin as f64 * series.bin_s * 1e9) as i64);
     let (from_ns, to_ns) = (at(first)?, at(behind)?);
-    if evidence.coverage.may_be_blind((from_ns, to_ns)) {
+    if may_have_responded(evidence.coverage, (from_ns, to_ns)) {
         return None;
     }
     let part_ns = (WAITED_PART * lasted_s * 1e9) as i64;

@@ -20,11 +20,10 @@ const WAITING: f64 = 0.02;
 struct Limited {
     client: IpAddr,
     sessions: u64,
-    /// Of the session that waited longest.
-    slots: u32,
+    /// The fewest and the most slots that one of them has.
+    slots: [u32; 2],
     waits: u64,
     wait_ns: u64,
-    longest_ns: u64,
     full_ns: u64,
     span_ns: u64,
 }
@@ -41,15 +40,17 @@ pub(super) fn exhausted(evidence: &Evidence<'_>) -> Option<Found> {
     let own_ns = tallies.sum(|key| key.client == most.client).total().waited_ns as f64;
     let share = own_ns / evidence.waited_ns();
     let text = format!(
-        "Client {client} ran out of slots: all {slots} slots of {sessions} were in use for {share} of the time. {times}, the \
+        "Client {client} ran out of slots: {slots} were in use for {share} of the time. {times}, the \
         client sent its next request as soon as a slot was free.{others} The number of slots limits how many requests a client may \
         have outstanding. Response times do not include the wait for a slot. Check the number of session slots on the client and on \
         the server.",
         client = most.client,
-        slots = most.slots,
-        sessions = match most.sessions {
-            1 => "its NFSv4.1 session".to_owned(),
-            more => format!("each of {more} NFSv4.1 sessions"),
+        slots = match (most.sessions, most.slots) {
+            (1, [_, slots]) => format!("all {slots} slots of its NFSv4.1 session"),
+            (more, [least, slots]) if least == slots => format!("all {slots} slots of each of {more} NFSv4.1 sessions"),
+            (more, [least, slots]) => {
+                format!("all slots of each of {more} NFSv4.1 sessions ({least} to {slots} slots)")
+            }
         },
         share = percent(time(most.full_ns).min(1.0)),
         times = plural(most.waits, "time"),
@@ -70,20 +71,10 @@ fn limited(sessions: &[SessionSlots]) -> Vec<Limited> {
         if (one.wait_ns as f64) < TIME * one.span_ns as f64 {
             continue;
         }
-        let none = Limited {
-            client: one.client,
-            sessions: 0,
-            slots,
-            waits: 0,
-            wait_ns: 0,
-            longest_ns: 0,
-            full_ns: 0,
-            span_ns: 0,
-        };
+        let client = one.client;
+        let none = Limited { client, sessions: 0, slots: [slots; 2], waits: 0, wait_ns: 0, full_ns: 0, span_ns: 0 };
         let all = clients.entry(one.client).or_insert(none);
-        if one.wait_ns > all.longest_ns {
-            (all.slots, all.longest_ns) = (slots, one.wait_ns);
-        }
+        all.slots = [all.slots[0].min(slots), all.slots[1].max(slots)];
         all.sessions += 1;
         all.waits += one.waits;
         all.wait_ns = all.wait_ns.saturating_add(one.wait_ns);

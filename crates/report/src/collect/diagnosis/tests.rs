@@ -4,14 +4,17 @@ mod built;
 mod channels;
 mod client_paths;
 mod errors;
+mod fixed_delay;
 mod habits;
 mod handshakes;
 mod locks;
 mod name_service;
 mod network;
+mod nothing;
 mod operations;
 mod places;
 mod protocol_waits;
+mod queues;
 mod refusals;
 mod resets;
 mod restart;
@@ -182,6 +185,8 @@ fn the_next_command_means_the_same_capture_and_times() {
     assert_eq!(findings.source.filter_words(), "--from 08:00:00 --client nas --utc");
     findings.source.filters.remove(0);
     assert_eq!(findings.source.filter_words(), "--client nas", "no time of day");
+    findings.source.inputs = vec!["-x.pcap".to_owned()];
+    assert!(diagnosed(&findings).next.unwrap().starts_with("plimsoll analyze ./-x.pcap --utc"), "no option");
     findings.source.options.push("--smb-session-key".to_owned());
     assert_eq!(diagnosed(&findings).next, None, "the key is not shown");
 }
@@ -261,8 +266,15 @@ fn a_burst_is_many_requests_in_a_short_time() {
     let said = text(&findings, Rule::Burst);
     assert_eq!(
         said,
-        "About 68 % of all time waited was for requests that ended in the 1.00 s after 2023-11-14 22:13:23 UTC."
+        "About 68 % of all time waited was for requests that ended in the 1.00 s after 2023-11-14 22:13:23.000 UTC."
     );
+    findings.series.bin_s = 1.0 / 64.0;
+    let said = text(&findings, Rule::Burst);
+    assert!(
+        said.ends_with("that ended in the 15.6 ms after 2023-11-14 22:13:20.046 UTC."),
+        "a second is 64 bins: {said}"
+    );
+    findings.series.bin_s = 1.0;
     findings.slowest = vec![slow("READ", 1.1)];
     assert!(!rules(&findings).contains(&Rule::Burst), "one request is no burst");
 }
@@ -276,6 +288,13 @@ fn the_worst_minute_of_a_long_capture_is_named() {
     findings.series.response_mean_s[70..76].fill(Some(0.004));
     let expected = "The worst 64.0 s began at 2023-11-14 22:22:40 UTC: the 800 requests that ended in this interval account for 15 % of all time waited (3.25 ms each on average). An average interval of this length accounts for 5.3 %.";
     assert_eq!(text(&findings, Rule::WorstMinute), expected);
+    // Of these 20 min, only the first four and the last four were captured.
+    let mut parts = findings.clone();
+    parts.series.operations[30..120].fill(0);
+    parts.series.response_mean_s = vec![Some(0.001); 150];
+    assert!(!rules(&parts).contains(&Rule::WorstMinute), "all minutes with requests are alike");
+    parts.series.response_mean_s[8..16].fill(Some(0.01));
+    assert!(text(&parts, Rule::WorstMinute).contains("An average interval of this length with requests accounts for"));
     findings.series.bin_s = 1.0;
     assert!(!rules(&findings).contains(&Rule::WorstMinute), "150 s");
 }

@@ -1,12 +1,14 @@
 //! When clients waited.
 
 mod loader;
+mod path;
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use plimsoll_model::{Operation, Symbol};
-use plimsoll_stats::tallies::{Excess, Long, MIN_COMPARED, PlaceKey, SLOW_MEAN};
+use plimsoll_stats::Tallies;
+use plimsoll_stats::tallies::{Busy, Excess, Long, MIN_COMPARED, PlaceKey, SLOW_MEAN};
 
 use super::super::counts::{plural, thousands};
 use super::places::{difference, times};
@@ -20,7 +22,7 @@ const BURST_SHARE: f64 = 0.25;
 /// Minimum mean time of requests that set connections up, ns: users do not notice a shorter single request (R. B. Miller, 1968).
 const SET_UP_NS: f64 = 100_000_000.0;
 /// Maximum length of that bin, as a fraction of the time.
-const BURST_TIME: f64 = 0.1;
+pub(super) const BURST_TIME: f64 = 0.1;
 /// A client that has this part of the requests in a queue is named.
 const CROWD: f64 = 0.75;
 /// From this part of the slow requests of a time on their client, or their share, is named.
@@ -72,11 +74,11 @@ pub(super) fn slow_interval(evidence: &Evidence<'_>) -> Option<Found> {
         return None;
     }
     let (from, to) = (course.begins_ns(first)?, course.begins_ns(behind)?);
-    let lasted = duration(to.abs_diff(from) as f64 / 1e9);
+    let (lasted_ns, lasted) = (to.abs_diff(from), duration(to.abs_diff(from) as f64 / 1e9));
     let when = match (first == 0, behind == course.len()) {
-        (false, true) => format!("From {} on", instant::second(from)),
-        (true, _) => format!("Until {}", instant::second(to)),
-        (false, false) => format!("For {lasted} from {}", instant::second(from)),
+        (false, true) => format!("From {} on", instant::end_of(from, lasted_ns)),
+        (true, _) => format!("Until {}", instant::end_of(to, lasted_ns)),
+        (false, false) => format!("For {lasted} from {}", instant::end_of(from, lasted_ns)),
     };
     let text = format!(
         "{when}, responses came late: {operation} took {mean} on average ({requests}), {times} as long as at other times ({others}). \
@@ -123,9 +125,14 @@ fn whose(evidence: &Evidence<'_>, excess: &Excess, (from_ns, to_ns): (i64, i64))
     }
 }
 
+/// Busy and quiet times.
+fn busy_times(evidence: &Evidence<'_>) -> Option<Busy> {
+    evidence.tallies.filter(|_| evidence.has_whole_load())?.course().busy()
+}
+
 /// Clients that wait longer while they send more requests: not the fault of one client, but a load on the server.
 pub(super) fn load(evidence: &Evidence<'_>) -> Option<Found> {
-    let busy = evidence.tallies?.course().busy()?;
+    let busy = busy_times(evidence)?;
     let ([many, few], [most, least]) = (busy.outstanding, busy.per_second);
     let is_more = many >= BUSY_OUTSTANDING && many >= BUSY_TIMES * few && most > BUSY_MOST * least;
     if !is_more || !is_each(&busy.excess) || busy.excess.times() < SLOW_MEAN || !evidence.is_noticeable(&busy.excess) {
@@ -147,18 +154,24 @@ pub(super) fn load(evidence: &Evidence<'_>) -> Option<Found> {
     Some(Found::new(Kind::Symptom, Rule::Queue, Some(share), text).explaining(explains).inferred())
 }
 
-/// A server that answers no more per second, however many requests wait.
-pub(super) fn queue(evidence: &Evidence<'_>) -> Option<Found> {
-    let busy = evidence.tallies?.course().busy()?;
+/// A server that answers no more per second, however many requests wait; and whether data show that they may wait on the path instead.
+pub(super) fn queue(evidence: &Evidence<'_>) -> Option<(Found, bool)> {
+    let busy = busy_times(evidence)?;
     let ([many, few], [most, least]) = (busy.outstanding, busy.per_second_of_operation);
     let is_busy = many >= BUSY_OUTSTANDING && many >= BUSY_TIMES * few;
     let is_flat = (BUSY_LEAST * least..=BUSY_MOST * least).contains(&most);
     if !is_busy || !is_flat || !is_each(&busy.excess) || !evidence.is_noticeable(&busy.excess) {
         return None;
     }
+    if path::is_of_slow_reader(evidence) {
+        return None;
+    }
+    let path = path::of(evidence, busy.excess.operation, busy.excess.mean_ns / 1e9);
     let text = format!(
-        "The server is busy: with {many:.0} requests outstanding on average, {operation} took {mean}; with {few} requests outstanding, \
-        {operation} took {few_mean}. The rate of responses hardly changed ({most:.0} and {least:.0} per second).{crowd}",
+        "{begin}: with {many:.0} requests outstanding on average, {operation} took {mean}; with {few} requests outstanding, {operation} \
+        took {few_mean}. The rate of responses hardly changed ({most:.0} and {least:.0} per second).{why}{crowd}",
+        begin = path.as_ref().map_or("The server is busy", |_| path::OR_SERVER),
+        why = path.as_ref().map_or("", |path| path.text.as_str()),
         operation = busy.excess.operation.label(),
         mean = duration(busy.excess.mean_ns / 1e9),
         few = on_average(few),
@@ -167,7 +180,8 @@ pub(super) fn queue(evidence: &Evidence<'_>) -> Option<Found> {
     );
     let share = busy.excess.whole_ns / evidence.waited_ns();
     let explains = beyond_quiet(evidence, &busy.excess)?;
-    Some(Found::new(Kind::Mechanism, Rule::Queue, Some(share), text).explaining(explains).inferred())
+    let found = Found::new(Kind::Mechanism, Rule::Queue, Some(share), text).explaining(explains).inferred();
+    Some((found, path.is_some_and(|path| path.is_narrow)))
 }
 
 /// Whether the difference affects many requests: their geometric mean is compared with its value if all of the difference were in
@@ -186,13 +200,14 @@ fn beyond_quiet(evidence: &Evidence<'_>, excess: &Excess) -> Option<f64> {
 /// A server at its limit for an operation: with more outstanding requests it answers more per second than without load, but each takes
 /// much longer, and the time grows faster than the rate.
 pub(super) fn limit(evidence: &Evidence<'_>) -> Option<(Found, &'static str)> {
-    let busy = evidence.tallies?.course().busy()?;
+    let busy = busy_times(evidence)?;
     let ([many, few], [most, least], excess) = (busy.outstanding, busy.per_second_of_operation, &busy.excess);
     let is_busy = many >= BUSY_OUTSTANDING && many >= BUSY_TIMES * few && most > BUSY_MOST * least;
     let is_limit = excess.times() >= LIMIT_TIMES.max(most / least.max(f64::MIN_POSITIVE));
     let is_service = excess.service_share.is_some_and(|share| share >= LIMIT_SERVICE);
     let trips = evidence.coverage.client_paths.iter().filter_map(|path| path.round_trips[0].median_ns);
     let is_near = trips.max().is_none_or(|ns| ns as f64 <= LIMIT_NEAR * excess.mean_ns);
+    let is_near = is_near && !path::is_of_slow_reader(evidence);
     if !is_busy || !is_each(excess) || !is_limit || !is_service || !is_near || !evidence.is_noticeable(excess) {
         return None;
     }
@@ -205,10 +220,13 @@ pub(super) fn limit(evidence: &Evidence<'_>) -> Option<(Found, &'static str)> {
         true => format!(" All other operations took {} on average.", duration(others.mean_ns() / 1e9)),
         false => String::new(),
     };
+    let path = path::of(evidence, excess.operation, excess.mean_ns / 1e9);
     let text = format!(
-        "Requests queue in the server, which has reached its limit for the operation {label}: with {many:.0} requests outstanding on \
-        average, {label} took {mean}; with {few} requests outstanding, {label} took {few_mean}. So {label} took {times} as long, but \
-        the rate of responses was only {rate_times} as high ({most:.0} and {least:.0} per second).{others}{crowd}",
+        "{begin} for the operation {label}: with {many:.0} requests outstanding on average, {label} took {mean}; with {few} requests \
+        outstanding, {label} took {few_mean}. So {label} took {times} as long, but the rate of responses was only {rate_times} as high \
+        ({most:.0} and {least:.0} per second).{why}{others}{crowd}",
+        begin = path.as_ref().map_or("Requests queue in the server, which has reached its limit", |_| path::OR_SERVER),
+        why = path.as_ref().map_or("", |path| path.text.as_str()),
         mean = duration(excess.mean_ns / 1e9),
         few = on_average(few),
         few_mean = duration(excess.others_ns / 1e9),
@@ -228,9 +246,9 @@ fn on_average(outstanding: f64) -> String {
 }
 
 /// A server that performs one request after the other: while requests wait, answers are evenly spaced, by the time of the fastest
-/// request.
-pub(super) fn one_by_one(evidence: &Evidence<'_>) -> Option<Found> {
-    let tallies = evidence.tallies?;
+/// request. Also whether data show that the requests may wait on the path instead.
+pub(super) fn one_by_one(evidence: &Evidence<'_>) -> Option<(Found, bool)> {
+    let tallies = evidence.tallies.filter(|_| evidence.has_whole_load())?;
     let (all, server) = (tallies.sum(|_| true), tallies.places().first()?.key.server.ip);
     let (operation, cell) = all.iter().max_by_key(|(_, cell)| cell.waited_ns)?;
     let answers = tallies.answers(operation);
@@ -251,12 +269,19 @@ pub(super) fn one_by_one(evidence: &Evidence<'_>) -> Option<Found> {
         || before < BUSY_OUTSTANDING
         || share < EVEN_SHARE
         || !is_noticeable
+        || path::is_of_slow_reader(evidence)
     {
         return None;
     }
+    let path = path::of(evidence, operation, mean_s);
+    let begin = match &path {
+        Some(_) => format!("{}: the server", path::OR_SERVER),
+        None => "The server is busy and carries out one request at a time: it".to_owned(),
+    };
     let text = format!(
-        "The server is busy and carries out one request at a time: it answers one {operation} request every {interval}, and the \
-        fastest took {fastest}. The {operation} requests took {mean} on average, mostly in the queue.{crowd}",
+        "{begin} answers one {operation} request every {interval}, and the fastest took {fastest}. The {operation} requests took {mean} \
+        on average, mostly in the queue.{why}{crowd}",
+        why = path.as_ref().map_or("", |path| path.text.as_str()),
         operation = operation.label(),
         interval = duration(each_s),
         fastest = duration(quickest_s),
@@ -264,13 +289,15 @@ pub(super) fn one_by_one(evidence: &Evidence<'_>) -> Option<Found> {
         crowd = crowd(evidence, operation),
     );
     let found = Found::new(Kind::Mechanism, Rule::Queue, Some(share), text);
-    Some(found.explaining(share * behind_ns / cell.mean_ns()).inferred())
+    let found = found.explaining(share * behind_ns / cell.mean_ns()).inferred();
+    Some((found, path.is_some_and(|path| path.is_narrow)))
 }
 
 /// The client with most of the requests in the queue, if there are others.
 fn crowd(evidence: &Evidence<'_>, operation: Operation) -> String {
     let clients = clients::all(evidence);
-    let Some(tallies) = evidence.tallies.filter(|_| clients.len() > 1) else { return String::new() };
+    let has_others = |tallies: &&Tallies| clients.len() > 1 && tallies.has_all_places();
+    let Some(tallies) = evidence.tallies.filter(has_others) else { return String::new() };
     let waited = |is_of: &dyn Fn(&PlaceKey) -> bool| tallies.sum(is_of).only(|one| one == operation).total().waited_ns;
     let all = waited(&|_| true).max(1) as f64;
     let of_clients = clients.iter().map(|&ip| (ip, waited(&|key| key.client == ip) as f64 / all));
@@ -286,11 +313,13 @@ fn crowd(evidence: &Evidence<'_>, operation: Operation) -> String {
 
 /// Whether as many requests as a busy server has are outstanding for half of the time in which any is.
 fn waits_most_of_the_time(evidence: &Evidence<'_>) -> bool {
-    let share_from = |least: u64| -> f64 {
-        let ranges = evidence.findings.queue_depth.over_time.iter();
-        ranges.filter(|range| range.from >= least).map(|range| range.share).sum()
-    };
-    share_from(BUSY_OUTSTANDING as u64) >= share_from(1) / 2.0
+    share_from(evidence, BUSY_OUTSTANDING as u64) >= share_from(evidence, 1) / 2.0
+}
+
+/// The part of the time in which so many requests or more are outstanding.
+fn share_from(evidence: &Evidence<'_>, least: u64) -> f64 {
+    let ranges = evidence.findings.queue_depth.over_time.iter();
+    ranges.filter(|range| range.from >= least).map(|range| range.share).sum()
 }
 
 /// A short time in which clients waited much.
@@ -329,7 +358,7 @@ pub(super) fn burst(evidence: &Evidence<'_>) -> Option<Found> {
         "About {share} of all time waited was for requests that ended in the {length} after {start}.",
         share = percent(share),
         length = duration(series.bin_s),
-        start = instant::second(at),
+        start = instant::end_of(at, (series.bin_s * 1e9) as u64),
     );
     Some(Found::new(Kind::Symptom, Rule::Burst, Some(share), text))
 }

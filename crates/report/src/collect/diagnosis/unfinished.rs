@@ -74,6 +74,24 @@ pub(super) fn counted(evidence: &Evidence<'_>, count: u64, what: &str) -> String
     format!("{at_least}{}", plural(count, what))
 }
 
+/// How long the requests of a connection waited, at least, s. Requests between the first and the last waited at least as long as the last
+/// one.
+pub(super) fn waited_s(one: &Unfinished) -> f64 {
+    let [first_s, last_s] = [one.first_ns, one.last_ns].map(|sent_ns| one.end_ns.abs_diff(sent_ns) as f64 / 1e9);
+    first_s + one.requests.saturating_sub(1) as f64 * last_s
+}
+
+/// `72 %`, or `at least 72 %` if the wait of these connections is a lower bound.
+pub(super) fn part(evidence: &Evidence<'_>, connections: &[&Unfinished], share: f64) -> String {
+    let is_bound = evidence.coverage.has_more_unfinished() || connections.iter().any(|one| one.requests > 2);
+    match percent(share) {
+        said if !is_bound || share >= 1.0 || said.starts_with("more than") => said,
+        // The part may be larger by an unknown amount.
+        said if said.starts_with("less than") => "at least a small part".to_owned(),
+        said => format!("at least {said}"),
+    }
+}
+
 /// Whether the capture saw the whole wait.
 pub(super) fn was_seen(evidence: &Evidence<'_>, one: &Unfinished) -> bool {
     !evidence.coverage.may_be_blind((one.first_ns, one.end_ns))
@@ -120,7 +138,7 @@ pub(super) fn in_common(evidence: &Evidence<'_>, cuts: &[&Unfinished]) -> String
 }
 
 /// Requests to which a server does not respond, though it responds to others.
-pub(super) fn no_response(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
+pub(super) fn no_response(evidence: &Evidence<'_>, all_s: f64) -> Option<Found> {
     let ends = [WaitEnd::Client, WaitEnd::Capture].into_iter().filter_map(|end| ended_by(evidence, end));
     let is_long = |one: &&Unfinished| one.end_ns.saturating_sub(one.first_ns) >= LONG_NS && is_for_data(one, false);
     let answered_meanwhile = |one: &&Unfinished| {
@@ -130,7 +148,8 @@ pub(super) fn no_response(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
     let seen = ends.flatten().filter(|one| was_seen(evidence, one));
     let hung: Vec<&Unfinished> = seen.filter(is_long).filter(answered_meanwhile).collect();
     let first = hung.iter().min_by_key(|one| one.first_ns)?;
-    let wait_s = hung.iter().map(|one| one.end_ns.abs_diff(one.first_ns) as f64 / 1e9).sum::<f64>();
+    let wait_s = hung.iter().map(|one| waited_s(one)).sum::<f64>();
+    let share = wait_s / (wait_s + all_s);
     let longest = hung.iter().map(|one| one.end_ns.abs_diff(one.first_ns)).max()?;
     let concerned: BTreeSet<IpAddr> = hung.iter().map(|one| one.client).collect();
     let count = hung.iter().map(|one| one.requests).sum();
@@ -149,13 +168,13 @@ pub(super) fn no_response(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
         longest = duration(longest as f64 / 1e9),
         first = instant::second(first.first_ns),
         in_common = in_common(evidence, &hung),
-        share = percent(wait_s / (wait_s + waited_s)),
+        share = part(evidence, &hung, share),
     );
     let without = format!(
         "{requests} got no response for up to {}, although the server responded to others",
         duration(longest as f64 / 1e9)
     );
-    let found = Found::new(Kind::Trouble, Rule::NoResponse, None, text).explaining(wait_s / (wait_s + waited_s));
+    let found = Found::new(Kind::Trouble, Rule::NoResponse, None, text).explaining(share);
     let found = found.unanswered(&without);
     Some(found.look(first.procedure.row().operation.label(), "path").inferred())
 }

@@ -33,7 +33,7 @@ impl Plan {
             workload: run.map_or_else(capture, |run| run.workload.clone()),
             sha256: run.map(|run| run.workload_sha256.clone()),
             target_kind: run.map_or_else(capture, |run| kind(&run.target)),
-            level_name: level.words.clone(),
+            level_name: level.level_name.clone(),
             pace: point.map(|point| point.pace.clone()).unwrap_or_default(),
             outstanding: point.map(|point| point.outstanding),
             headline: contestant.findings.headline,

@@ -41,7 +41,7 @@ fn differences<'a>(sides: &[Findings], comparison: &'a Comparison) -> Option<Fig
         let ends = || series.iter().flat_map(|series| series.low.iter().chain(&series.high)).copied();
         let y = Axis::signed(Unit::Percent, "difference from the baseline", ends())?;
         let names = metrics.iter().map(|(row, metric)| format!("{} {}", row.name, metric.metric)).collect();
-        Some((level.words.clone(), Chart { x: Axis::names(names), y, series }))
+        Some((level.level_name.clone(), Chart { x: Axis::names(names), y, series }))
     });
     Figure {
         id: "differences-chart",
@@ -84,7 +84,7 @@ fn curves<'a>(sides: &[Findings], comparison: &'a Comparison) -> Vec<LevelsOfCur
     let own = || sides.iter().flat_map(|side| &side.levels);
     let mut curves: Vec<LevelsOfCurve<'a>> = Vec::new();
     for level in &comparison.levels {
-        let name = own().find(|one| one.words() == level.words).and_then(|one| one.facts.curve.clone());
+        let name = own().find(|one| one.words() == level.level_name).and_then(|one| one.facts.curve.clone());
         let name = name.unwrap_or_default();
         match curves.iter_mut().find(|curve| curve.name == name) {
             Some(curve) => curve.levels.push(level),
@@ -96,7 +96,7 @@ fn curves<'a>(sides: &[Findings], comparison: &'a Comparison) -> Vec<LevelsOfCur
 
 /// A place for each level. Where all are numbers of the same, the axis says of what.
 fn loads(all: &[&ComparedLevel]) -> Axis {
-    let levels = || all.iter().map(|level| level.words.split(", ").next().unwrap_or_default());
+    let levels = || all.iter().map(|level| level.level_name.split(", ").next().unwrap_or_default());
     let parts: Vec<(&str, &str)> = levels().filter_map(|level| level.split_once(' ')).collect();
     let (what, one) = parts.last().map_or(("", ""), |(_, what)| (*what, what.trim_end_matches('s')));
     let counts = |(number, of): &(&str, &str)| number.parse::<f64>().is_ok() && of.trim_end_matches('s') == one;
@@ -140,7 +140,7 @@ impl Across {
     fn series<'a>(&self, curve: &LevelsOfCurve<'_>, place: usize, side: &Findings) -> Series<'a> {
         let of = |(x, level): (usize, &&ComparedLevel)| {
             let estimate = level.number(self.group, self.metric)?.estimates.get(place)?.clone()?;
-            Some((x as f64, level.words.clone(), estimate))
+            Some((x as f64, level.level_name.clone(), estimate))
         };
         let points: Vec<(f64, String, Estimate)> = curve.levels.iter().enumerate().filter_map(of).collect();
         // Without an interval the band is as thin as the line.

@@ -7,6 +7,7 @@ use crate::findings::{Findings, Report};
 use crate::html::chart::Unit;
 use crate::html::figure::Figure;
 use crate::html::picture::COLORS;
+use crate::html::table::scrolled;
 use crate::html::units::{UNKNOWN, bits};
 use crate::html::untrusted::Untrusted;
 use crate::html::{Section, document};
@@ -64,35 +65,32 @@ fn table(sides: &[Findings], comparison: &Comparison) -> Markup {
     let groups = comparison.groups();
     let several = sides.len();
     html! {
-        div.scroll tabindex="0" role="region" aria-labelledby="points-caption" {
-            table.points {
-                caption #points-caption {
-                    "Every load level of every side: throughput, and the mean response time of each group. The difference \
-                    from the first side stands beside each number: ▲ better, ▼ worse, = none shown, ? cannot tell."
-                    @if comparison.has_neutral() {
-                        " △ more, ▽ fewer: neither better nor worse, because a capture does not show how much its clients requested."
-                    }
-                    @if comparison.method.tested > 0 {
-                        " About " (format!("{:.0}", comparison.method.by_chance)) " of " (comparison.method.tested)
-                        " tested numbers would appear to differ by chance, even without a real difference. *: significant after \
-                         Holm's correction for the number of tests."
-                    }
-                }
-                thead { tr {
-                    th scope="col" { "Level" } th.text scope="col" { "Of" } th scope="col" { "Operations" } th scope="col" { "Data" }
-                    th scope="col" { "Data, in bits" } @for group in &groups { th scope="col" { (own_name(group)) } }
-                } }
-                @for level in &comparison.levels {
-                    tbody { @for (place, side) in sides.iter().enumerate() {
-                        tr {
-                            @if place == 0 { th scope="rowgroup" rowspan=(several) { (Untrusted(&level.words)) } }
-                            th.text scope="row" { i class={ "swatch s" (place % COLORS) } {} (Untrusted(&side.letter)) }
-                            (cells(level, place, &groups))
-                        }
-                    } }
-                }
+        (scrolled("points-caption", "points", html! {
+            "Every load level of every side: throughput, and the mean response time of each group. The difference \
+            from the first side stands beside each number: ▲ better, ▼ worse, = none shown, ? cannot tell."
+            @if comparison.has_neutral() {
+                " △ more, ▽ fewer: neither better nor worse, because a capture does not show how much its clients requested."
             }
-        }
+            @if comparison.method.tested > 0 {
+                " About " (format!("{:.0}", comparison.method.by_chance)) " of " (comparison.method.tested)
+                " tested numbers would appear to differ by chance, even without a real difference. *: significant after \
+                 Holm's correction for the number of tests."
+            }
+        }, html! {
+            thead { tr {
+                th scope="col" { "Level" } th.text scope="col" { "Of" } th scope="col" { "Operations" } th scope="col" { "Data" }
+                th scope="col" { "Data, in bits" } @for group in &groups { th scope="col" { (own_name(group)) } }
+            } }
+            @for level in &comparison.levels {
+                tbody { @for (place, side) in sides.iter().enumerate() {
+                    tr {
+                        @if place == 0 { th scope="rowgroup" rowspan=(several) { (Untrusted(&level.level_name)) } }
+                        th.text scope="row" { i class={ "swatch s" (place % COLORS) } {} (Untrusted(&side.letter)) }
+                        (cells(level, place, &groups))
+                    }
+                } }
+            }
+        }))
     }
 }
 

@@ -10,7 +10,7 @@ const NAMED: usize = 14;
 
 pub(super) fn figures<'a>(sides: &'a [Findings], comparison: &'a Comparison) -> Vec<Figure<'a>> {
     let figure = |id, title, explanation, metric, unit| {
-        let chart = |level: &ComparedLevel| Some((level.words.clone(), chart(sides, level, metric, unit)?));
+        let chart = |level: &ComparedLevel| Some((level.level_name.clone(), chart(sides, level, metric, unit)?));
         let summary = format!("{title}, one bar per side; the numbers and their intervals are in the tables below.");
         let charts = comparison.levels.iter().filter_map(chart).collect();
         Figure { id, title, explanation, summary, choose: "At", charts }.if_any()

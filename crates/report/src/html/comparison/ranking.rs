@@ -6,6 +6,7 @@ use crate::findings::comparison::{ComparedVerdict, Comparison, Difference, Estim
 use crate::findings::ranking::{Ranked, RankedCurve, RankedPoint, Ranking};
 use crate::html::chart::{Axis, Chart, Series, Shape, Unit};
 use crate::html::figure::Figure;
+use crate::html::table::scrolled;
 use crate::html::units::count;
 use crate::html::untrusted::Untrusted;
 use maud::{Markup, html};
@@ -148,13 +149,10 @@ fn as_placed(difference: &Difference) -> Difference {
 
 fn framed(id: &str, caption: &Markup, first: &[&str], sides: &[Findings], body: &Markup) -> Markup {
     html! {
-        div.scroll tabindex="0" role="region" aria-labelledby=(id) {
-            table.compared {
-                caption id=(id) { (caption) }
-                thead { tr { @for head in first { th.text scope="col" { (head) } } (heads(sides)) } }
-                (body)
-            }
-        }
+        (scrolled(id, "compared", html! { (caption) }, html! {
+            thead { tr { @for head in first { th.text scope="col" { (head) } } (heads(sides)) } }
+            (body)
+        }))
     }
 }
 

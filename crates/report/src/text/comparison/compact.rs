@@ -23,7 +23,7 @@ pub(crate) fn draw(page: &mut Page<'_>, sides: &[Findings], comparison: &Compari
     table.head(&heads.iter().map(String::as_str).collect::<Vec<_>>());
     for level in &comparison.levels {
         for (place, side) in sides.iter().enumerate() {
-            let name = if place == 0 { level.words.clone() } else { String::new() };
+            let name = if place == 0 { level.level_name.clone() } else { String::new() };
             let cells = [vec![name, side.letter.clone()], numbers(level, place, &groups, scale)];
             table.row(cells.concat());
         }

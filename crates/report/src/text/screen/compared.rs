@@ -75,8 +75,8 @@ pub(super) fn blocks(sides: &[Findings], comparison: &Comparison, look: Look<'_>
 fn invalid_levels(page: &mut Page<'_>, sides: &[Findings], comparison: &Comparison) -> fmt::Result {
     let of = |level: &ComparedLevel, side: &Findings| {
         let is_it = side.validity.valid && level.invalid.contains(&side.letter);
-        let reason = is_it.then(|| reason_at(side, &level.words))?;
-        Some(format!("At {}: the numbers of {} are INVALID{reason}", level.words, side.letter))
+        let reason = is_it.then(|| reason_at(side, &level.level_name))?;
+        Some(format!("At {}: the numbers of {} are INVALID{reason}", level.level_name, side.letter))
     };
     let all: Vec<String> =
         comparison.levels.iter().flat_map(|level| sides.iter().filter_map(move |side| of(level, side))).collect();
@@ -174,7 +174,7 @@ fn choose(comparison: &Comparison, room: usize) -> Vec<Line<'_>> {
             for row in level.rows.iter().filter(|row| row.scope != "operation") {
                 for metric in row.metrics.iter().filter(|metric| is_shown(row, metric, place)) {
                     let first = row.scope == "all" && ALL.contains(&metric.metric.as_str());
-                    all.push((first, Line { words: &level.words, place, row, metric }));
+                    all.push((first, Line { words: &level.level_name, place, row, metric }));
                 }
             }
         }

@@ -7,6 +7,7 @@ use super::super::{calls, capacity};
 use super::{Block, Look, drawn};
 use crate::findings::capacity::{Capacity, Trial, first_missed};
 use crate::findings::{Findings, LoadLevel};
+use crate::sides::response_time_of;
 use crate::tables;
 use std::fmt;
 
@@ -39,8 +40,8 @@ pub(super) fn block(findings: &Findings, look: Look<'_>, room: usize) -> Option<
 
 fn levels(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     let scale = page.scale();
-    let words = findings.levels.first().map_or("", |level| level.headline.words());
-    page.heading(&format!("Load levels (response time{words} {}):", scale.words()))?;
+    let times = response_time_of(findings.levels.iter().map(|level| level.headline));
+    page.heading(&format!("Load levels ({times} {}):", scale.words()))?;
     let mut table = Table::new();
     table.head(&["Level", "op/s", "MB/s", "p50", "p95", "p99", "max", "Errors"]);
     let shown = choose(findings);

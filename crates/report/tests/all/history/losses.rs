@@ -2,12 +2,14 @@
 
 use super::*;
 
-/// From the night 7 on, the captures have a factor of `busier` of the requests, and lack the part of all operations between these two.
-fn captures(busier: f64, (share_low, share_high): (f64, f64)) -> History {
+/// From the night 7 on, the captures have a factor of `busier` of the requests, reads take `slower` times as long, and the captures lack
+/// the part of all operations between the two shares.
+fn captures((busier, slower): (f64, f64), (share_low, share_high): (f64, f64)) -> History {
     let mut collector = HistoryCollector::default();
     for night in 0..14 {
         let is_later = night >= 7;
-        let mut recorded = Night { busier: if is_later { busier } else { 1.0 }, ..Night::new(night) }.recorded();
+        let (busier, slower) = if is_later { (busier, slower) } else { (1.0, 1.0) };
+        let mut recorded = Night { busier, slower, ..Night::new(night) }.recorded();
         recorded.contestant.levels[0].point = None;
         let findings = &mut recorded.contestant.findings;
         findings.run = None;
@@ -26,7 +28,7 @@ fn captures(busier: f64, (share_low, share_high): (f64, f64)) -> History {
 #[test]
 fn losses_of_captures_are_no_change_of_a_rate() {
     let changes = |history: &History| metric(history, "All op/s").changes.len();
-    let lossy = captures(0.8, (0.19, 0.21));
+    let lossy = captures((0.8, 1.0), (0.19, 0.21));
     assert_eq!(changes(&lossy), 0);
     let why = "operations are missing in 7 runs, which may cause or hide a change";
     assert_eq!(metric(&lossy, "All op/s").untested.as_deref(), Some(why));
@@ -34,7 +36,26 @@ fn losses_of_captures_are_no_change_of_a_rate() {
     let text = text::history(&lossy, &text::Style::plain(200), true);
     assert!(text.contains("14 runs, 7 of them PARTIAL"), "{text}");
     assert!(html::history(&lossy).unwrap().contains("8 (PARTIAL)"));
-    assert_eq!(changes(&captures(0.8, (0.0, 0.0))), 1, "nothing is missing");
-    assert_eq!(changes(&captures(0.5, (0.09, 0.11))), 1, "more than what is missing");
-    assert_eq!(changes(&captures(1.0, (0.19, 0.21))), 0, "no change was found");
+    assert_eq!(changes(&captures((0.8, 1.0), (0.0, 0.0))), 1, "nothing is missing");
+    assert_eq!(changes(&captures((0.5, 1.0), (0.09, 0.11))), 1, "more than what is missing");
+    assert_eq!(changes(&captures((1.0, 1.0), (0.19, 0.21))), 0, "no change was found");
+}
+
+/// The missing operations may be the fastest or the slowest.
+#[test]
+fn losses_of_captures_are_no_change_of_a_percentile() {
+    let changes =
+        |history: &History| ["read p50", "read p95", "read p99"].map(|label| metric(history, label).changes.len());
+    let why = "operations are missing in 7 runs, which may cause or hide a change";
+    assert_eq!(changes(&captures((1.0, 1.1), (0.0, 0.0))), [1, 1, 1], "nothing is missing");
+    assert_eq!(changes(&captures((1.0, 1.1), (0.0, 0.001))), [1, 1, 1], "too few are missing");
+    // If the fastest fifth is missing, the median is much lower than the measured one, and p95 is almost the same.
+    let slower = captures((1.0, 1.1), (0.19, 0.21));
+    assert_eq!(changes(&slower), [0, 1, 1]);
+    assert_eq!(metric(&slower, "read p50").untested.as_deref(), Some(why));
+    // If the slowest fifth is missing, nobody knows p95.
+    let faster = captures((1.0, 0.9), (0.19, 0.21));
+    assert_eq!(changes(&faster)[1..], [0, 0]);
+    assert_eq!(metric(&faster, "read p95").untested.as_deref(), Some(why));
+    assert_eq!(against_schema(&faster), Vec::<String>::new());
 }

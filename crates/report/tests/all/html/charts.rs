@@ -127,7 +127,7 @@ fn several_servers_have_curves_of_each_size() {
     let comparison = report.comparison.as_mut().unwrap();
     let first = comparison.levels[0].clone();
     let words = levels.iter().map(|level| level.words());
-    comparison.levels = words.map(|words| ComparedLevel { words, ..first.clone() }).collect();
+    comparison.levels = words.map(|level_name| ComparedLevel { level_name, ..first.clone() }).collect();
     let page = html::page(&report).unwrap();
     let compared = charts(&page, "compared-mean");
     assert_eq!(compared.len(), 2, "a chart a size");

@@ -75,7 +75,7 @@ pub(crate) fn points() -> Report {
             row("group", name, vec![mean(0.000_3 * f64::from(i), change)])
         });
         ComparedLevel {
-            words: format!("{clients} clients"),
+            level_name: format!("{clients} clients"),
             rows: [row("all", "All", rates)].into_iter().chain(all).collect(),
             ..level(clients)
         }
@@ -101,7 +101,7 @@ fn level(clients: f64) -> ComparedLevel {
         ],
     };
     ComparedLevel {
-        words: format!("{clients} clients"),
+        level_name: format!("{clients} clients"),
         runs: vec![1, 1],
         seconds: vec![60.0, 60.0],
         from: "batches".into(),

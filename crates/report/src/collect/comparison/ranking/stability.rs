@@ -26,9 +26,9 @@ pub(super) struct Instability {
     pub(super) differences: Vec<(usize, usize, Difference)>,
 }
 
-/// Errors, outages and differences between clients, for `count` contestants; empty without generated load. Levels count whether or not
-/// their numbers are valid, because errors make them invalid. A late load generator does not cause errors; it may cause silences and
-/// differences between clients.
+/// Errors, outages and differences between clients, for `count` contestants with generated load; empty without a level that all measured.
+/// Levels count whether or not their numbers are valid, because errors make them invalid. A late load generator does not cause errors; it
+/// may cause silences and differences between clients.
 pub(super) fn stability(mut points: Vec<StabilityPoint<'_>>, count: usize) -> Vec<Instability> {
     points.retain(|point| holds(point, LoadLevel::was_measured));
     if points.is_empty() {

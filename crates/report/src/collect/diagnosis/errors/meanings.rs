@@ -29,7 +29,7 @@ pub(super) struct Meaning {
     pub(super) statuses: &'static [(StatusFamily, u32)],
 }
 
-/// Refusals because of other clients' locks.
+/// Refusals because of locks. A status does not say whose.
 pub(super) const LOCKED: [(StatusFamily, u32); 6] = [
     (Nt, 0xC000_0054),  // FILE_LOCK_CONFLICT
     (Nt, 0xC000_0055),  // LOCK_NOT_GRANTED
@@ -39,7 +39,7 @@ pub(super) const LOCKED: [(StatusFamily, u32); 6] = [
     (Nlm, 1),           // DENIED
 ];
 
-/// Refusals because files are open.
+/// Refusals because files are open. A status does not say who has them open.
 pub(super) const SHARED: [(StatusFamily, u32); 3] = [
     (Nt, 0xC000_0043),  // SHARING_VIOLATION
     (Dos, 0x0020_0001), // ERRDOS, ERRbadshare
@@ -47,10 +47,9 @@ pub(super) const SHARED: [(StatusFamily, u32); 3] = [
 ];
 
 /// Refusals of requests that name a session or a share that is no longer there, or is not there for them.
-pub(super) const ENDED: [(StatusFamily, u32); 6] = [
+pub(super) const ENDED: [(StatusFamily, u32); 5] = [
     (Nt, 0xC000_00C9), // NETWORK_NAME_DELETED
     (Nt, 0xC000_0203), // USER_SESSION_DELETED
-    (Nt, 0xC000_035C), // NETWORK_SESSION_EXPIRED
     (Nt, 0xC000_026E), // VOLUME_DISMOUNTED
     (Nfs, 10_052),     // BADSESSION
     (Nfs, 10_078),     // DEADSESSION
@@ -86,6 +85,15 @@ pub(super) const MEANINGS: &[Meaning] = &[
         kind: Kind::Trouble,
         changed: None,
         statuses: &ENDED,
+    },
+    // Kerberos tickets expire after some hours, and the client logs on again (MS-SMB2 3.3.5.2.9).
+    Meaning {
+        text: "the logon of the session has expired (with Kerberos: the user's ticket), so the client must log on again. Check the \
+               lifetime of tickets, and the clocks of client and server",
+        when: When::Many,
+        kind: Kind::Remark,
+        changed: None,
+        statuses: &[(Nt, 0xC000_035C)], // NETWORK_SESSION_EXPIRED
     },
     Meaning {
         text: "the server has no share of the name that the client asked for. Check the name of the share in the client's path",
@@ -145,14 +153,14 @@ pub(super) const MEANINGS: &[Meaning] = &[
         ],
     },
     Meaning {
-        text: "other clients have the files open, or hold locks on them",
+        text: "other clients, the client itself or a program on the server have the files open, or hold locks on them",
         when: When::Many,
         kind: Kind::Mechanism,
         changed: None,
         statuses: &SHARED,
     },
     Meaning {
-        text: "other clients hold locks on the files",
+        text: "other clients, the client itself or a program on the server hold locks on the files",
         when: When::Many,
         kind: Kind::Mechanism,
         changed: None,

@@ -1,8 +1,11 @@
 //! What statuses mean in this capture, where other requests tell more than the statuses alone.
 
+use plimsoll_model::Operation;
 use plimsoll_model::StatusFamily::{self, Nt};
-use plimsoll_stats::tallies::Forgotten;
+use plimsoll_stats::Tallies;
+use plimsoll_stats::tallies::{Forgotten, Place, PlaceKey, Refusal};
 
+use super::super::clients;
 use super::meanings::{ENDED, LOCKED, Meaning, SHARED};
 use super::{Evidence, Sum, only_client};
 use crate::findings::OperationRow;
@@ -25,6 +28,12 @@ pub(super) fn of(evidence: &Evidence<'_>, meaning: &Meaning, sum: &Sum<'_>) -> &
          the server"
     } else if meaning.statuses == LOCKED && is_alone(evidence, sum) {
         "the files are locked. No other client is in the capture: the client itself may hold the locks, or a program on the server"
+    } else if meaning.statuses == SHARED && is_alone_at_shares(evidence, sum) {
+        "the files are open, or locked. No other client in the capture uses the same share: the client itself may have opened them, \
+         or a program on the server"
+    } else if meaning.statuses == LOCKED && is_alone_at_shares(evidence, sum) {
+        "the files are locked. No other client in the capture uses the same share: the client itself may hold the locks, or a program \
+         on the server"
     } else {
         meaning.text
     }
@@ -53,7 +62,39 @@ fn ended_by_clients(evidence: &Evidence<'_>, sum: &Sum<'_>) -> bool {
 
 /// Whether these requests are of one client, and the whole capture has no other.
 fn is_alone(evidence: &Evidence<'_>, sum: &Sum<'_>) -> bool {
-    let places = evidence.tallies.map(|tallies| tallies.places()).unwrap_or_default();
-    let is_whole = evidence.findings.source.filters.is_empty();
-    is_whole && only_client(sum).is_some_and(|client| places.iter().all(|place| place.key.client == client))
+    let Some(tallies) = of_whole_capture(evidence) else { return false };
+    only_client(sum).is_some_and(|client| tallies.places().iter().all(|place| place.key.client == client))
+}
+
+/// Whether each of these requests is of the only client of its share. (Another share may have the same files.)
+fn is_alone_at_shares(evidence: &Evidence<'_>, sum: &Sum<'_>) -> bool {
+    let (encrypted, rpc_tls) = (&evidence.coverage.encrypted, &evidence.coverage.rpc_tls);
+    // The share of encrypted requests is not known.
+    let is_readable = encrypted.messages == [0, 0] && rpc_tls.connections == 0;
+    let Some(tallies) = of_whole_capture(evidence).filter(|_| is_readable) else { return false };
+    let is_of = |row: &&Refusal| {
+        let key = (row.protocol, row.status, row.operation);
+        sum.rows.iter().any(|one| (one.protocol, one.status, one.operation) == key)
+    };
+    let is_of_another = |key: &PlaceKey, place: &Place| {
+        let is_there = place.key.share == key.share || may_be_any_share(place);
+        is_there && key.server.ip == place.key.server.ip && key.client != place.key.client
+    };
+    let is_shared = |key: &PlaceKey| tallies.places().iter().any(|place| is_of_another(key, place));
+    let refusals = tallies.refusals();
+    let known: u64 = refusals.iter().filter(is_of).map(|row| row.count).sum();
+    known == sum.count && refusals.iter().filter(is_of).all(|row| row.place.share.is_some() && !is_shared(&row.place))
+}
+
+/// Whether these are requests for files of a share that is not known, because the client connected before the capture began.
+fn may_be_any_share(place: &Place) -> bool {
+    let is_for_files = |operation: Operation| ![Operation::Session, Operation::Null].contains(&operation);
+    let mut operations = place.operations.iter();
+    !place.key.share.is_some() && operations.any(|(operation, cell)| cell.count > 0 && is_for_files(operation))
+}
+
+/// The sums, if they are of all clients.
+fn of_whole_capture<'e>(evidence: &Evidence<'e>) -> Option<&'e Tallies> {
+    let is_whole = evidence.findings.source.filters.is_empty() && !clients::has_unread(evidence);
+    evidence.tallies.filter(|tallies| is_whole && tallies.has_all_places())
 }

@@ -5,7 +5,7 @@ use std::hash::BuildHasher as _;
 
 use foldhash::fast::RandomState;
 use plimsoll_model::{Names, Symbol};
-use plimsoll_stats::tallies::PathRow;
+use plimsoll_stats::tallies::{ByOperation, PathRow, sum_of};
 
 /// Directories above a file that are looked at.
 pub(super) const MAX_LEVELS: usize = 16;
@@ -106,4 +106,25 @@ pub(super) fn descend(noted: &Noted<'_>, walks: &mut Vec<Walk>, level: usize, le
     });
     walks.retain(|walk| all[walk.number as usize].is_worth(least_ns));
     (0..all.len() as u32).filter(|&number| all[number as usize].is_worth(least_ns)).collect()
+}
+
+/// Whether a file or a directory has enough notes, and enough requests for an operation of which the others of `all` have enough too.
+pub(in super::super) fn are_compared(rows: &[PathRow], names: &Names, all: &ByOperation) -> bool {
+    let noted = Noted::new(rows, names);
+    let mut by_path: HashMap<(Symbol, &str), Vec<&PathRow>, RandomState> = HashMap::default();
+    for row in rows {
+        let path = noted.path(row);
+        let directories = path.match_indices(['/', '\\']).map(|(at, _)| at).take(MAX_LEVELS);
+        for end in directories.chain([path.len()]) {
+            if let Some(part) = path.get(..end).filter(|part| !part.is_empty()) {
+                by_path.entry((row.share, part)).or_default().push(row);
+            }
+        }
+    }
+    by_path.values().any(|rows| {
+        let mut sums = Sums::default();
+        rows.iter().for_each(|row| sums.add(row));
+        let mine = sum_of(rows.iter().copied());
+        sums.is_worth(0.0) && mine.is_comparable(&all.without(&mine))
+    })
 }

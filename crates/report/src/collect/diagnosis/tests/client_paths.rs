@@ -124,11 +124,16 @@ fn larger_or_fewer_reads_of_a_far_client_are_not_named() {
 
 /// 40 reads of each of two clients, those of client 2 with 490 ms of receiving; `part` is the pace of its data.
 fn with_narrow_path(part: impl Fn(u64) -> (u64, u64), on_the_way: bool) -> Traffic {
+    with_narrow_path_after(10, part, on_the_way)
+}
+
+/// The same, where receiving begins after `service_ms` of the 500 ms.
+fn with_narrow_path_after(service_ms: i64, part: impl Fn(u64) -> (u64, u64), on_the_way: bool) -> Traffic {
     let mut traffic = Traffic::new();
     for _ in 0..40 {
         traffic.request(read(), 1, DATA, "f", MS);
         traffic.changed(read(), 2, DATA, "f", 500 * MS, |t| {
-            t.timeline.response_first = t.timeline.request_first.map(|began| began + 10 * MS);
+            t.timeline.response_first = t.timeline.request_first.map(|began| began + service_ms * MS);
         });
     }
     let mut narrow = path(2, 10_000_000);
@@ -157,6 +162,22 @@ fn a_narrow_path_is_said_with_its_rate() {
     assert!(text.ends_with("The network path is the bottleneck."), "{text}");
     let text = with_narrow_path(even, false).first(Rule::NarrowPath);
     assert!(text.ends_with("The bottleneck is the network path or the server."), "{text}");
+}
+
+/// Of 16 s on the path, 12 s are in response times, which are 20 s together.
+#[test]
+fn time_behind_the_capture_point_is_no_time_waited() {
+    let statements = with_narrow_path_after(200, |_| (5_000, 40_000_000), true).diagnosis().statements;
+    let narrow = statements.iter().find(|statement| statement.rule == Rule::NarrowPath).unwrap();
+    assert!(
+        narrow.text.ends_with(
+            "Receiving responses took 12.0 s: 60 % of all time waited. Data were on the path for another 4.00 s, behind the capture point. \
+             The network path is the bottleneck."
+        ),
+        "{}",
+        narrow.text
+    );
+    assert!(narrow.share.is_some_and(|share| (0.59..0.61).contains(&share)), "{narrow:?}");
 }
 
 /// The capture has responses of 100 ms, and the path behind it passes data at 1 Mbit/s for 16 s.

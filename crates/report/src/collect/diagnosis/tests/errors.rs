@@ -1,6 +1,6 @@
 //! Statuses that mean trouble.
 
-use plimsoll_model::{Outcome, Procedure, Protocol};
+use plimsoll_model::{ClientPath, Outcome, Procedure, Protocol, Symbol};
 
 use super::built::{MS, Traffic, open, read};
 use crate::findings::Rule;
@@ -109,7 +109,8 @@ fn conflicts_are_said_where_clients_wait_for_them() {
     let text = traffic.first(Rule::ErrorStatuses);
     assert!(
         text.contains(
-            "other clients have the files open, or hold locks on them. Clients waited 7.60 s for these responses: 88 %"
+            "other clients, the client itself or a program on the server have the files open, or hold locks on them. Clients \
+             waited 7.60 s for these responses: 88 %"
         ),
         "{text}"
     );
@@ -117,22 +118,73 @@ fn conflicts_are_said_where_clients_wait_for_them() {
 
 #[test]
 fn a_client_that_is_alone_in_the_capture_may_hold_the_files_itself() {
-    let said = |client: u8, filters: &[&str]| {
+    let said = |client: u8, filters: &[&str], paths: &[u8]| {
         let mut traffic = Traffic::new();
         (0..100).for_each(|_| traffic.request(read(), client, DATA, "f", MS));
         (0..8).for_each(|_| traffic.error(open(), 0xC000_0043, 950 * MS));
         traffic.filters = filters.iter().map(|&filter| filter.to_owned()).collect();
+        let paths = paths.iter().map(|&client| ClientPath::new([10, 0, 0, client].into()));
+        traffic.coverage.client_paths = paths.collect();
         traffic.first(Rule::ErrorStatuses)
     };
-    let alone = said(1, &[]);
+    let alone = said(1, &[], &[1]);
     assert!(
         alone.contains("got 0xc0000043: the files are open, or locked. No other client is in the capture"),
         "{alone}"
     );
-    let other = said(2, &[]);
-    assert!(other.contains("other clients have the files open"), "{other}");
-    let filtered = said(1, &["--client 10.0.0.1"]);
-    assert!(filtered.contains("other clients have the files open"), "{filtered}");
+    let other = said(2, &[], &[]);
+    assert!(other.contains("other clients, the client itself or a program on the server have"), "{other}");
+    let unread = said(1, &[], &[1, 2]);
+    assert!(unread.contains("other clients, the client itself or a program on the server have"), "{unread}");
+    let filtered = said(1, &["--client 10.0.0.1"], &[]);
+    assert!(filtered.contains("other clients, the client itself or a program on the server have"), "{filtered}");
+}
+
+/// Client 9 connected before the capture began, so the share of its requests is not known. A logon is for none.
+#[test]
+fn a_client_at_an_unknown_share_may_hold_the_files() {
+    let said = |procedure: Procedure| {
+        let mut traffic = Traffic::new();
+        for (client, share) in [(1, DATA), (3, r"\\server1\other")] {
+            (0..100).for_each(|_| traffic.request(read(), client, share, "f", MS));
+        }
+        traffic.changed(procedure, 9, DATA, "g", MS, |t| t.share = Symbol::NONE);
+        (0..8).for_each(|_| traffic.error(open(), 0xC000_0043, 950 * MS));
+        traffic.first(Rule::ErrorStatuses)
+    };
+    let text = said(session());
+    assert!(text.contains("No other client in the capture uses the same share"), "{text}");
+    let text = said(read());
+    assert!(text.contains("other clients, the client itself or a program on the server have"), "{text}");
+}
+
+/// Each client has a separate share, as in NetBench: then the status does not come from other clients that the capture shows.
+#[test]
+fn a_client_that_is_alone_at_its_share_may_hold_the_files_itself() {
+    let said = |status: u32, shares: [&str; 2], filters: &[&str]| {
+        let mut traffic = Traffic::new();
+        for (client, share) in (1..).zip(shares) {
+            (0..100).for_each(|_| traffic.request(read(), client, share, "f", MS));
+            for _ in 0..20 {
+                traffic.changed(open(), client, share, "f", MS / 10, |t| {
+                    (t.status, t.outcome) = (Some(status), Outcome::of_status(open(), status));
+                });
+            }
+        }
+        traffic.filters = filters.iter().map(|&filter| filter.to_owned()).collect();
+        let statements = traffic.diagnosis().statements;
+        statements.into_iter().find(|one| one.rule == Rule::ErrorStatuses).unwrap().text
+    };
+    let separate = [r"\\server1\one", r"\\server1\two"];
+    for (status, may) in [(0xC000_0043, "may have opened them"), (0xC000_0054, "may hold the locks")] {
+        let alone = said(status, separate, &[]);
+        let expected = format!("No other client in the capture uses the same share: the client itself {may}, or a");
+        assert!(alone.contains(&expected), "{alone}");
+        for (shares, filters) in [([separate[0]; 2], &[] as &[&str]), (separate, &["--share data"])] {
+            let unknown = said(status, shares, filters);
+            assert!(unknown.contains("other clients, the client itself or a program on the server"), "{unknown}");
+        }
+    }
 }
 
 #[test]

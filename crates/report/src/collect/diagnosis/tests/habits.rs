@@ -96,6 +96,9 @@ fn small_pieces_of_large_files_are_said() {
     let mut slow = pieces(512, 3);
     (0..3_000).for_each(|_| slow.request(read(), 1, DATA, "f1", 9 * MS));
     assert_eq!(said(&slow, Rule::SmallRequests), None, "each is slow: the size is not the cause");
+    let mut selected = pieces(512, 3);
+    selected.filters = vec!["--operation read".to_owned()];
+    assert_eq!(said(&selected, Rule::SmallRequests), None, "other requests may be outstanding at the same time");
 }
 
 /// `requests` list requests for one directory, with responses of `bytes` bytes, among others.
@@ -185,6 +188,29 @@ fn small_writes_that_wait_for_stable_storage_are_the_cause_not_their_directory()
     assert!(text.contains(" (other writes: 500 µs). Together, they account for 84 % of all time waited."), "{text}");
     let rules = traffic.rules();
     assert!(!rules.contains(&Rule::SlowClient) && !rules.contains(&Rule::SlowPath), "{rules:?}");
+}
+
+#[test]
+fn the_round_trip_of_a_durable_write_is_not_the_time_of_the_storage() {
+    let far = |took_ns: i64, to_server_ns: Option<u64>| {
+        let mut traffic = durable(4_096, took_ns, DATA);
+        traffic.coverage.network.to_server_ns = to_server_ns;
+        said(&traffic, Rule::DurableWrites)
+    };
+    assert!(far(4_300_000, None).is_some_and(|text| !text.contains("round trip")));
+    assert_eq!(far(4_300_000, Some(4_000_000)), None, "the storage takes 0.3 ms");
+    let text = far(8 * MS, Some(4_000_000)).unwrap();
+    assert!(
+        text.contains("(other writes: 500 µs). The network round trip to the server took 4.00 ms of this time."),
+        "{text}"
+    );
+    // Another client is near, and this one is not.
+    let mut traffic = durable(4_096, 4_300_000, DATA);
+    traffic.coverage.network.to_server_ns = Some(100_000);
+    let mut path = ClientPath::new([10, 0, 0, 1].into());
+    path.round_trips[0].least_ns = Some(4_000_000);
+    traffic.coverage.client_paths = vec![path];
+    assert_eq!(said(&traffic, Rule::DurableWrites), None);
 }
 
 #[test]

@@ -32,3 +32,15 @@ fn connections_that_open_late_are_said_with_the_client_and_the_time() {
     assert!(!late(2, 1_030).rules().contains(&Rule::LateHandshakes), "two may be chance");
     assert!(!late(10, 1).rules().contains(&Rule::LateHandshakes), "10 ms in all");
 }
+
+/// Of other clients, the capture has connections, but not the beginnings: nothing is known of these.
+#[test]
+fn one_of_several_other_clients_is_not_the_other_client() {
+    let mut traffic = late(10, 1_030);
+    traffic.coverage.client_paths[2].handshakes = 0;
+    let text = traffic.first(Rule::LateHandshakes);
+    assert!(text.contains(" One other client had no late connections."), "{text}");
+    traffic.coverage.client_paths.pop();
+    let text = traffic.first(Rule::LateHandshakes);
+    assert!(text.contains(" The other client had no late connections."), "{text}");
+}

@@ -1,6 +1,6 @@
 //! Locks that a server refuses because another client has them.
 
-use plimsoll_model::{Outcome, Procedure, Protocol};
+use plimsoll_model::{Endpoint, Outcome, Procedure, Protocol, Unfinished, WaitEnd};
 
 use super::built::{MS, Traffic, open, read};
 use crate::findings::Rule;
@@ -54,4 +54,39 @@ fn a_lock_that_is_free_soon_or_asked_for_once_is_no_cause() {
         let traffic = contended(tries, pause_ms, true);
         assert!(!traffic.rules().contains(&Rule::LockWaits), "{why}: {:#?}", traffic.diagnosis());
     }
+}
+
+/// A program hangs, because another one does not release its lock.
+#[test]
+fn a_lock_that_is_never_granted_is_said_with_the_time_until_the_end() {
+    let waiting = |seconds: &[i64]| {
+        let mut traffic = contended(0, 0, false);
+        let (share, path) = (traffic.name(DATA), traffic.name("jobs.lck"));
+        traffic.pause(60_000 * MS);
+        let end_ns = traffic.now_ns();
+        let rows = seconds.iter().map(|seconds| Unfinished {
+            server: Endpoint { ip: [10, 0, 1, b'1'].into(), port: 445 },
+            client: [10, 0, 0, 2].into(),
+            end: WaitEnd::CaptureLocked,
+            end_ns,
+            responded_ns: None,
+            requests: 1,
+            first_ns: end_ns - seconds * 1_000 * MS,
+            last_ns: end_ns - seconds * 1_000 * MS,
+            procedure: Procedure::of(Protocol::Smb2, 10),
+            share,
+            path,
+        });
+        traffic.coverage.unfinished = rows.collect();
+        traffic
+    };
+    let text = waiting(&[30]).first(Rule::LockWaits);
+    let expected = r"Clients waited at least 30.0 s in all for byte-range locks (1 LOCK request). This request still waited at the end of the capture. All of this time was for the file jobs.lck on share \\server1\data.";
+    assert!(text.starts_with(expected), "{text}");
+    let text = waiting(&[30, 10]).first(Rule::LockWaits);
+    assert!(text.contains(" 40.0 s in all for byte-range locks (2 LOCK requests). All of them still waited"), "{text}");
+    assert!(!waiting(&[0]).rules().contains(&Rule::LockWaits), "the capture ended at once");
+    let mut filtered = waiting(&[30]);
+    filtered.filters = vec!["--client 10.0.0.1".to_owned()];
+    assert!(!filtered.rules().contains(&Rule::LockWaits), "of all clients");
 }

@@ -76,11 +76,16 @@ fn a_client_that_connects_when_it_has_learnt_the_name_waited_for_it() {
 
 /// Three NEGOTIATE requests of client 1 took 4 s each; the server asked for a name `asked_ms` after each of them came.
 fn negotiated(asked_ms: i64, answered_ms: Option<i64>) -> Traffic {
+    negotiated_with(DATA, asked_ms, answered_ms)
+}
+
+/// The same, with the requests sent to the server of a share.
+fn negotiated_with(share: &str, asked_ms: i64, answered_ms: Option<i64>) -> Traffic {
     let mut traffic = asked(5);
     let negotiate = Procedure::of(Protocol::Smb2, 0);
     for _ in 0..3 {
         let mut begin_ms = 0;
-        traffic.changed(negotiate, 1, DATA, "", 4_000 * MS, |t| {
+        traffic.changed(negotiate, 1, share, "", 4_000 * MS, |t| {
             t.timeline.response_first = t.timeline.response_last;
             begin_ms = (t.timeline.request_first.unwrap() - START_NS) / MS;
         });
@@ -106,4 +111,7 @@ fn a_server_that_asks_for_a_name_while_a_client_connects_keeps_the_client_waitin
         assert!(!traffic.rules().contains(&Rule::NameService), "{why}");
         traffic.first(Rule::SlowSetUp);
     }
+    let other = negotiated_with(r"\\server2\data", 1, None);
+    assert!(!other.rules().contains(&Rule::NameService), "another server had the requests: {:#?}", other.diagnosis());
+    other.first(Rule::SlowSetUp);
 }

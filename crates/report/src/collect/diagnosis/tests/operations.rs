@@ -1,6 +1,6 @@
 //! Operations that are slow in themselves.
 
-use plimsoll_model::{Outcome, Procedure, Protocol};
+use plimsoll_model::{ClientPath, Outcome, Procedure, Protocol};
 
 use super::built::{MS, Traffic, open, read};
 use crate::findings::Rule;
@@ -29,6 +29,11 @@ fn an_operation_that_is_slow_for_all_is_accused() {
 
 #[test]
 fn the_clients_of_a_slow_operation_are_said() {
+    // The capture has a fourth client, whose requests cannot be read.
+    let mut unread = flushes(|i| (60 + i % 7) * MS);
+    unread.coverage.client_paths = vec![ClientPath::new([10, 0, 0, 9].into())];
+    let unread = unread.first(Rule::SlowOperation);
+    assert!(unread.starts_with("The operation flush is slow for all 3 clients that use it: it took"), "{unread}");
     let some = flushes(|i| if i % 3 == 0 { 40 * MS } else { 200 * MS }).first(Rule::SlowOperation);
     assert!(some.starts_with("The operation flush is slow for some of the 3 clients that use it: it took"), "{some}");
     let mut traffic = Traffic::new();
@@ -136,6 +141,31 @@ fn a_client_that_makes_nearly_all_of_the_load_is_named() {
     assert!(!said(500, 4), "it pauses");
     assert!(said(1_500, 4), "94 % of all requests, and an answer at once");
     assert!(!said(1_500, 10), "fewer than 100 requests per second");
+    let mut selected = storm(500, 0);
+    for (filter, expected) in [("--from 1s", true), ("--server nas", false), ("--operation list", false)] {
+        selected.filters = vec![filter.to_owned()];
+        assert_eq!(selected.rules().contains(&Rule::BusyClient), expected, "{filter}");
+    }
+}
+
+/// Of another client, only requests that wait for notifications were captured, or others cannot be read.
+#[test]
+fn a_busy_client_is_named_beside_few_requests_that_cannot_be_read() {
+    let said = |segments: u64, encrypted: u64| {
+        let mut traffic = storm(500, 0);
+        let data_segments = [segments; 2];
+        traffic.coverage.client_paths = vec![ClientPath { data_segments, ..ClientPath::new([10, 0, 0, 99].into()) }];
+        traffic.coverage.encrypted.messages[0] = encrypted;
+        let statements = traffic.diagnosis().statements;
+        statements.into_iter().find(|one| one.rule == Rule::BusyClient).map(|one| one.text)
+    };
+    let text = said(3, 2).unwrap();
+    assert!(
+        text.contains(" Each other client whose requests are known sends at most 13 requests per second."),
+        "{text}"
+    );
+    assert_eq!(said(6, 0), None, "another client may send as many requests");
+    assert_eq!(said(3, 3), None, "of encrypted requests it is not known whose they are");
 }
 
 /// A table of one row answers nothing.

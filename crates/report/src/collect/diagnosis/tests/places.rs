@@ -2,7 +2,7 @@
 
 use super::built::{MS, Traffic, open, read};
 use crate::findings::Rule;
-use plimsoll_model::{Procedure, Protocol, Symbol};
+use plimsoll_model::{Procedure, Protocol};
 
 const DATA: &str = r"\\server1\data";
 const PLACES: [Rule; 4] = [Rule::SlowClient, Rule::SlowServer, Rule::SlowShare, Rule::SlowPath];
@@ -238,58 +238,6 @@ fn a_long_capture_is_sampled_and_says_about() {
     assert!(text.contains(r"dir\slow") && text.contains("about"), "{text}");
     let share = traffic.diagnosis().statements[0].share.unwrap();
     assert!((share - 8.0 / 17.0).abs() < 0.05, "{share}");
-}
-
-#[test]
-fn nothing_is_said_of_shares_and_paths_that_are_not_known() {
-    let said = |share: bool, path: bool| {
-        let mut traffic = Traffic::new();
-        (0..90).for_each(|i| {
-            let procedure = [open(), read(), Procedure::of(Protocol::Smb2, 9)][i % 3];
-            traffic.changed(procedure, (i % 3) as u8, r"\\server1\data", "a.txt", MS, |t| {
-                if !share {
-                    t.share = Symbol::NONE;
-                }
-                if !path {
-                    t.path = Symbol::NONE;
-                }
-            });
-        });
-        let diagnosis = traffic.diagnosis();
-        diagnosis.statements.iter().find(|one| one.rule == Rule::Nothing).unwrap().text.clone()
-    };
-    assert!(
-        said(true, true)
-            .starts_with("No single cause stands out. Checked and not found: slow clients, shares or paths; a few")
-    );
-    assert!(
-        said(true, false)
-            .starts_with("No single cause stands out. Checked and not found: slow clients or shares; a few")
-    );
-    assert!(said(false, false).starts_with("No single cause stands out. Checked and not found: slow clients; a few"));
-}
-
-#[test]
-fn what_was_seen_is_not_called_not_found() {
-    let said = |refused: usize, retransmitted: u64, tcp_data: u64| {
-        let mut traffic = Traffic::new();
-        (0..90).for_each(|i| {
-            let procedure = [open(), read(), Procedure::of(Protocol::Smb2, 9)][i % 3];
-            traffic.changed(procedure, (i % 3) as u8, r"\\server1\data", "a.txt", MS, |t| {
-                if i < refused {
-                    t.outcome = plimsoll_model::Outcome::Refused;
-                }
-            });
-        });
-        (traffic.coverage.packets.retransmitted, traffic.coverage.packets.tcp_data) = (retransmitted, tcp_data);
-        let diagnosis = traffic.diagnosis();
-        diagnosis.statements.iter().find(|one| one.rule == Rule::Nothing).unwrap().text.clone()
-    };
-    assert!(said(0, 0, 2_000).ends_with("; bursts of slow requests; retransmissions; failed requests."));
-    assert!(said(0, 0, 0).ends_with("; bursts of slow requests; failed requests."), "no TCP segments were seen");
-    let seen = said(1, 5, 2_000);
-    let words = "Seen, but not a cause by any rule: 5 retransmitted TCP segments; 1 refused or failed request.";
-    assert!(seen.ends_with(&format!("; bursts of slow requests. {words}")), "{seen}");
 }
 
 /// One client alone creates files, in one directory, in `took_ns` each; all clients read and open elsewhere.

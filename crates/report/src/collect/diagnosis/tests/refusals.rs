@@ -1,8 +1,8 @@
 //! Refusals: from the beginning, or from an instant on for what worked before.
 
-use plimsoll_model::{Outcome, Procedure, Protocol};
+use plimsoll_model::{ClientPath, Outcome, Procedure, Protocol};
 
-use super::built::{MS, Traffic};
+use super::built::{MS, Traffic, open, read};
 use super::errors::{healthy, refused, session};
 use crate::findings::Rule;
 
@@ -14,6 +14,41 @@ fn a_program_that_is_refused_again_and_again_is_named() {
     assert!(text.contains("requests were from client 10.0.0.7"), "{text}");
     assert!(!refused(19, |_| 7).rules().contains(&Rule::ErrorStatuses));
     assert!(!refused(20, |i| i).rules().contains(&Rule::ErrorStatuses), "20 people, each once");
+}
+
+/// A Kerberos ticket ends after some hours, and the client logs on again.
+#[test]
+fn a_session_that_expires_is_no_trouble() {
+    let mut traffic = healthy();
+    (0..19).for_each(|_| traffic.error(open(), 0xC000_035C, MS));
+    assert!(!traffic.rules().contains(&Rule::ErrorStatuses), "{:#?}", traffic.diagnosis());
+    traffic.error(open(), 0xC000_035C, MS);
+    let statements = traffic.diagnosis().statements;
+    assert_ne!(statements[0].rule, Rule::ErrorStatuses, "it makes nothing slow");
+    let text = statements.into_iter().find(|one| one.rule == Rule::ErrorStatuses).unwrap().text;
+    assert!(text.starts_with("20 open requests got 0xc000035c: the logon of the session has expired"), "{text}");
+}
+
+/// Refusals of several operations are not counted against the requests for one of them.
+#[test]
+fn refusals_are_a_storm_only_if_they_are_a_tenth_of_an_operation() {
+    let said = |lookups: usize, getattrs: usize| {
+        let mut traffic = healthy();
+        for (code, all, refused) in [(3, 400, lookups), (1, 4_000, getattrs)] {
+            let procedure = Procedure::of(Protocol::Nfs3, code);
+            for i in 0..all {
+                traffic.changed(procedure, (i % 3) as u8, DATA, &format!("f{}", i % 90), MS, |t| {
+                    if i % 400 < refused * 400 / all {
+                        (t.status, t.outcome) = (Some(13), Outcome::of_status(procedure, 13));
+                    }
+                });
+            }
+        }
+        traffic.rules().contains(&Rule::ErrorStatuses)
+    };
+    assert!(!said(30, 20), "7.5 % of the lookups, 0.5 % of the others, 1.1 % of both");
+    assert!(said(60, 20), "15 % of the lookups, 1.8 % of both");
+    assert!(said(60, 0), "15 % of the lookups");
 }
 
 /// 60 writes of each client to the share, followed by `refused` refusals with a status, and `later` successes.
@@ -122,4 +157,34 @@ fn a_server_that_refuses_what_needs_no_permission_cannot_verify_signatures() {
     assert!(text.contains("the server probably cannot verify the signatures of requests"), "{text}");
     let text = refused([3, 3]);
     assert!(text.contains("for which they have no permission"), "TREE_CONNECT alone: {text}");
+}
+
+#[test]
+fn errors_at_places_that_are_left_out_are_a_part_of_all_waiting() {
+    let mut traffic = Traffic::new();
+    (0..4_096).for_each(|i| traffic.request(read(), (i % 3) as u8, &format!(r"\\server1\s{i}"), "f", MS));
+    (0..8).for_each(|_| traffic.error(open(), 0xC000_0043, 950 * MS));
+    let text = traffic.first(Rule::ErrorStatuses);
+    assert!(text.contains("Clients waited 7.60 s for these responses: 65 % of all time waited."), "{text}");
+}
+
+/// Of another client, the requests are encrypted: the capture has it, though no request of it is known.
+#[test]
+fn a_client_whose_requests_cannot_be_read_is_a_client_too() {
+    let said = |client: u8, encrypted: u64, share: &str| {
+        let mut traffic = Traffic::new();
+        (0..100).for_each(|_| traffic.request(read(), 1, DATA, "f", MS));
+        (0..100).for_each(|_| traffic.request(read(), 3, share, "f", MS));
+        (0..8).for_each(|_| traffic.error(open(), 0xC000_0043, 950 * MS));
+        traffic.coverage.client_paths = vec![ClientPath::new([10, 0, 0, client].into())];
+        traffic.coverage.encrypted.messages = [encrypted, 0];
+        traffic.first(Rule::ErrorStatuses)
+    };
+    let other_share = r"\\server1\other";
+    let general = "other clients, the client itself or a program on the server have";
+    assert!(said(1, 0, other_share).contains("No other client in the capture uses the same share"));
+    for (client, encrypted) in [(2, 0), (1, 5)] {
+        let text = said(client, encrypted, other_share);
+        assert!(text.contains(general), "{text}");
+    }
 }

@@ -25,7 +25,7 @@ fn what_is_slow_after_a_pause_is_said_with_the_pause() {
     let text = resting(20_000, 2_000).first(Rule::AfterPause);
     assert!(
         text.starts_with(
-            r"The first read after a pause is slow: 11 read requests to share \\server1\data took 2.00 s on average, 2000 times as long as 229 other read requests (1.00 ms). Before each slow request, no client sent a read request to this share for at least 20.0 s."
+            r"The first read after a pause is slow: 11 read requests to share \\server1\data took 2.00 s on average, 2000 times as long as 229 other read requests (1.00 ms). Clients sent these requests at the ends of 11 pauses of at least 20.0 s, in which the server answered no read request to this share."
         ),
         "{text}"
     );
@@ -44,6 +44,46 @@ fn a_first_read_from_a_disk_is_no_sleep_and_a_slow_file_no_pause() {
     let mut filtered = resting(20_000, 2_000);
     filtered.filters = vec!["--operation read".to_owned()];
     assert!(!filtered.rules().contains(&Rule::AfterPause), "others may have asked meanwhile");
+}
+
+/// Fast reads; then, after each of `pauses` pauses of 20 s, 8 reads at once of 2 s each.
+fn burst_after(pauses: i64) -> Traffic {
+    let mut traffic = Traffic::new();
+    for block in 0..=pauses {
+        for i in 0..8 {
+            // All of them begin when the first one does.
+            let pause_ms = if i == 0 { 2_000 } else { 1 };
+            let path = format!("g{block}{i}");
+            traffic.changed(read(), 1, DATA, &path, if block > 0 { pause_ms * MS } else { MS }, |t| {
+                let took = if block > 0 { (2_000 + i) * MS } else { MS };
+                let began = t.timeline.response_last.map(|end| end - took);
+                (t.timeline.request_first, t.timeline.request_last) = (began, began);
+            });
+        }
+        (0..100).for_each(|i| traffic.request(read(), 1, DATA, &format!("f{}", i % 47), MS));
+        traffic.pause(20_000 * MS);
+    }
+    traffic
+}
+
+#[test]
+fn many_requests_after_one_pause_do_not_show_that_pauses_make_them_slow() {
+    assert!(!burst_after(1).rules().contains(&Rule::AfterPause), "{:#?}", burst_after(1).diagnosis());
+    assert!(!burst_after(2).rules().contains(&Rule::AfterPause), "{:#?}", burst_after(2).diagnosis());
+    let text = burst_after(5).first(Rule::AfterPause);
+    assert!(text.contains(": 40 read requests to share") && text.contains(" 5 pauses of at least 20.0 s,"), "{text}");
+}
+
+#[test]
+fn times_that_a_coarse_clock_makes_are_neither_pauses_nor_stalls() {
+    let (mut pauses, mut stalls) = (resting(20_000, 2_000), stalling(|i| i % 500 == 499, |i| format!("f{}", i % 47)));
+    for (traffic, rule, step_ns) in
+        [(&mut pauses, Rule::AfterPause, 700_000_000), (&mut stalls, Rule::Periodic, 110_000_000)]
+    {
+        assert!(traffic.rules().contains(&rule));
+        traffic.coverage.clock.estimate_ns = Some(step_ns);
+        assert!(!traffic.rules().contains(&rule), "less than three steps: {:#?}", traffic.diagnosis());
+    }
 }
 
 /// Reads and opens of two clients, 1 ms each, every 10 ms; at some of them everything stops for 300 ms.

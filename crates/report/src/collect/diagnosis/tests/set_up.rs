@@ -60,6 +60,18 @@ fn the_client_is_named_where_others_connect_quickly() {
     assert!(text.starts_with("Only connection set-up is slow for client 10.0.0.9:"), "{text}");
 }
 
+/// The quick ends of sessions are the same operation as their slow beginnings.
+#[test]
+fn a_client_that_also_ends_sessions_is_slow_too() {
+    let mut traffic = connected(2, 400, 400, MS);
+    (0..20).for_each(|_| traffic.request(of(2), 2, DATA, "", MS));
+    let text = traffic.first(Rule::SlowSetUp);
+    assert!(
+        text.starts_with("Only connection set-up is slow for both clients: SESSION_SETUP (4 requests, 400 ms"),
+        "{text}"
+    );
+}
+
 #[test]
 fn a_slow_set_up_is_no_cause_where_clients_wait_longer_for_something_that_is_slow_too() {
     let mut traffic = connected(3, 120, 1, MS);

@@ -1,6 +1,6 @@
 //! Times in which a server answers no client.
 
-use plimsoll_model::Procedure;
+use plimsoll_model::{Coverage, Procedure};
 
 use super::built::{MS, START_NS, Traffic, open, read};
 use super::times::served;
@@ -52,12 +52,13 @@ fn pausing(distances_ms: &[i64]) -> Traffic {
 fn several_silences_are_said_with_their_number_and_interval() {
     let text = pausing(&[3_000; 5]).first(Rule::Burst);
     assert!(
-        text.starts_with("The server sent no response in 5 periods of ") && text.contains(", about every 3."),
+        text.starts_with("Server 10.0.1.49 sent no response in 5 periods of ") && text.contains(", about every 3."),
         "{text}"
     );
     assert!(text.contains("During these periods, at least 20 requests of 4 clients waited"), "{text}");
     let text = pausing(&[3_000, 6_000, 1_500, 5_000]).first(Rule::Burst);
-    assert!(text.starts_with("The server sent no response in 4 periods") && !text.contains("about every"), "{text}");
+    assert!(text.starts_with("Server 10.0.1.49 sent no response in 4 periods"), "{text}");
+    assert!(!text.contains("about every"), "{text}");
 }
 
 #[test]
@@ -90,23 +91,19 @@ fn overtaken() -> Traffic {
 #[test]
 fn a_server_that_answers_nobody_is_said_with_since_when() {
     let text = stopped(1_300 * MS, |i| format!("g{i}")).first(Rule::Burst);
-    assert!(text.starts_with("The server sent no response for 1."), "{text}");
+    assert!(text.starts_with("Server 10.0.1.49 sent no response for 1."), "{text}");
     assert!(
-        text.contains(
-            "s from 2023-11-14 22:13:20 UTC on. During this time, at least 4 requests of 4 clients waited: 8"
-        ),
+        text.contains("s from 2023-11-14 22:13:20.")
+            && text.contains(" UTC on. During this time, at least 4 requests of 4 clients waited: 8"),
         "{text}"
     );
-    let silent = |traffic: &Traffic| {
-        traffic.diagnosis().statements.iter().any(|statement| statement.text.contains("sent no response"))
-    };
-    assert!(!silent(&stopped(1_300 * MS, |_| "one".to_owned())), "they may wait for that file");
-    assert!(!silent(&stopped(100 * MS, |i| format!("g{i}"))), "too short to be felt");
-    assert!(!silent(&overtaken()), "others were answered after they were sent");
+    assert!(!is_silent(&stopped(1_300 * MS, |_| "one".to_owned())), "they may wait for that file");
+    assert!(!is_silent(&stopped(100 * MS, |i| format!("g{i}"))), "too short to notice");
+    assert!(!is_silent(&overtaken()), "others were answered after they were sent");
     let mut down = stopped(1_300 * MS, |i| format!("g{i}"));
     down.coverage.downtime.begin(START_NS + 1_000 * MS);
-    assert!(!silent(&down), "the interface was down");
-    assert!(!silent(&served(|_| 1, |i| if i == 2_000 { 3_000 * MS } else { MS })), "one client alone");
+    assert!(!is_silent(&down), "the interface was down");
+    assert!(!is_silent(&served(|_| 1, |i| if i == 2_000 { 3_000 * MS } else { MS })), "one client alone");
 }
 
 #[test]
@@ -119,4 +116,39 @@ fn opens_that_wait_for_a_lease_are_no_silence_of_the_server() {
         traffic.first(Rule::LeaseBreaks);
         assert_eq!(silent(&traffic), expected, "{procedure:?}: {:#?}", traffic.diagnosis());
     }
+}
+
+/// Whether a sentence speaks of a silence: the other form of the rule has none.
+fn is_silent(traffic: &Traffic) -> bool {
+    traffic.diagnosis().statements.iter().any(|statement| statement.text.contains("sent no response"))
+}
+
+#[test]
+fn a_server_that_answers_what_cannot_be_read_is_not_silent() {
+    let silent = |change: &dyn Fn(&mut Coverage)| {
+        let mut traffic = stopped(1_300 * MS, |i| format!("g{i}"));
+        change(&mut traffic.coverage);
+        is_silent(&traffic)
+    };
+    let encrypted = |coverage: &mut Coverage, from_ms: i64| {
+        coverage.encrypted.messages = [60, 60];
+        coverage.encrypted.first_ns = Some(START_NS + from_ms * MS);
+        coverage.encrypted.last_ns = Some(START_NS + (from_ms + 500) * MS);
+    };
+    assert!(silent(&|_| ()));
+    assert!(silent(&|coverage| encrypted(coverage, 2_500)), "encrypted messages at another time");
+    assert!(!silent(&|coverage| encrypted(coverage, 1_000)));
+    assert!(!silent(&|coverage| coverage.unseen.encrypted = 60), "at a time that is not known");
+    assert!(!silent(&|coverage| coverage.unseen.compressed = 60));
+    assert!(!silent(&|coverage| coverage.rpc_tls.connections = 1));
+    assert!(!silent(&|coverage| coverage.one_sided = 1), "only requests, or only responses, were captured");
+}
+
+#[test]
+fn steps_of_the_clock_are_no_silences() {
+    let mut traffic = pausing(&[3_000; 5]);
+    traffic.coverage.clock.estimate_ns = Some(200_000_000);
+    assert!(is_silent(&traffic), "more than three steps: {:#?}", traffic.diagnosis());
+    traffic.coverage.clock.estimate_ns = Some(1_000_000_000);
+    assert!(!is_silent(&traffic), "{:#?}", traffic.diagnosis());
 }

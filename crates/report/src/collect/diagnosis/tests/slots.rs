@@ -46,6 +46,15 @@ fn a_client_that_uses_all_slots_is_said_with_their_number() {
 }
 
 #[test]
+fn sessions_with_different_numbers_of_slots_are_said_with_both() {
+    let mut traffic = with_waits(400, 0.9);
+    (traffic.coverage.slots[1].slots, traffic.coverage.slots[1].target) = (Some(16), Some(16));
+    let text = traffic.first(Rule::SlotsExhausted);
+    let sessions = "all slots of each of 2 NFSv4.1 sessions (4 to 16 slots) were in use for 90 % of the time.";
+    assert!(text.contains(sessions), "{text}");
+}
+
+#[test]
 fn a_client_that_uses_all_slots_now_and_then_is_not_limited_by_them() {
     assert!(!with_waits(40, 0.9).rules().contains(&Rule::SlotsExhausted), "few times");
     assert!(!with_waits(400, 0.4).rules().contains(&Rule::SlotsExhausted), "less than half of the time");

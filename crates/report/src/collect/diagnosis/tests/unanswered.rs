@@ -1,8 +1,10 @@
 //! Servers from which nothing comes back.
 
-use plimsoll_model::{ClientPath, Stuck};
+use plimsoll_model::{ClientPath, Coverage, Endpoint, Names, Stuck, Symbol, Unfinished, WaitEnd};
+use plimsoll_stats::Waiting;
 
 use super::built::{MS, START_NS, Traffic, open, read};
+use super::{Evidence, Findings, diagnose};
 use crate::findings::Rule;
 
 const DATA: &str = r"\\server1\data";
@@ -47,4 +49,38 @@ fn a_server_from_which_nothing_comes_back_is_said_with_the_client_and_the_instan
     let mut one_sided = unanswered(300, 12_000);
     one_sided.coverage.one_sided = 1;
     assert!(!one_sided.rules().contains(&Rule::Unanswered), "what the server sent was not captured");
+}
+
+/// A short capture of an outage: no request in it got a response.
+#[test]
+fn an_outage_without_any_response_is_no_server_that_hangs() {
+    let mut coverage = unanswered(300, 12_000).coverage;
+    coverage.unfinished = vec![Unfinished {
+        server: Endpoint { ip: [10, 0, 0, 9].into(), port: 445 },
+        client: [10, 0, 0, 2].into(),
+        end: WaitEnd::Capture,
+        end_ns: START_NS + 13_000 * MS,
+        responded_ns: None,
+        requests: 1,
+        first_ns: START_NS + 1_000 * MS,
+        last_ns: START_NS + 1_000 * MS,
+        procedure: read(),
+        share: Symbol::NONE,
+        path: Symbol::NONE,
+    }];
+    let rules = |coverage: &Coverage| -> Vec<Rule> {
+        let (findings, names) = (Findings::default(), Names::default());
+        let evidence = Evidence {
+            findings: &findings,
+            waiting: Waiting::default(),
+            tallies: None,
+            coverage,
+            names: &names,
+            status_name: |_, _| None,
+        };
+        diagnose(&evidence).0.statements.iter().map(|statement| statement.rule).collect()
+    };
+    assert_eq!(rules(&coverage), [Rule::Unanswered]);
+    coverage.client_paths.clear();
+    assert_eq!(rules(&coverage), [Rule::NoResponse], "its system acknowledges the request");
 }

@@ -178,6 +178,42 @@ fn a_server_that_responds_to_nobody_any_more_is_said_with_its_last_response() {
     assert!(text.contains("the capture has no response of this server at all."), "{text}");
 }
 
+/// The first request of the connection waits for 20 s, each further one for 10 s, and answered requests for 80.6 s.
+#[test]
+fn all_requests_of_a_connection_without_a_response_wait() {
+    let text = |end: WaitEnd, (from_s, to_s): (i64, i64), requests: u64| {
+        let mut traffic = without_response(end, &[("a", from_s, to_s)]);
+        traffic.request(read(), 3, DATA, "slow", 80 * SECOND);
+        if end == WaitEnd::Capture {
+            // The server hangs: the slow response is another server's.
+            traffic.coverage.last_responses = Some(Vec::new());
+        }
+        let one = &mut traffic.coverage.unfinished[0];
+        (one.requests, one.last_ns) = (requests, one.first_ns + 10 * SECOND);
+        let statements = traffic.diagnosis().statements;
+        statements.into_iter().find(|statement| statement.rule == Rule::NoResponse).unwrap().text
+    };
+    for (end, span_s, begin) in [(WaitEnd::Capture, (12, 32), "Server 10.0.1.49"), (WaitEnd::Client, (1, 21), "")] {
+        for (requests, expected) in
+            [(1, "it would be 20 %"), (2, "it would be 27 %"), (60, "it would be at least 88 %")]
+        {
+            let text = text(end, span_s, requests);
+            assert!(text.starts_with(begin) && text.contains(expected), "{requests}: {text}");
+        }
+    }
+}
+
+/// They waited for 33 s or longer, and others for more than a day.
+#[test]
+fn a_lower_bound_without_a_number_is_no_upper_bound() {
+    let mut traffic = without_response(WaitEnd::Client, &[("a", 1, 12)]);
+    traffic.request(read(), 3, DATA, "slow", 100_000 * SECOND);
+    traffic.coverage.unfinished[0].requests = 3;
+    let statements = traffic.diagnosis().statements;
+    let found = statements.iter().find(|statement| statement.rule == Rule::NoResponse).unwrap();
+    assert!(found.text.contains("it would be at least a small part of all time waited."), "{}", found.text);
+}
+
 /// Percentiles that lack the requests without a response hide a hang: the verdict says so, as that of a run does.
 #[test]
 fn requests_that_never_got_a_response_make_a_capture_partial() {

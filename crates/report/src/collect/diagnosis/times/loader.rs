@@ -16,7 +16,7 @@ const LATER: f64 = 0.05;
 
 /// The client with most of the waiting, when and where, if there are others.
 pub(super) fn of(evidence: &Evidence<'_>) -> Option<String> {
-    let (tallies, clients) = (evidence.tallies?, clients::all(evidence));
+    let (tallies, clients) = (evidence.tallies.filter(|all| all.has_all_places())?, clients::all(evidence));
     let all = tallies.sum(|_| true).total();
     let sums = clients.iter().map(|&ip| (ip, tallies.sum(|key| key.client == ip).total()));
     let (ip, sum) = sums.max_by_key(|(_, sum)| sum.waited_ns).filter(|_| clients.len() > 1)?;
