@@ -241,6 +241,15 @@ impl Server {
 }
 
 impl Target {
+    /// Gives an NFS target without a version the version of a recorded target that is otherwise equal.
+    pub fn take_version(&mut self, recorded: &Target) {
+        let (Self::Nfs(ours), Self::Nfs(theirs)) = (self, recorded) else { return };
+        let without = |one: &NfsTarget| Self::Nfs(NfsTarget { version: None, ..one.clone() }).to_string();
+        if ours.version.is_none() && without(ours) == without(theirs) {
+            ours.version = theirs.version;
+        }
+    }
+
     /// The server to connect to; `None` for a path, and for an embedded server before it is started.
     #[must_use]
     pub fn server(&self) -> Option<&Server> {

@@ -13,7 +13,6 @@ use std::process::{Child, Command, Stdio};
 use plimsoll_drive::engine::{EngineResult, Plan, Watch, run};
 use plimsoll_drive::network::tcp::Tcp;
 use plimsoll_drive::network::{ConnectionKey, Network, Take};
-use plimsoll_model::{Names, Sink, Transaction};
 use plimsoll_workload::{Load, Pause, Phases};
 use rustix::event::epoll;
 
@@ -119,12 +118,6 @@ fn bare_loop(to: SocketAddr, depth: usize) -> f64 {
     (cpu_ns() - begin.1) as f64 / (done - begin.0) as f64 / 1e3
 }
 
-struct Nothing;
-
-impl Sink for Nothing {
-    fn transaction(&mut self, _: &Transaction, _: &Names) {}
-}
-
 fn toys(to: SocketAddr) -> Toys {
     let mut toys = Toys::new(&[Do::Null, Do::IterationOver]);
     toys.address = Some(to);
@@ -140,7 +133,7 @@ fn plan(clients: u32, think: Pause, seconds: u64) -> Plan {
 /// Client CPU of an operation, µs, through the engine.
 fn engine(to: SocketAddr, depth: usize) -> f64 {
     let plan = Plan { depth: depth as u32, ..plan(1, Pause::None, 3) };
-    let ran = run(&plan, &toys(to), |_| Nothing, &Watch::new(), None).unwrap();
+    let ran = run(&plan, &toys(to), |_| (), &Watch::new(), None).unwrap();
     let cpu = ran.generator.workers[0];
     (cpu.user_ns + cpu.system_ns) as f64 / actions(&ran) as f64 / 1e3
 }
@@ -161,8 +154,7 @@ fn many_clients() {
     let before = resident();
     let mut toys = toys(to);
     toys.log_on = true;
-    let ran =
-        run(&plan(10_000, Pause::Exponential(1_000_000_000), 10), &toys, |_| Nothing, &Watch::new(), None).unwrap();
+    let ran = run(&plan(10_000, Pause::Exponential(1_000_000_000), 10), &toys, |_| (), &Watch::new(), None).unwrap();
     let starved = ran.clients.iter().filter(|tally| tally.starved()).count();
     let each = (resident() - before) / 10_000;
     println!("10,000 clients: {} actions, {starved} starved, {each} B of memory each at the most", actions(&ran));

@@ -10,7 +10,7 @@ use plimsoll_client::operation::{Access, Caching, Disposition, Done, Operation, 
 use plimsoll_client::{Client, Composed, FileKey};
 use plimsoll_drive::engine::{ConnectionInfo, Plan, ServerAccess, Setup, Watch, run_on};
 use plimsoll_drive::network::memory::{Accept, Delivery, Memory, Reply as Answer};
-use plimsoll_model::{Names, Sink, Symbol, Transaction};
+use plimsoll_model::{Names, Symbol};
 use plimsoll_testkit::heap::Heap;
 use plimsoll_testkit::{nfs4, rpc};
 use plimsoll_wire::rpc::Caller;
@@ -99,12 +99,6 @@ impl Setup for Users {
     }
 }
 
-struct Nothing;
-
-impl Sink for Nothing {
-    fn transaction(&mut self, _: &Transaction, _: &Names) {}
-}
-
 /// Every connection is answered after 0.1 ms.
 fn network() -> Memory {
     Memory::new(1_700_000_000 * SECOND as i64, |_, _, _| {
@@ -130,7 +124,7 @@ fn ten_thousand_clients_take_little_memory_and_none_starves() {
     let load = Load::Partly { users: CLIENTS, every_ns: 5 * SECOND, arrivals: Arrivals::Constant };
     let phases = Phases { warmup_ns: SECOND, measured_ns: Some(10 * SECOND), ..Phases::default() };
     let plan = Plan { phases, threads: 1, level: 0, ..Plan::new(load) };
-    let run = || run_on(&plan, &users, |_| Nothing, &Watch::new(), |_| Ok(network()), None).unwrap();
+    let run = || run_on(&plan, &users, |_| (), &Watch::new(), |_| Ok(network()), None).unwrap();
     let (peak, ran) = HEAP.peak(run);
     let each = peak / CLIENTS as usize;
     let served = ran.clients.iter().map(|client| client.actions);

@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use anyhow::Context;
 use plimsoll_client::clock::Clock;
+use plimsoll_client::operation::Cause;
 use plimsoll_drive::connect::{Connector, Lease, LeaseError, Work};
-use plimsoll_drive::engine::{self, Plan, Watch};
-use plimsoll_model::{Names, Sink, Transaction};
+use plimsoll_drive::engine::{self, EngineResult, Plan, Watch};
+use plimsoll_model::Names;
 use plimsoll_workload::FileSet;
-use plimsoll_workload::fileset::{Create, Found, Job, Look, Remove, Verify};
+use plimsoll_workload::fileset::{Create, FileSetError, Found, Job, Look, Remove, Verify};
 use plimsoll_workload::{Load, Pause, Phases};
 
 use super::monitor::Monitor;
+use super::validity::add;
 
 /// Concurrency of the work on files.
 #[derive(Clone, Copy)]
@@ -39,6 +41,8 @@ const MANY: Concurrency = Concurrency { clients: 8, lanes: 4, attempts: 10, afte
 const SOME: Concurrency = Concurrency { clients: 4, lanes: 4, attempts: 3, after_timeout: true, timeout_ns: u64::MAX };
 /// The same after the user stopped the run: Plimsoll does not wait for a server that hangs.
 const SOON: Concurrency = Concurrency { after_timeout: false, timeout_ns: 2_000_000_000, ..SOME };
+/// The removal that the user asked for, after the user stopped the run: the server may need longer for a large file.
+const ASKED_FOR: Concurrency = Concurrency { after_timeout: false, timeout_ns: 10_000_000_000, ..MANY };
 
 /// Which process creates the files of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,8 +116,7 @@ impl Files<'_> {
 
     fn look_once(&self) -> anyhow::Result<Found> {
         let look = Look::new(Arc::clone(&self.set));
-        self.work("Looking for files", &look, FIRST_CONTACT, true)?;
-        Ok(look.outcome()?)
+        self.work("Looking for files", &look, (FIRST_CONTACT, true), Look::outcome)
     }
 
     /// Completes the set, of which `found` exists. If it cannot be completed, its files are removed, so that a full disk does not stay
@@ -127,15 +130,14 @@ impl Files<'_> {
         match found {
             Found::Set => {
                 let verify = Verify::new(Arc::clone(&self.set));
-                self.work("Verifying files", &verify, MANY, true)?;
-                return Ok(verify.outcome()?);
+                return self.work("Verifying files", &verify, (MANY, true), Verify::outcome);
             }
             // The creation was interrupted; the directory belongs only to the set.
             Found::Incomplete => self.remove_all(true, MANY)?,
             Found::Nothing => {}
         }
         let create = Create::new(Arc::clone(&self.set));
-        let made = self.work("Creating files", &create, MANY, true).and_then(|()| Ok(create.outcome()?));
+        let made = self.work("Creating files", &create, (MANY, true), Create::outcome);
         match made {
             Err(error) if !self.monitor.stopped() => Err(match self.remove_all(false, MANY) {
                 Ok(()) => error,
@@ -152,8 +154,8 @@ impl Files<'_> {
     pub(super) fn remove_leftovers(&self, may_hang: bool) -> anyhow::Result<()> {
         let sweep = Verify::leftovers(Arc::clone(&self.set));
         let concurrency = if self.monitor.stopped() { SOON } else { Concurrency { after_timeout: !may_hang, ..SOME } };
-        let swept = self.work("Removing private files", &sweep, concurrency, false);
-        swept.and_then(|()| Ok(sweep.outcome()?)).with_context(|| {
+        let swept = self.work("Removing private files", &sweep, (concurrency, false), Verify::outcome);
+        swept.with_context(|| {
             let root = self.set.root();
             format!("private files of this run may remain in {root}; the next run on this file set deletes them")
         })
@@ -161,23 +163,26 @@ impl Files<'_> {
 
     /// Removes it, when all is over, from a server that `may_hang`.
     pub(super) fn remove(&self, may_hang: bool) -> anyhow::Result<()> {
-        self.remove_all(false, Concurrency { after_timeout: !may_hang, ..MANY })
+        // After a stop, perhaps no request was outstanding that would show that the server hangs.
+        let stopped = self.monitor.stopped();
+        let concurrency = if stopped { ASKED_FOR } else { Concurrency { after_timeout: !may_hang, ..MANY } };
+        self.remove_all(false, concurrency)
             .with_context(|| format!("files of this run may remain in {}", self.set.root()))
     }
 
     fn remove_all(&self, before: bool, concurrency: Concurrency) -> anyhow::Result<()> {
         let remove = Remove::new(&self.set);
-        self.work("Removing files", &remove, concurrency, before)?;
-        Ok(remove.outcome()?)
+        self.work("Removing files", &remove, (concurrency, before), Remove::outcome)
     }
 
-    fn work<J: Job + Send + Sync>(
+    /// Does the work, `before` all levels or after them. Returns its outcome.
+    fn work<J: Job + Send + Sync, T>(
         &self,
         what: &'static str,
         job: &Arc<J>,
-        concurrency: Concurrency,
-        before: bool,
-    ) -> anyhow::Result<()> {
+        (concurrency, before): (Concurrency, bool),
+        outcome: impl FnOnce(&J) -> Result<T, FileSetError>,
+    ) -> anyhow::Result<T> {
         let scenarios = Box::new(|_, _, _| Arc::clone(job).scenario());
         let work = Work { server: &**self.server, scenarios, names: Arc::clone(&self.names) };
         let phases = Phases { warmup_ns: 0, measured_ns: None, ..Phases::default() };
@@ -186,18 +191,45 @@ impl Files<'_> {
         let timeout_ns = self.timeout_ns.min(timeout_ns);
         let mut plan = Plan { depth: lanes, phases, timeout_ns, ..Plan::new(load) };
         (plan.reconnect.attempts, plan.reconnect.after_timeout) = (attempts, after_timeout);
-        let run = |watch: &Watch| engine::run(&plan, &work, |_| Nowhere, watch, None);
+        // Transactions on files before and after a measurement are not part of it.
+        let run = |watch: &Watch| engine::run(&plan, &work, |_| (), watch, None);
         let done = self.monitor.during_files(what, before, run, || job.progress());
         // The error says that no connection was made: the work had not begun.
         let without_connection = matches!(&done, Err(engine::EngineError::NobodyConnected { .. }));
-        let done = done.map(|_| ()).map_err(anyhow::Error::from);
-        if without_connection { done } else { done.context(what) }
+        let done = done.map_err(anyhow::Error::from);
+        let ran = if without_connection { done? } else { done.context(what)? };
+        Ok(outcome(job).map_err(|error| error.because(gave_up(&ran)))?)
     }
 }
 
-/// A sink for transactions on files before and after a measurement, which are not part of it.
-struct Nowhere;
+/// Why clients could not connect again, most often; `None` if none gave up, or if the user stopped the work.
+fn gave_up<S>(ran: &EngineResult<S>) -> Option<Cause> {
+    let away = ran.clients.iter().filter(|client| client.given_up.is_some() && !ran.stopped);
+    let mut causes = Vec::new();
+    for failure in away.flat_map(|client| &client.connection_failures) {
+        add(&mut causes, failure.cause, failure.count);
+    }
+    Some(causes.into_iter().max_by_key(|&(_, count)| count)?.0)
+}
 
-impl Sink for Nowhere {
-    fn transaction(&mut self, _: &Transaction, _: &Names) {}
+#[cfg(test)]
+mod tests {
+    use plimsoll_drive::engine::{ClientTally, ConnectionFailure, GivenUp};
+
+    use super::*;
+    use crate::tests::connection_failures::{ran, refused};
+
+    #[test]
+    fn the_cause_of_an_early_end_is_that_of_the_clients_that_gave_up() {
+        let reset = ConnectionFailure { cause: Cause::ConnectionReset, ..refused(true, false, 1) };
+        let client = |given_up| {
+            let connection_failures = vec![reset, refused(false, false, 11)];
+            ClientTally { given_up, connection_failures, ..ClientTally::default() }
+        };
+        let gone = client(Some(GivenUp { since: 0, slots: 4 }));
+        assert_eq!(gave_up(&ran(vec![client(None), gone.clone()], (0, 1))), Some(Cause::ConnectionRefused));
+        assert_eq!(gave_up(&ran(vec![client(None)], (0, 1))), None, "it connected again");
+        let stopped = EngineResult { stopped: true, ..ran(vec![gone], (0, 1)) };
+        assert_eq!(gave_up(&stopped), None, "the user ended the work");
+    }
 }

@@ -148,11 +148,13 @@ fn late_with(level: &Level<'_>, verdict: impl Fn(&Judged) -> String) -> Option<R
 /// No timestamp shows steal time: while the hypervisor had the processor, the kernel did not run either.
 pub(super) fn stolen(level: &Level<'_>) -> Option<Reason> {
     let stolen = level.generator.stolen_ns? as f64 / 1e9;
-    let share = stolen / (level.seconds * level.generator.workers.len().max(1) as f64);
+    // Threads that share a processor lose its time together.
+    let used = level.generator.workers.len().min(level.processors).max(1);
+    let share = stolen / (level.seconds * used as f64);
     (share > TOLERANCE).then(|| {
         Reason::invalid(format!(
             "steal time: the hypervisor withheld CPU time from this machine for {stolen:.2} s in a phase of {length:.2} s ({share:.0} % \
-            of the load threads' time, limit {limit:.0} %); use a dedicated machine",
+            of the time of the processors that its load threads can use, limit {limit:.0} %); use a dedicated machine",
             length = level.seconds,
             share = share * 100.0,
             limit = TOLERANCE * 100.0

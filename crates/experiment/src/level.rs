@@ -5,6 +5,8 @@ pub(super) mod counts;
 mod disruption;
 mod empty_statistics;
 pub(super) mod frequent_status;
+mod given_up;
+mod judgement;
 mod judging;
 mod outages;
 mod pace;
@@ -17,7 +19,8 @@ use plimsoll_stats::SharedDepth;
 use super::sink::{MeasuringSink, SinkOptions};
 
 pub(super) use empty_statistics::{empty, headline, no_statistics};
-pub(super) use judging::{ended, judged_of, response, unfinished};
+pub(super) use given_up::{EARLY_END, ended_early};
+pub(super) use judging::{ended, ended_together, judged_of, response, unfinished};
 pub use result::LevelResult;
 
 /// Runs a plan; `words` says its load.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_model::{Reason, Validity};
-use plimsoll_results::recording_findings::first_levels;
+use plimsoll_results::recording_findings::{OF_LEVEL, first_levels};
 
 use crate::level::LevelResult;
 use crate::level_spec::LevelSpec;
@@ -137,11 +137,13 @@ pub(super) fn ended_with(error: &anyhow::Error) -> Reason {
     Reason::partial(format!("{WITH_ERROR}: {error:#}"))
 }
 
-/// Why a run ended: the error that ended it, otherwise the first reason of its verdict. A reason against a level explains no missing one.
+/// Why a run ended, as far as it is known: the error that ended it, otherwise the first reason of its verdict that is not about a level. A
+/// level that could not be run is among its levels with its own reason, which does not explain why another level is missing.
 pub(super) fn why_ended(validity: &Validity) -> Option<&str> {
     let reasons = || validity.reasons.iter().map(String::as_str);
     let error = reasons().find_map(|reason| reason.strip_prefix(WITH_ERROR)?.strip_prefix(": "));
-    error.or_else(|| reasons().find(|reason| reason.starts_with(EARLY))).or_else(|| reasons().next())
+    let of_no_level = || reasons().find(|reason| !reason.starts_with(OF_LEVEL));
+    error.or_else(|| reasons().find(|reason| reason.starts_with(EARLY))).or_else(of_no_level)
 }
 
 /// The reason of a run that an error ended; `None` for other runs, and for those that the user stopped.
@@ -152,7 +154,7 @@ pub(super) fn ended_by_error(validity: &Validity) -> Option<&str> {
 
 /// The note about a stopped run: the level that was stopped is not one of those after which it was stopped.
 pub(super) fn stopped_at<'l>(ran: impl IntoIterator<Item = &'l LevelResult>, planned: Option<usize>) -> String {
-    let whole = ran.into_iter().filter(|level| level.complete()).count();
+    let whole = ran.into_iter().filter(|level| level.complete() || level.gave_up()).count();
     let of = planned.map_or_else(String::new, |planned| format!(" of {planned}"));
     let levels = if planned.unwrap_or(whole) == 1 { "load level" } else { "load levels" };
     format!("the user stopped the run after {whole}{of} {levels}")
@@ -181,7 +183,9 @@ mod tests {
         assert_eq!(why(&[late.clone(), half.clone(), error]).as_deref(), Some("--on-phase: exit status: 1"));
         let early = ended_early(&["2 clients".to_owned()], &Ok(())).unwrap();
         assert_eq!(why(&[late.clone(), early.clone()]), Some(early.text));
-        assert_eq!(why(&[half, late]).as_deref(), Some("At 1 client: late"));
+        assert_eq!(why(&[half, late.clone()]), None, "nobody knows");
+        let refused = Reason::invalid("MOUNT: Connection refused");
+        assert_eq!(why(&[late, refused]).as_deref(), Some("MOUNT: Connection refused"));
         assert_eq!(why(&[]), None);
     }
 

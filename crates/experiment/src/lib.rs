@@ -23,6 +23,7 @@
 mod beside;
 pub mod breakdown;
 mod capacity;
+mod child_command;
 mod compatibility;
 mod demo;
 mod file_preparation;
@@ -80,7 +81,7 @@ pub use parts::options::{PartOptions, repeat_whole};
 pub use phase_hook::PhaseHook;
 pub use ranges::LevelList;
 pub use resolved_target::{ResolvedTarget, refused_target};
-pub use resume::{EarlierLevels, earlier_levels};
+pub use resume::{EarlierLevels, earlier_levels, recorded_targets};
 pub use run_recording::RunRecording;
 pub use run_result::RunResult;
 pub use run_spec::{KerberosSpec, RunSpec, ServerSpec, VariantSpec, absolute_workload};

@@ -58,8 +58,12 @@ impl LiveFeed {
 
     /// One more thread.
     pub(crate) fn sender(&self, headline: Headline) -> LiveSender {
-        let buffer =
-            || Mutex::new(Buffer { seconds: LivePart::new(headline), totals: self.with_totals.then(Totals::default) });
+        let buffer = || {
+            Mutex::new(Buffer {
+                seconds: LivePart::new(headline),
+                totals: self.with_totals.then(|| Totals::of(headline)),
+            })
+        };
         let worker = Arc::new(WorkerFeed { buffers: [buffer(), buffer()], checkpoint: Mutex::default() });
         lock(&self.workers).push(Arc::clone(&worker));
         LiveSender(worker)
@@ -90,7 +94,7 @@ impl LiveFeed {
                 let seconds = buffer.seconds.take_before(if is_over { i64::MAX } else { before_ns });
                 seconds.into_iter().for_each(|second| recent.merge(second));
                 if let Some((all, part)) = totals.as_mut().zip(buffer.totals.as_mut()) {
-                    all.merge(&std::mem::take(part));
+                    all.merge(&part.take());
                 }
             }
             // Its sums wait until they are requested.

@@ -1,10 +1,10 @@
-//! Room for all the connections of a run: every one is an open file of this process.
+//! Room for all the connections and load threads of a run: every one has an open file of this process.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use plimsoll_results::Usage;
 
-/// Files that a process has open besides: standard streams, event queues, reports, libraries' own.
+/// Other files that a process has open: standard streams, reports, files of libraries.
 const OTHERS: u64 = 128;
 
 /// Allows this process `wanted` open files, and some more.
@@ -22,7 +22,8 @@ pub fn allow(wanted: u64) -> Result<(), Usage> {
     setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum }).map_err(|_| {
         let allowed = getrlimit(Resource::Nofile).maximum.or(current).unwrap_or_default();
         Usage(format!(
-            "the connections need {wanted} open files, but the limit is {allowed}: use fewer clients, or raise the limit (ulimit -Hn {wanted})"
+            "the connections and load threads need {wanted} open files, but the limit is {allowed}: use fewer clients or \
+            --threads, or raise the limit (ulimit -Hn {wanted})"
         ))
     })
 }

@@ -82,6 +82,13 @@ pub struct Vary {
     values: Vec<String>,
 }
 
+impl Vary {
+    /// Number of values.
+    pub fn count(&self) -> usize {
+        self.values.len()
+    }
+}
+
 /// The workload with this name and these values, one variant per varied value.
 ///
 /// # Errors

@@ -4,13 +4,14 @@
 
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use plimsoll_workload::Parameter;
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use super::child_command::child_command;
 use super::level_spec::LevelSpec;
 
 /// How often it is looked whether the command has ended.
@@ -65,7 +66,7 @@ impl PhaseHook {
     }
 
     fn start(&self, moment: Moment, level: &LevelSpec) -> anyhow::Result<Child> {
-        let mut command = Command::new("sh");
+        let mut command = child_command("sh");
         command.args(["-c", &self.command]).stdin(Stdio::null()).process_group(0);
         // The report alone goes to standard output.
         command.stdout(std::io::stderr().as_fd().try_clone_to_owned()?);
@@ -73,8 +74,7 @@ impl PhaseHook {
         command.env("PLIMSOLL_LEVEL", (level.plan.level + 1).to_string());
         command.env("PLIMSOLL_LOAD", &level.load_name);
         command.env("PLIMSOLL_CLIENTS", level.plan.load.clients().to_string());
-        for name in ["PLIMSOLL_PARAMETER", "PLIMSOLL_MEASURED_FROM_NS", "PLIMSOLL_MEASURED_TO_NS", "PLIMSOLL_PASSWORD"]
-        {
+        for name in ["PLIMSOLL_PARAMETER", "PLIMSOLL_MEASURED_FROM_NS", "PLIMSOLL_MEASURED_TO_NS"] {
             command.env_remove(name);
         }
         if let Some(Parameter { name, value }) = &level.parameter {

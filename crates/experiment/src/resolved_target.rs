@@ -33,11 +33,15 @@ impl ResolvedTarget {
 
     /// Files that the largest of these levels has open in this process.
     pub fn open_files(&self, level_specs: &[LevelSpec], workload: &Workload) -> u64 {
-        let of = |level_spec: &LevelSpec| match self.target {
-            Target::Path(_) => workload.open_files() * level_spec.plan.outstanding(),
-            // An end each of every connection.
-            _ if self.is_embedded() => 2 * level_spec.plan.connections_in_all(),
-            _ => level_spec.plan.connections_in_all(),
+        let of = |LevelSpec { plan, .. }: &LevelSpec| {
+            let used = match self.target {
+                Target::Path(_) => workload.open_files() * plan.outstanding(),
+                // Both ends of every connection.
+                _ if self.is_embedded() => 2 * plan.connections_in_all(),
+                _ => plan.connections_in_all(),
+            };
+            // The event queue of each load thread.
+            used + u64::from(plan.workers(self.is_connected()))
         };
         level_specs.iter().map(of).max().unwrap_or(0)
     }
@@ -122,7 +126,26 @@ pub fn refused_target(error: TargetError) -> anyhow::Error {
 mod tests {
     use std::path::Path;
 
+    use plimsoll_drive::engine::Plan;
+    use plimsoll_workload::{Load, Pause};
+
     use super::*;
+
+    #[test]
+    fn load_threads_have_open_files_too() {
+        let workload = Workload::find("random-read").unwrap();
+        let of = |url: &str, clients: u32, threads: u32| {
+            let plan = Plan { threads, ..Plan::new(Load::Closed { clients, think: Pause::None }) };
+            let level = LevelSpec { plan, load_name: String::new(), curve: None, parameter: None, share: None };
+            let target = Target::parse(url).unwrap();
+            let resolved = ResolvedTarget { shown: url.to_owned(), target, embedded: None, others: Vec::new() };
+            resolved.open_files(&[level], &workload)
+        };
+        assert_eq!([of("nfs://h/e", 700, 500), of("nfs://h/e", 700, 900)], [700 + 500, 700 + 700]);
+        let cores = std::thread::available_parallelism().unwrap().get() as u64;
+        assert_eq!(of("nfs://h/e", 1 << 20, 0), (1 << 20) + cores);
+        assert_eq!(of("file:///x", 700, 0), 700 * workload.open_files() + 700, "a thread per client");
+    }
 
     #[test]
     fn a_file_that_cannot_be_used_is_an_input_and_no_usage_error() {

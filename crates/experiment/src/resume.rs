@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use plimsoll_client::target::Target;
 use plimsoll_model::Names;
 use plimsoll_recording::folder::{FolderError, Machine, Manifest, Progress, Recording, Sample};
 use plimsoll_report::collect::run::MeasuredLevel;
@@ -39,6 +40,19 @@ impl EarlierLevels {
     pub fn report(&self) -> anyhow::Result<(Findings, anyhow::Result<()>)> {
         Ok((recording_findings::findings(&self.recording, plimsoll_client::status_name)?, Ok(())))
     }
+}
+
+/// The targets of a recorded run, without passwords; empty if the folder has no recording of a run.
+#[must_use]
+pub fn recorded_targets(folder: &Path) -> Vec<Target> {
+    // `earlier_levels` says why a recording cannot be used.
+    let spec = || match measured(&Recording::open(folder).ok()?).ok()? {
+        Measurement::Run { spec, .. } => RunSpec::of_manifest(spec).ok(),
+        Measurement::Analyze { .. } => None,
+    };
+    let Some(RunSpec { target, server, .. }) = spec() else { return Vec::new() };
+    let targets = if server.targets.is_empty() { vec![target] } else { server.targets };
+    targets.iter().filter_map(|target| Target::parse(target).ok()).collect()
 }
 
 /// The finished levels of a recording. Adds their names to `names`.

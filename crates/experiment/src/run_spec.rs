@@ -1,5 +1,7 @@
 //! All that was asked for of a run: a recording keeps it, so that the run can be continued and repeated.
 
+mod difference;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,6 +21,8 @@ use super::capacity::spec::SearchSpec;
 use super::level_spec::LevelSpec;
 use super::parameters::{self, LoadParameter, Variant};
 use super::recorded_workload;
+
+pub(crate) use difference::first_difference;
 
 /// All that was asked for of a run, but for its outputs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -256,101 +260,6 @@ impl RunSpec {
     /// Every level with its variant, in order.
     pub fn levels(&self) -> impl Iterator<Item = (&VariantSpec, &LevelSpec)> {
         self.variants.iter().flat_map(|variant| variant.levels.iter().map(move |level| (variant, level)))
-    }
-
-    /// Why a recording of this had another load than `ours`; `None` if it includes all levels of `ours`. Target, seed, files and the
-    /// number of repeats may differ.
-    pub(crate) fn other_load(&self, ours: &Self) -> Option<String> {
-        self.other_server_options(ours).or_else(|| self.other_companions(ours)).or_else(|| {
-            ours.levels().find_map(|(our_variant, our)| {
-                let same = |(_, their): &(&VariantSpec, &LevelSpec)| {
-                    (&their.load_name, &their.parameter) == (&our.load_name, &our.parameter)
-                };
-                let Some((their_variant, their)) = self.levels().find(same) else {
-                    return Some(format!("it has no level {}", our.load_name));
-                };
-                if their.plan.part.is_some() {
-                    return Some("it is the recording of one part of a run".to_owned());
-                }
-                if their_variant.workload_sha256 != our_variant.workload_sha256 {
-                    return Some(format!(
-                        "its workload ({}) differs from that of this run ({})",
-                        self.workload, ours.workload
-                    ));
-                }
-                let differs = first_difference("", &their.load(), &our.load())?;
-                Some(format!("at {} {differs}", our.load_name))
-            })
-        })
-    }
-
-    /// Why a recording of this differs from `ours`; `None` if it does not.
-    pub(crate) fn differs(&self, ours: &Self) -> Option<String> {
-        if self.target != ours.target {
-            return Some(format!("its target is {}, not {}", self.target, ours.target));
-        }
-        if self.seed != ours.seed {
-            return Some(format!("its seed is {}, not {}", self.seed, ours.seed));
-        }
-        if let Some(options) = self.other_server_options(ours) {
-            return Some(options);
-        }
-        if let Some(search) = self.other_search(ours) {
-            return Some(search);
-        }
-        let (many, asked) = (self.levels().count(), ours.levels().count());
-        // One part of a search may have ended before another.
-        if many != asked && self.search.is_none() {
-            return Some(format!("it has {many} load levels, not {asked}"));
-        }
-        self.levels().zip(ours.levels()).find_map(|((their_variant, theirs), (our_variant, ours))| {
-            if (&theirs.load_name, &theirs.curve) != (&ours.load_name, &ours.curve) {
-                return Some(format!("it has the level {}, not {}", theirs.shown(), ours.shown()));
-            }
-            if their_variant.workload_sha256 != our_variant.workload_sha256 {
-                let digest = &their_variant.workload_sha256;
-                return Some(format!("at {} its workload differs (SHA-256 {digest})", ours.shown()));
-            }
-            let (was, is) = (theirs.decisive(), ours.decisive());
-            first_difference("", &was, &is).map(|differs| format!("at {} {differs}", ours.shown()))
-        })
-    }
-
-    /// Whether it is another search, or only one of both is a search.
-    fn other_search(&self, ours: &Self) -> Option<String> {
-        match (&self.search, &ours.search) {
-            (None, None) => None,
-            (Some(_), None) => Some("it is the recording of a capacity search".to_owned()),
-            (None, Some(_)) => Some("it is not the recording of a capacity search".to_owned()),
-            (Some(its), Some(our)) => its.differs(our),
-        }
-    }
-
-    /// Whether workloads besides its own run.
-    fn other_companions(&self, ours: &Self) -> Option<String> {
-        let digests =
-            |spec: &Self| -> Vec<String> { spec.with.iter().map(|with| with.workload_sha256.clone()).collect() };
-        (digests(self) != digests(ours)).then(|| "its --with workloads are different".to_owned())
-    }
-
-    fn other_server_options(&self, ours: &Self) -> Option<String> {
-        let shown = |server| serde_json::to_string(server).unwrap_or_default();
-        let (theirs, ours) = (self.used_server().0, ours.used_server().0);
-        let options = || format!("its server options are {}, not {}", shown(&theirs), shown(&ours));
-        (theirs != ours).then(options)
-    }
-}
-
-/// The first value in which two plans differ, with its path: `its phases.measured_ns is 2, not 3`.
-pub(crate) fn first_difference(path: &str, theirs: &Value, ours: &Value) -> Option<String> {
-    match (theirs, ours) {
-        (Value::Object(these), Value::Object(those)) if these.keys().eq(those.keys()) => {
-            these.iter().zip(those.values()).find_map(|((key, this), that)| {
-                let below = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-                first_difference(&below, this, that)
-            })
-        }
-        _ => (theirs != ours).then(|| format!("its {path} is {theirs}, not {ours}")),
     }
 }
 

@@ -1,20 +1,21 @@
 //! Whether a load level's numbers may be used: the gates, each with its threshold. MEASUREMENT.md tells them.
 
-use plimsoll_client::operation::Cause;
-use plimsoll_drive::engine::{Answered, ClientTally, ConnectionFailure, Generator};
-use plimsoll_model::Reason;
-use plimsoll_report::findings::{FAILED_ACTIONS, MovedNumber, NO_SUCCESS, Times};
-use plimsoll_report::significant;
+mod input;
+mod schedule;
 
-use super::lateness::{judge, late, stolen, unknown};
+use plimsoll_client::operation::Cause;
+use plimsoll_drive::engine::{Answered, ClientTally, ConnectionFailure, WorkerCpu};
+use plimsoll_model::Reason;
+use plimsoll_report::findings::{FAILED_ACTIONS, MovedNumber, NO_SUCCESS};
+
+use super::lateness::{TOLERANCE, judge, late, run_delay_s, stolen, unknown};
 use super::wrong_data::wrong;
 
-/// A worker thread busier than this share of its core is the bottleneck itself.
+pub(super) use input::Level;
+pub(super) use schedule::{behind, behind_by_generator, ended_later, long_iterations};
+
+/// A worker thread busier than this share of its core is the bottleneck itself, and so are threads that use this share of all cores.
 const CPU: f64 = 0.90;
-/// Iterations that ended, of those asked for.
-const ACHIEVED: f64 = 0.95;
-/// Missing iterations that chance alone may explain.
-const FEWEST_MISSING: f64 = 3.0;
 /// Actions that may fail.
 const ERRORS: f64 = 0.01;
 /// Maximum fraction of the requests answered in the phase that were due before it.
@@ -24,28 +25,6 @@ const GRANULARITY: f64 = 0.10;
 
 /// Maximum number of accounts in a reason.
 const SHOWN_ACCOUNTS: usize = 5;
-
-/// The input of the checks.
-pub(super) struct Level<'a> {
-    pub(super) generator: &'a Generator,
-    pub(super) clients: &'a [ClientTally],
-    /// Whether users have schedules: then keeping them is a result, and users do not continue after an error.
-    pub(super) users: bool,
-    /// Whether clients without a schedule pause between iterations: then one without an action may only have waited.
-    pub(super) pauses: bool,
-    /// Iterations that were due in the measured phase, began, and had not ended when the drain was over.
-    pub(super) unended: u64,
-    /// Response times of all operations together.
-    pub(super) response: Option<Times>,
-    /// The most frequent error status in words.
-    pub(super) status: Option<String>,
-    /// Length of the measured phase, s.
-    pub(super) seconds: f64,
-    /// Requests that may be outstanding.
-    pub(super) lanes: u64,
-    /// Processors that this process may use.
-    pub(super) processors: usize,
-}
 
 /// The fault of the load generator; `None` if it kept up.
 pub(super) fn generators_fault(level: &Level<'_>) -> Option<String> {
@@ -76,126 +55,56 @@ pub(super) fn reasons_of_the_generator(level: &Level<'_>) -> Vec<Reason> {
 
 fn nothing(level: &Level<'_>) -> Option<String> {
     let actions: u64 = level.clients.iter().map(|client| client.actions).sum();
-    let due: u64 = level.clients.iter().map(|client| client.due_iterations).sum();
-    let waits = level.users && due == 0 && level.clients.iter().any(|client| client.connected);
-    (actions == 0).then(|| match waits {
-        true => format!(
-            "no iteration was due in the measured phase ({:.1} s); measure longer with --duration, or use a shorter \
-             --every",
+    (actions == 0).then(|| match nothing_due(level) {
+        Some(remedy) => format!(
+            "no iteration was due in the measured phase ({:.1} s); measure longer with --duration, or use a {remedy}",
             level.seconds
         ),
-        false => NO_SUCCESS.to_owned(),
+        None => NO_SUCCESS.to_owned(),
     })
+}
+
+/// If no iteration was due, and no action failed or had no response: the option with which more are due.
+fn nothing_due(level: &Level<'_>) -> Option<&'static str> {
+    let Level { generator, clients, .. } = level;
+    let is_up = |client: &ClientTally| client.connected;
+    let due: u64 = clients.iter().map(|client| client.due_iterations).sum();
+    let (nothing, remedy) = match (level.users, generator.asked_rate) {
+        (true, _) => (due == 0, "shorter --every"),
+        (false, Some(_)) => (generator.planned == 0, "higher --rate"),
+        // A client that gave up its connection waits for nothing.
+        (false, None) => (level.pauses && clients.iter().all(is_up), "shorter --think"),
+    };
+    let has_failed = |client: &ClientTally| client.error_count() + client.count_of(Cause::TimedOut) > 0;
+    let failed = generator.unanswered.count > 0 || clients.iter().any(has_failed);
+    (nothing && !failed && clients.iter().any(is_up)).then_some(remedy)
 }
 
 /// That the client was too busy. Where nothing succeeds, it is busy with failing.
 pub(super) fn busy(level: &Level<'_>) -> Option<String> {
-    let workers = &level.generator.workers;
-    let most = workers.iter().map(plimsoll_drive::engine::WorkerCpu::utilisation).fold(0.0, f64::max);
     let any = level.clients.iter().any(|client| client.actions > 0);
-    (any && most > CPU).then(|| {
-        format!(
-            "the load generator is the bottleneck: one of its threads was busy {busy:.0} % of the time (limit {limit:.0} %); use more \
-            threads, a faster machine, or less load",
-            busy = most * 100.0,
-            limit = CPU * 100.0
-        )
-    })
+    let (who, remedy) = busy_thread(level).or_else(|| busy_processors(level)).filter(|_| any)?;
+    let limit = CPU * 100.0;
+    Some(format!("the load generator is the bottleneck: {who} (limit {limit:.0} %); {remedy}"))
 }
 
-/// Fewer iterations were over than were due, and some were not begun on time, or never ended.
-pub(super) fn behind(level: &Level<'_>) -> Option<String> {
-    let asked = missed_rate(level).filter(|_| !follows_its_schedule(level))?;
-    let generator = level.generator;
-    let unended = Some(level.unended).filter(|unended| *unended > 0);
-    Some(format!(
-        "the rate was not reached: {achieved:.1} of {asked:.1} iterations/s (limit: at least {limit:.0} %){missing}{backlog}{remedy}",
-        achieved = generator.achieved_rate,
-        limit = ACHIEVED * 100.0,
-        missing = missing(generator.never_sent, level.unended),
-        backlog = backlog(level),
-        remedy = unended.map_or("", |_| "; if iterations take longer than the drain, use a longer --warmup")
-    ))
+/// The thread that was too busy, and the remedy.
+fn busy_thread(level: &Level<'_>) -> Option<(String, &'static str)> {
+    let most = level.generator.workers.iter().map(WorkerCpu::utilisation).fold(0.0, f64::max);
+    let who = || format!("one of its threads was busy {:.0} % of the time", most * 100.0);
+    (most > CPU).then(|| (who(), "use more threads, a faster machine, or less load"))
 }
 
-/// The planned iterations that were never started, and those that never ended.
-fn missing(never_started: u64, unended: u64) -> String {
-    let planned = |count: u64| match count {
-        1 => "1 planned iteration".to_owned(),
-        count => format!("{count} planned iterations"),
-    };
-    let were = if never_started == 1 { "was" } else { "were" };
-    match (never_started, unended) {
-        (0, 0) => String::new(),
-        (0, unended) => format!("; {} never ended", planned(unended)),
-        (count, 0) => format!("; {} {were} never started", planned(count)),
-        (count, unended) => format!("; {} {were} never started, and {unended} never ended", planned(count)),
-    }
-}
-
-/// The same, if a load generator that is late or busy may be the only cause: it begins iterations late, or not at all. That those which
-/// began never end is the server's fault.
-pub(super) fn behind_by_generator(level: &Level<'_>) -> Option<String> {
-    behind(level).filter(|_| level.unended as f64 <= (1.0 - ACHIEVED) * level.generator.planned as f64)
-}
-
-/// Fewer iterations were over than were due, although they began on time and ended later: the load was as asked for.
-pub(super) fn ended_later(level: &Level<'_>) -> Option<String> {
-    let asked = missed_rate(level).filter(|_| follows_its_schedule(level))?;
-    let planned = level.generator.planned;
-    let few = planned as f64 * (1.0 - ACHIEVED) < FEWEST_MISSING;
-    let chance = if few { format!(", or it is chance, because only {planned} were due") } else { String::new() };
-    Some(format!(
-        "iterations began on time, but fewer ended in the measured phase than were due in it: {achieved} of {asked} iterations/s (limit: \
-        at least {limit:.0} %); they take longer than the warm-up (use a longer --warmup), or the server falls behind (use a lower \
-        rate){chance}",
-        achieved = significant(level.generator.achieved_rate),
-        asked = significant(asked),
-        limit = ACHIEVED * 100.0
-    ))
-}
-
-/// Why fewer iterations were over than were due, and the share of those due that ended in the phase, if all began on time: they may be too
-/// long for the warm-up, or for the drain.
-pub(super) fn long_iterations(level: &Level<'_>) -> Option<(String, f64)> {
-    let generator = level.generator;
-    let (due, began_late) = (generator.planned as f64, (generator.never_sent + generator.late_starts) as f64);
-    let why = ended_later(level).or_else(|| behind(level)).filter(|_| began_late <= (1.0 - ACHIEVED) * due)?;
-    let ended: u64 = level.clients.iter().map(|client| client.iterations).sum();
-    Some((why, ended as f64 / due))
-}
-
-/// The rate that was due, if clearly fewer iterations were over. Of arrivals at random, not always as many are due as were asked for.
-fn missed_rate(level: &Level<'_>) -> Option<f64> {
-    let generator = level.generator;
-    let scheduled = !level.users && generator.planned > 0;
-    let asked = generator.asked_rate.filter(|_| scheduled)?.min(generator.planned as f64 / level.seconds);
-    (generator.achieved_rate < ACHIEVED * asked).then_some(asked)
-}
-
-/// Whether the iterations of the schedule found a free slot when they were due, and ended at some time. One that never ended is in no
-/// number.
-fn follows_its_schedule(level: &Level<'_>) -> bool {
-    let generator = level.generator;
-    let missing = generator.never_sent + generator.late_starts + level.unended;
-    missing as f64 <= (1.0 - ACHIEVED) * generator.planned as f64
-}
-
-/// A note about the numbers of a level whose schedule the server could not keep: they seem inconsistent with the length of the phase.
-fn backlog(level: &Level<'_>) -> String {
-    let generator = level.generator;
-    if generator.planned > 0 && generator.never_sent == generator.planned {
-        return ", that is, every iteration due in the phase; the requests in the phase belong to earlier iterations"
-            .to_owned();
-    }
-    let longest = generator.lateness.from_intended.measured.moments().max_ns().map(|ns| ns as f64 / 1e9);
-    longest.filter(|&longest| longest > level.seconds).map_or_else(String::new, |longest| {
-        format!(
-            "; response times from the intended start reach {longest:.2} s, which is longer than the phase ({:.2} s): each response time \
-             includes the wait for a free client, and some responses came after the phase",
-            level.seconds
-        )
-    })
+/// The same of threads that share processors: they wait for each other, so no single one is busy.
+fn busy_processors(level: &Level<'_>) -> Option<(String, &'static str)> {
+    let (workers, processors) = (&level.generator.workers, level.processors.max(1));
+    let share = workers.iter().map(WorkerCpu::utilisation).sum::<f64>() / processors as f64;
+    // A CPU limit of 1.5 processors counts as one: threads that do not wait have more than that.
+    let wait = run_delay_s(level).is_none_or(|waited| waited > TOLERANCE * level.seconds * processors as f64);
+    let all = if processors == 1 { "its processor".to_owned() } else { format!("its {processors} processors") };
+    let threads = workers.len();
+    let who = || format!("its {threads} threads used {:.0} % of the time of {all}", share.min(1.0) * 100.0);
+    (share > CPU && wait).then(|| (who(), "use a machine with more processors, or less load"))
 }
 
 fn failing(level: &Level<'_>) -> Option<String> {
@@ -348,12 +257,23 @@ fn unconnected<'a>(idle: impl Iterator<Item = &'a ClientTally>) -> String {
     let attempts: u64 = causes.iter().map(|(_, count)| count).sum();
     causes.into_iter().max_by_key(|&(_, count)| count).map_or_else(String::new, |(cause, _)| {
         format!(
-            "; {clients} of the clients without an action failed to connect ({attempts} attempt{s}, most frequent cause: {}{})",
+            "; {clients} of the clients without an action failed to connect ({attempts} attempt{s}, most frequent cause: {}{}){}",
             cause.label(),
             named(accounts),
+            limit(cause),
             s = if attempts == 1 { "" } else { "s" }
         )
     })
+}
+
+/// A server that serves some clients, and closes the connections of others before they are logged on, is probably at a limit.
+fn limit(cause: Cause) -> &'static str {
+    match cause {
+        Cause::ConnectionClosed | Cause::ConnectionReset => {
+            "; the server may have reached its limit of connections (on Samba: max smbd processes)"
+        }
+        _ => "",
+    }
 }
 
 /// The accounts whose logons or shares were refused; empty if there are none.

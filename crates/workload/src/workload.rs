@@ -137,10 +137,11 @@ impl Workload {
         self.work.caching == Caching::DirectoryCached
     }
 
-    /// Files that a slot has open at most: those that it keeps open, and one of its own.
+    /// Files that a slot has open at most: those that it keeps open, one of its own, and a copy.
     #[must_use]
     pub fn open_files(&self) -> u64 {
-        self.work.replay.as_ref().map_or(self.work.keep_open.max(1) as u64 + 1, replay::Replay::open_files)
+        let of_slot = self.work.keep_open.max(1) as u64 + 1 + u64::from(self.copies());
+        self.work.replay.as_ref().map_or(of_slot, replay::Replay::open_files)
     }
 
     /// What its scenarios have to tell besides their transactions since this was last asked: a fact each, in words.

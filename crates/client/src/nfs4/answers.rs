@@ -301,6 +301,9 @@ impl Nfs4Client {
         if closed || self.asks_anew(call, results, job, lost.then_some(status)) || self.was_done(job, &failure) {
             return;
         }
+        if sessionless && self.closes_with_left_out_id(job, status) {
+            return;
+        }
         // Another session of the client ID has sent RECLAIM_COMPLETE.
         if status == NFS4ERR_COMPLETE_ALREADY && matches!(job.goal, Goal::Connect(Connecting::ReclaimComplete)) {
             job.goal = Goal::Connect(Connecting::Root);

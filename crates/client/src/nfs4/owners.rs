@@ -6,7 +6,7 @@
 //!
 //! A server repeats its response whatever the operation is. Therefore an ID whose request was given up is *in doubt*, and no other request
 //! gets it: the owner sends no further LOCK or LOCKU, and a CLOSE has the ID after it. The server executes that CLOSE only if it has
-//! executed the request before.
+//! executed the request before. Otherwise it responds with BAD_SEQID: the ID was not used, so the CLOSE is sent again with this ID.
 //!
 //! Spec: RFC 7530 9.1.4, RFC 7530 9.1.7, RFC 8881 9.1.1
 
@@ -40,6 +40,8 @@ struct Sequences {
     lost: bool,
     /// The next ID of the open-owner, and that of the lock-owner: a request with it was given up.
     in_doubt: (bool, bool),
+    /// The open-owner's last request skipped an ID in doubt.
+    left_out: bool,
     /// That name; 0 if the number is the name.
     name: u32,
 }
@@ -122,14 +124,24 @@ impl Owners {
     /// The sequence IDs of the next request, of the open-owner and of the lock-owner. An ID in doubt is left out.
     pub(super) fn next(&mut self, sequenced: Sequenced) -> (u32, u32) {
         let (of_open, of_lock) = sequenced.uses();
-        let Sequences { open, lock, in_doubt, .. } = self.of_mut(sequenced.owner());
+        let Sequences { open, lock, in_doubt, left_out, .. } = self.of_mut(sequenced.owner());
         if of_open && std::mem::take(&mut in_doubt.0) {
             *open = open.wrapping_add(1);
+            *left_out = true;
         }
         if of_lock && std::mem::take(&mut in_doubt.1) {
             *lock = lock.wrapping_add(1);
         }
         (*open, *lock)
+    }
+
+    /// The server refused the open-owner's ID with BAD_SEQID, so it has not used the ID that was left out before: the next request gets
+    /// that one. False if none was left out.
+    pub(super) fn use_left_out(&mut self, owner: u32) -> bool {
+        let Sequences { open, left_out, .. } = self.of_mut(owner);
+        let is_left = std::mem::take(left_out);
+        *open = open.wrapping_sub(u32::from(is_left));
+        is_left
     }
 
     /// Whether the server may have executed a request that changes locks of this owner, or opens them.
@@ -160,6 +172,7 @@ impl Owners {
         }
         let (of_open, of_lock) = request.sequenced.uses();
         sequences.open = sequences.open.wrapping_add(u32::from(of_open));
+        sequences.left_out &= !of_open;
         sequences.lock = sequences.lock.wrapping_add(u32::from(of_lock));
     }
 
@@ -179,7 +192,8 @@ impl Owners {
 
     /// The server has forgotten all owners: it takes any ID of the next request.
     pub(super) fn end_doubts(&mut self) {
-        self.sequences.iter_mut().for_each(|sequences| sequences.in_doubt = (false, false));
+        let end = |sequences: &mut Sequences| (sequences.in_doubt, sequences.left_out) = ((false, false), false);
+        self.sequences.iter_mut().for_each(end);
     }
 
     /// The owner of a request, unless it was given back in the meantime, and has another name.
@@ -251,6 +265,24 @@ mod tests {
         assert_eq!((owners.next(Sequenced::Open(owner)), owners.is_in_doubt(owner)), ((2, 1), true));
         owners.end_doubts();
         assert_eq!((next(&mut owners, owner), owners.is_in_doubt(owner)), ((2, 1), false));
+    }
+
+    #[test]
+    fn an_id_that_was_left_out_is_used_once_if_the_server_has_not_used_it() {
+        let mut owners = Owners::new(0, 1);
+        let owner = owners.take();
+        answer(&mut owners, Sequenced::Open(owner), Some(0));
+        lose(&mut owners, Sequenced::FirstLock(owner));
+        assert!(!owners.use_left_out(owner), "nothing was left out yet");
+        assert_eq!(owners.next(Sequenced::Open(owner)).0, 2);
+        answer(&mut owners, Sequenced::Open(owner), Some(NFS4ERR_BAD_SEQID));
+        assert_eq!((owners.use_left_out(owner), owners.next(Sequenced::Open(owner)).0), (true, 1));
+        assert_eq!((owners.use_left_out(owner), owners.next(Sequenced::Open(owner)).0), (false, 1));
+        // The server counted the ID after it, so it had used the one that was left out.
+        lose(&mut owners, Sequenced::FirstLock(owner));
+        assert_eq!(owners.next(Sequenced::Open(owner)).0, 2);
+        answer(&mut owners, Sequenced::Open(owner), Some(0));
+        assert_eq!((owners.use_left_out(owner), owners.next(Sequenced::Open(owner)).0), (false, 3));
     }
 
     #[test]

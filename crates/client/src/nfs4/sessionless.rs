@@ -9,7 +9,7 @@
 //! Spec: RFC 7530 9.1, RFC 7530 9.6, RFC 7530 16.33
 
 use plimsoll_model::Symbol;
-use plimsoll_wire::nfs::status::{NFS4ERR_EXPIRED, NFS4ERR_STALE_CLIENTID, NFS4ERR_STALE_STATEID};
+use plimsoll_wire::nfs::status::{NFS4ERR_BAD_SEQID, NFS4ERR_EXPIRED, NFS4ERR_STALE_CLIENTID, NFS4ERR_STALE_STATEID};
 use plimsoll_wire::nfs::v4::client_id::{ConfirmOpen, Renew, SetClientId};
 use plimsoll_wire::nfs::v4::close::Close;
 use plimsoll_wire::nfs::v4::lock::Owner;
@@ -18,7 +18,7 @@ use plimsoll_wire::nfs::v4::{FileHandle, StateId};
 
 use super::client::Nfs4Client;
 use super::file::{File, Open};
-use super::job::{Goal, Job, Walk};
+use super::job::{Goal, Job, Leaving, Walk};
 use super::owners::Sequenced;
 use super::recovery::Recovery;
 use super::request_context::RequestContext;
@@ -161,6 +161,17 @@ impl Nfs4Client {
         };
         // A job that sends its request of before again is not in its own way.
         job.unanswered.is_none() && owner.is_some_and(|owner| self.opens.owners.is_busy(owner))
+    }
+
+    /// Whether a refused CLOSE is sent again, because the server has not executed the LOCK whose sequence ID this CLOSE left out.
+    /// Without that, the file stays open until the lease ends.
+    pub(super) fn closes_with_left_out_id(&mut self, job: &Job, status: u32) -> bool {
+        let owner = match &job.goal {
+            Goal::Close { owner, .. } => Some(*owner),
+            Goal::Leave(Leaving::Files(files)) => files.last().map(|&(_, _, owner)| owner),
+            _ => None,
+        };
+        status == NFS4ERR_BAD_SEQID && owner.is_some_and(|owner| self.opens.owners.use_left_out(owner))
     }
 
     /// Counts the sequence IDs of an answered request. `understood`: the response made sense.

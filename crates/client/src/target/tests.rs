@@ -399,3 +399,23 @@ fn calls_are_unprotected_unless_the_target_says_so() {
         assert!(said.contains("without Kerberos") && !said.contains("geheim"), "{said}");
     }
 }
+
+#[test]
+fn a_target_without_a_version_takes_that_of_the_same_recorded_target() {
+    let taken = |ours: &str, theirs: &str| {
+        let mut target = Target::parse(ours).unwrap();
+        target.take_version(&Target::parse(theirs).unwrap());
+        target.to_string()
+    };
+    let recorded = Target::parse("nfs://h/e?version=4.1").unwrap().to_string();
+    assert_eq!(taken("nfs://h/e", &recorded), recorded);
+    for (ours, theirs) in [
+        ("nfs://h/e?version=3", "nfs://h/e?version=4.1"),
+        ("nfs://h/other", "nfs://h/e?version=4.1"),
+        ("nfs://h/e", "nfs://other/e?version=4.1"),
+        ("nfs://h/e", "nfs://h/e?version=4.1&delegations=yes"),
+        ("smb://h/s", "nfs://h/s?version=4.1"),
+    ] {
+        assert_eq!(taken(ours, theirs), Target::parse(ours).unwrap().to_string(), "{theirs}");
+    }
+}

@@ -30,6 +30,8 @@ pub(super) struct Connection {
     pub(super) full_since: Option<i64>,
     /// Since when actions can be begun.
     pub(super) up_since: i64,
+    /// When it was last lost, ns; 0 if it was never up.
+    pub(super) lost_at: i64,
     /// The last bytes that were received brought several messages.
     pub(super) several: bool,
     /// The last received bytes contained several messages, and their answers were sent. The next ones probably will be too.
@@ -123,6 +125,7 @@ impl Connection {
             inbox: Inbox::of(channel),
             full_since: None,
             up_since: 0,
+            lost_at: 0,
             several: false,
             answers: false,
             wakes_at: i64::MAX,

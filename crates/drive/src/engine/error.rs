@@ -50,9 +50,12 @@ fn hint(failure: &Failure) -> &'static str {
         Cause::TimedOut | Cause::Unreachable => {
             "; check the server's address, the firewall, and the port of the target (a server of another protocol may send no response)"
         }
-        // A server that is overloaded, or refuses this machine, may close the connection, too.
-        Cause::Malformed | Cause::ConnectionClosed => {
-            "; check that this port speaks the protocol of the target (SMB or NFS), and that the server accepts connections from this machine"
+        Cause::Malformed => "; check that this port speaks the protocol of the target (SMB or NFS)",
+        // A server that is at its limit, or refuses this machine, accepts connections and closes them at once. If it has not read the first
+        // request, the client sees a reset.
+        Cause::ConnectionClosed | Cause::ConnectionReset => {
+            "; check that this port speaks the protocol of the target (SMB or NFS), that the server accepts connections from this machine, \
+            and that it has not reached its limit of connections (on Samba: max smbd processes)"
         }
         Cause::LogonRefused => "; check the user name and the password",
         Cause::ShareRefused => "; check the share name and the permissions of the user",
@@ -82,10 +85,13 @@ mod tests {
 
     #[test]
     fn a_port_of_another_protocol_is_suspected() {
-        for cause in [Cause::Malformed, Cause::ConnectionClosed] {
+        for (cause, is_limit) in
+            [(Cause::Malformed, false), (Cause::ConnectionClosed, true), (Cause::ConnectionReset, true)]
+        {
             let failure = Failure::without_answer(cause);
             let said = EngineError::NobodyConnected { failure, account: None }.to_string();
             assert!(said.contains("check that this port speaks the protocol of the target"), "{said}");
+            assert_eq!(said.contains("limit of connections (on Samba: max smbd processes)"), is_limit, "{said}");
         }
     }
 }

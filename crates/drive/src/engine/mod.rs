@@ -40,7 +40,7 @@ pub use rendezvous::Rendezvous;
 pub use result::EngineResult;
 pub use session_requests::{SessionRequests, SessionTally};
 pub use setup::{ConnectionInfo, ServerAccess, Setup};
-pub use tally::{Answered, ClientTally, ConnectionFailure, ErrorOutside, IterationTally, Unanswered};
+pub use tally::{Answered, ClientTally, ConnectionFailure, ErrorOutside, GivenUp, IterationTally, Unanswered};
 pub use watch::{Phase, Progress, Watch};
 pub use worker::Checkpoint;
 pub use worker_result::Part;
@@ -113,17 +113,10 @@ pub fn run_on<S: Sink + Send, N: Network>(
     checkpoint: Option<Checkpoint<'_, S>>,
 ) -> Result<EngineResult<S>, EngineError> {
     plan.check()?;
-    let connections = WorkerPartition::units(plan) * plan.connections;
-    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-    let wanted = match (plan.threads, setup.server().address()) {
-        (0, None) => connections,
-        (0, Some(_)) => cores,
-        (threads, _) => threads,
-    };
-    let workers = wanted.min(WorkerPartition::units(plan));
+    let workers = plan.workers(setup.server().address().is_some());
     let coordinator = RunCoordinator::new(workers, plan);
     // Workers that share a core would poll while another one had something to do.
-    let job = Job { plan, setup, watch, coordinator: &coordinator, busy_poll: workers <= cores };
+    let job = Job { plan, setup, watch, coordinator: &coordinator, busy_poll: workers <= plan::cores() };
     let idle_inhibitor = plan.no_cpu_idle.then(IdleInhibitor::begin).transpose();
     let idle_inhibitor =
         idle_inhibitor.map_err(|source| EngineError::Machine { doing: "preventing CPU idle states", source })?;

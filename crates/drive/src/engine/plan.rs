@@ -166,6 +166,18 @@ impl Plan {
         u64::from(WorkerPartition::units(self)) * u64::from(self.connections) * u64::from(self.channels)
     }
 
+    /// Load threads of this process. Clients without connections make calls of the system, which block: by default each has a thread.
+    #[must_use]
+    pub fn workers(&self, is_connected: bool) -> u32 {
+        let units = WorkerPartition::units(self);
+        let wanted = match (self.threads, is_connected) {
+            (0, false) => units,
+            (0, true) => cores(),
+            (threads, _) => threads,
+        };
+        wanted.min(units)
+    }
+
     /// The whole plan that this is a part of.
     #[must_use]
     pub fn whole(&self) -> Self {
@@ -219,4 +231,9 @@ impl Plan {
             Load::Closed { .. } => Ok(()),
         }
     }
+}
+
+/// Processors that this process may use.
+pub(super) fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX))
 }

@@ -50,6 +50,9 @@ pub struct ClientTally {
     pub reconnects: u64,
     /// It was logged on when the measured phase ended.
     pub connected: bool,
+    /// The connections that it gave up before the measured phase ended; `None` if it gave up none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_up: Option<GivenUp>,
     /// Its account, if there are several and the server refused its logon or the share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused_account: Option<String>,
@@ -83,6 +86,15 @@ pub struct ConnectionFailure {
     pub kept: bool,
     /// How often.
     pub count: u64,
+}
+
+/// Connections that a client gave up: it makes no more load over them. (A connection that it still tries to make does not count.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenUp {
+    /// When it lost the first of them, ns since the Unix epoch; 0 if that was never up.
+    pub since: i64,
+    /// How many of the client's slots ended with them.
+    pub slots: u32,
 }
 
 impl ClientTally {

@@ -5,12 +5,13 @@
 //!
 //! A worker stores the gaps between its answers, for each target of the run. A silence of a target is the intersection of all workers' gaps,
 //! from the first instant at which one of them waited for an answer. A silence of the run is one of all targets.
+//! A request that failed without an answer counts as waiting until the next answer to any worker, because its client may have given up.
 
 use serde::{Deserialize, Serialize};
 
 /// Shorter gaps are not kept, ns.
 const SHORTEST_NS: i64 = 10_000_000;
-/// Maximum number of gaps per worker, 1.5 MiB. Beyond it the minimum length of a gap doubles, and shorter gaps are dropped.
+/// Maximum number of gaps per worker, 3.5 MiB. Beyond it the minimum length of a gap doubles, and shorter gaps are dropped.
 const MOST: usize = 65_536;
 /// Limit of that minimum length, ns, which is enough for a day. Outages are longer.
 const LONGEST_SHORTEST_NS: i64 = 640_000_000;
@@ -22,6 +23,30 @@ pub struct Gap {
     pub(crate) to: i64,
     /// Since then something was outstanding or due at this worker; `None` where nothing was.
     pub(crate) wanted: Option<i64>,
+    /// Requests that failed in it without an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) failed: Option<FailedRequests>,
+}
+
+impl Gap {
+    /// Since when a request waited for an answer in it; `None` if none did. A request that failed before it does not wait any more.
+    fn wanted_since(&self) -> Option<i64> {
+        let failed = self.failed.filter(|failed| failed.at >= self.from).map(|failed| failed.due);
+        [self.wanted, failed].into_iter().flatten().min()
+    }
+}
+
+/// Requests that failed without an answer: the earliest due time, and when the last one failed, ns since the Unix epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FailedRequests {
+    due: i64,
+    at: i64,
+}
+
+impl FailedRequests {
+    fn and(self, other: Self) -> Self {
+        Self { due: self.due.min(other.due), at: self.at.max(other.at) }
+    }
 }
 
 /// The gaps between the answers of one worker.
@@ -29,8 +54,8 @@ pub struct Gap {
 pub(crate) struct Gaps {
     /// When the last answer came.
     last: i64,
-    /// The earliest start of the requests that failed without an answer since.
-    failed: Option<i64>,
+    /// The requests that failed without an answer since.
+    failed: Option<FailedRequests>,
     shortest: i64,
     list: Vec<Gap>,
 }
@@ -42,19 +67,21 @@ impl Default for Gaps {
 }
 
 impl Gaps {
-    /// An answer was read at `at` and had come at `came`, in a phase that began at `begin`. After a long gap returns its start, and the first
-    /// failed request in it.
+    /// An answer was read at `at` and had come at `came`, in a phase that began at `begin`. After a long gap returns its start, and the
+    /// failed requests in it.
     #[inline]
-    pub(crate) fn answered(&mut self, begin: i64, (came, at): (i64, i64)) -> Option<(i64, Option<i64>)> {
+    pub(crate) fn answered(&mut self, begin: i64, (came, at): (i64, i64)) -> Option<(i64, Option<FailedRequests>)> {
         let from = self.last.max(begin);
         self.last = self.last.max(at);
-        let failed = self.failed.take();
+        // A request that failed before the phase waits in it, too: there was no answer since.
+        let failed = self.failed.take().map(|failed| FailedRequests { at: failed.at.max(from), ..failed });
         (came.saturating_sub(from) >= self.shortest).then_some((from, failed))
     }
 
-    /// Something that was due at `due` failed without an answer.
-    pub(crate) fn failed(&mut self, due: i64) {
-        self.failed = Some(self.failed.map_or(due, |known| known.min(due)));
+    /// A request that was due at `due` failed at `at` without an answer.
+    pub(crate) fn failed(&mut self, due: i64, at: i64) {
+        let failed = FailedRequests { due, at };
+        self.failed = Some(self.failed.map_or(failed, |known| known.and(failed)));
     }
 
     /// Keeps a gap.
@@ -111,7 +138,7 @@ pub(crate) fn common_gaps(workers: impl IntoIterator<Item = Vec<Gap>>) -> Vec<Ga
 
 /// The silences in gaps that all workers share: from, to, in the order of time.
 pub(crate) fn silences(common: &[Gap]) -> Vec<(i64, i64)> {
-    let wanted = common.iter().filter_map(|gap| Some((gap.from.max(gap.wanted?), gap.to)));
+    let wanted = common.iter().filter_map(|gap| Some((gap.from.max(gap.wanted_since()?), gap.to)));
     wanted.filter(|(from, to)| to.saturating_sub(*from) >= SHORTEST_NS).collect()
 }
 
@@ -122,7 +149,9 @@ fn both(a: &[Gap], b: &[Gap]) -> Vec<Gap> {
         let (from, to) = (one.from.max(other.from), one.to.min(other.to));
         if from < to {
             let wanted = [one.wanted, other.wanted].into_iter().flatten().min();
-            common.push(Gap { from, to, wanted });
+            // As with a single worker, an answer ends the wait of requests that failed before it.
+            let failed = [one.failed, other.failed].into_iter().flatten().filter(|failed| failed.at >= from);
+            common.push(Gap { from, to, wanted, failed: failed.reduce(FailedRequests::and) });
         }
         if one.to < other.to {
             a.next()
@@ -144,7 +173,7 @@ mod tests {
     }
 
     fn gap(from: i64, to: i64, wanted: Option<i64>) -> Gap {
-        Gap { from: from * MS, to: to * MS, wanted: wanted.map(|at| at * MS) }
+        Gap { from: from * MS, to: to * MS, wanted: wanted.map(|at| at * MS), failed: None }
     }
 
     #[test]
@@ -157,6 +186,21 @@ mod tests {
         assert_eq!(merged_gaps([other.clone(), other]), [], "nobody wanted anything");
         assert_eq!(merged_gaps([vec![gap(0, 100, Some(95))]]), [], "wanted for 5 ms only");
         assert_eq!(merged_gaps([]), []);
+    }
+
+    /// A client that gave up waits for nothing after another one had an answer: pauses of the others are no silences.
+    #[test]
+    fn an_answer_to_any_worker_ends_the_wait_for_what_failed() {
+        let failed = Some(FailedRequests { due: 100 * MS, at: 350 * MS });
+        let gave_up = || vec![Gap { failed, ..gap(90, 1_000, None) }];
+        let pauses = || vec![gap(200, 300, None), gap(310, 400, None), gap(410, 500, None)];
+        let waited = [(200 * MS, 300 * MS), (310 * MS, 400 * MS)];
+        assert_eq!(merged_gaps([gave_up(), pauses()]), waited);
+        assert_eq!(merged_gaps([pauses(), gave_up()]), waited);
+        assert_eq!(merged_gaps([gave_up(), vec![gap(0, 1_000, None)], pauses()]), waited);
+        let dead = [(100 * MS, 1_000 * MS)];
+        assert_eq!(merged_gaps([gave_up(), vec![gap(95, 1_000, None)]]), dead, "nobody had an answer");
+        assert_eq!(merged_gaps([gave_up()]), dead);
     }
 
     #[test]
@@ -174,9 +218,10 @@ mod tests {
     fn gaps_are_bounded_and_the_long_ones_stay() {
         let mut gaps = Gaps::default();
         assert_eq!(gaps.answered(0, (5 * MS, 5 * MS)), None);
-        gaps.failed(7 * MS);
-        gaps.failed(6 * MS);
-        assert_eq!(gaps.answered(0, (15 * MS, 15 * MS)), Some((5 * MS, Some(6 * MS))));
+        gaps.failed(7 * MS, 8 * MS);
+        gaps.failed(6 * MS, 9 * MS);
+        let failed = FailedRequests { due: 6 * MS, at: 9 * MS };
+        assert_eq!(gaps.answered(0, (15 * MS, 15 * MS)), Some((5 * MS, Some(failed))));
         assert_eq!(gaps.answered(0, (14 * MS, 14 * MS)), None, "answers out of order make no gap");
         assert_eq!(gaps.answered(0, (16 * MS, 90 * MS)), None, "it had come long before it was read");
         for i in 0..200_000 {

@@ -9,14 +9,14 @@ use std::sync::Arc;
 use anyhow::Context;
 use plimsoll_client::target::Target;
 use plimsoll_drive::connect::{ConnectOptions, Lease, Work};
-use plimsoll_drive::engine::Rendezvous;
+use plimsoll_drive::engine::{EngineError, Rendezvous};
 use plimsoll_model::{Names, Reason};
 use plimsoll_report::findings::Findings;
 use plimsoll_workload::Workload;
 
 use self::companion::threads;
 use self::jobs::{Job, at_once};
-use crate::level::LevelResult;
+use crate::level::{EARLY_END, LevelResult};
 use crate::level_spec::LevelSpec;
 use crate::levels::{Levels, stopped_at};
 use crate::measure::whole_or_early;
@@ -195,8 +195,9 @@ impl Ready<'_> {
             anyhow::bail!("{level}: {why}");
         }
         let lost = self.held.and_then(Held::lost);
+        let gone: Vec<Option<Reason>> = (0..ran.len()).map(|place| gone_beside(&ran, group, place)).collect();
         let (mut levels, mut recorded) = (Vec::new(), Ok(()));
-        for ((party, level_spec, feed), ran) in begun.into_iter().zip(ran) {
+        for (((party, level_spec, feed), ran), gone) in begun.into_iter().zip(ran).zip(gone) {
             let ran = match (ran, &failed) {
                 (Ok(ran), None) => ran,
                 // What ran without the others is not what was asked for.
@@ -205,13 +206,29 @@ impl Ready<'_> {
                     LevelResult::not_run(&level_spec.plan, level_spec.load_name.clone(), &why)
                 }
             };
-            let ran = ran.against(lost.clone().map(Reason::invalid));
+            let ran = ran.against(lost.clone().map(Reason::invalid)).against(gone);
             let (ran, kept) = party.runner.end(ran, &level_spec, &party.prepared, feed, self.names);
             recorded = all_of([recorded, kept]);
             levels.push(ran);
         }
         Ok(MeasuredTogether { ran: levels, whole: failed.is_none(), recorded })
     }
+}
+
+/// The reason against the level at `place` if a workload that ran at the same time ended early, because all its clients had given up.
+fn gone_beside(ran: &[Result<LevelResult, EngineError>], group: &[LevelSpec], place: usize) -> Option<Reason> {
+    let mut others = ran.iter().zip(group).enumerate().filter(|(other, _)| *other != place);
+    others.find_map(|(_, (ran, level_spec))| {
+        let ran = ran.as_ref().ok().filter(|ran| ran.gave_up())?;
+        // Other faults of that workload are its own.
+        let (verdict, _) = ran.validity().each_reason().find(|(_, text)| text.starts_with(EARLY_END))?;
+        let text = format!(
+            "{} ran at the same time for only {:.1} s, because all its clients had stopped their attempts to connect",
+            words_of(level_spec),
+            ran.seconds()
+        );
+        Some(Reason { verdict, text })
+    })
 }
 
 /// What runs, in words.
@@ -222,4 +239,42 @@ fn words(group: &[LevelSpec]) -> String {
 fn words_of(level: &LevelSpec) -> String {
     let name = level.share.as_ref().map_or("", |share| share.workload.as_str());
     format!("{name} ({})", level.load_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_client::operation::Cause;
+    use plimsoll_drive::engine::{ClientTally, GivenUp, Plan};
+    use plimsoll_model::Verdict;
+    use plimsoll_stats::{Options, Statistics};
+    use plimsoll_workload::{Load, Pause, Phases};
+
+    use super::*;
+    use crate::level::ended;
+    use crate::tests::connection_failures::ran;
+
+    #[test]
+    fn a_workload_that_ended_early_was_not_beside_the_others_all_the_time() {
+        let phases = Phases { measured_ns: Some(60_000_000_000), ..Phases::default() };
+        let plan = Plan { phases, ..Plan::new(Load::Closed { clients: 1, think: Pause::None }) };
+        let group = ["1 client", "2 clients"].map(|load_name| {
+            let (load_name, plan) = (load_name.to_owned(), plan.clone());
+            LevelSpec { load_name, plan, curve: None, parameter: None, share: None }
+        });
+        let measured = |given_up: Option<GivenUp>, seconds: i64| {
+            // Half of its actions failed, which is no fault of the load beside it.
+            let errors = vec![(Cause::Status, 10)];
+            let client = ClientTally { actions: 10, errors, given_up, ..ClientTally::default() };
+            let ran = ran(vec![client], (0, seconds * 1_000_000_000));
+            Ok(ended(Statistics::new(Options::default()), None, ran, &plan, "some load"))
+        };
+        let gone = |seconds: i64| measured(Some(GivenUp { since: 0, slots: 1 }), seconds);
+        let late: [Result<LevelResult, EngineError>; 2] = [measured(None, 60), gone(50)];
+        assert_eq!(gone_beside(&late, &group, 0).map(|reason| reason.verdict), Some(Verdict::Partial));
+        let both: [Result<LevelResult, EngineError>; 2] = [measured(None, 60), gone(10)];
+        let reason = gone_beside(&both, &group, 0).unwrap();
+        assert_eq!(reason.verdict, Verdict::Invalid);
+        assert!(reason.text.contains("(2 clients) ran at the same time for only 10.0 s"), "{reason:?}");
+        assert_eq!(gone_beside(&both, &group, 1), None, "it ran for the whole time");
+    }
 }

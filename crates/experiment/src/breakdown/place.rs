@@ -1,7 +1,6 @@
 //! Where calls are made: the target, and a local directory. Every phase is run there.
 
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
@@ -11,6 +10,7 @@ use plimsoll_model::Names;
 
 use super::calls::{CallSpec, Phase};
 use super::parts::calls_of;
+use crate::child_command::child_command;
 use crate::level::LevelResult;
 use crate::level_spec::LevelSpec;
 use crate::monitor::Monitor;
@@ -147,6 +147,7 @@ impl<'a> Place<'a> {
     /// Runs every phase, until the run is stopped or one fails; earlier measurements are kept.
     pub(super) fn run(&self, spec: &CallSpec, names: &Arc<Names>) -> Ran<'a> {
         let mut ran = Ran { levels: Vec::new(), facts: Vec::new(), besides: Ok(()) };
+        let mut facts: Vec<(&str, Vec<String>)> = Vec::new();
         for (number, (phase, runner, prepared)) in (self.first..).zip(&self.prepared_targets) {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
             let level = spec.level(phase, number, self.local);
@@ -166,7 +167,7 @@ impl<'a> Place<'a> {
                     break;
                 }
             };
-            ran.facts = prepared.server.facts().into_iter().chain(results.facts()).collect();
+            facts.push((phase.call, prepared.server.facts().into_iter().chain(results.facts()).collect()));
             // A repeated phase replaces its earlier runs.
             ran.levels.extend(results.ran.into_iter().last().map(|level| (*phase, level)));
             ran.besides = results.besides;
@@ -174,6 +175,7 @@ impl<'a> Place<'a> {
                 break;
             }
         }
+        ran.facts = facts_of(&facts);
         ran
     }
 
@@ -209,6 +211,21 @@ impl<'a> Place<'a> {
     }
 }
 
+/// The facts of phases, without duplicates. A fact of a single phase has the name of its call, because phases differ in slots and notes.
+fn facts_of(phases: &[(&str, Vec<String>)]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for (call, facts) in phases {
+        for fact in facts {
+            let with_it = phases.iter().filter(|(_, facts)| facts.contains(fact)).count();
+            let shown = if with_it < phases.len().min(2) { format!("{call}: {fact}") } else { fact.clone() };
+            if !all.contains(&shown) {
+                all.push(shown);
+            }
+        }
+    }
+    all
+}
+
 /// The phase, and the phase again where it brought too few calls.
 fn next(ran: &[LevelResult], level: &LevelSpec, phase: &Phase, wanted: u32) -> Option<LevelSpec> {
     let Some(last) = ran.last() else { return Some(level.clone()) };
@@ -223,8 +240,24 @@ fn next(ran: &[LevelResult], level: &LevelSpec, phase: &Phase, wanted: u32) -> O
 }
 
 fn empty_caches(command: &str) -> anyhow::Result<()> {
-    let output = Command::new("sh").args(["-c", command]).output().context("sh")?;
+    let output = child_command("sh").args(["-c", command]).output().context("sh")?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "--empty-caches {command}: {}: {}", output.status, said.trim());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_phase_hides_the_facts_of_another() {
+        let phase = |call, facts: &[&str]| (call, facts.iter().map(|fact| (*fact).to_owned()).collect::<Vec<_>>());
+        let one = phase("null", &["NFS 4.1", "1 slot per session", "the lease is still there"]);
+        assert_eq!(facts_of(std::slice::from_ref(&one)), ["NFS 4.1", "1 slot per session", "the lease is still there"]);
+        let others = [phase("random", &["NFS 4.1", "1 slot per session"]), phase("ahead", &["NFS 4.1", "8 slots"])];
+        let all = [&[one][..], &others[..]].concat();
+        let expected = ["NFS 4.1", "1 slot per session", "null: the lease is still there", "ahead: 8 slots"];
+        assert_eq!(facts_of(&all), expected);
+    }
 }

@@ -26,7 +26,8 @@ const MAX_CAPS: u32 = 3;
 
 /// Notes the measured time of a run that the user interrupted, and which is not judged.
 fn note_interruption(last: &LevelResult, trial: Option<&mut Trial>) {
-    if let (Some(Interruption { after_s, planned_s }), Some(trial)) = (last.facts().interruption, trial) {
+    let interruption = last.facts().interruption.filter(|_| !last.gave_up());
+    if let (Some(Interruption { after_s, planned_s }), Some(trial)) = (interruption, trial) {
         let of = planned_s.map_or_else(String::new, |planned_s| format!(" of {planned_s:.1} s"));
         trial.seconds = after_s;
         trial.because = vec![format!("not judged, because the run was interrupted after {after_s:.1} s{of}")];
@@ -101,8 +102,8 @@ impl<'a> CapacitySearch<'a> {
         if self.ended.is_some() {
             return Ok(None);
         }
-        // One that was cut short says nothing of its load.
-        if let Some(last) = ran.last().filter(|last| last.complete()) {
+        // A level that the user stopped says nothing about its load.
+        if let Some(last) = ran.last().filter(|last| last.complete() || last.gave_up()) {
             self.judge(last);
             self.is_running = false;
         }

@@ -15,7 +15,7 @@ pub(super) const MAX_UNCOUNTED: usize = 3;
 pub struct Question {
     /// The condition.
     pub condition: Condition,
-    /// The load, in words.
+    /// Name of the load level.
     pub level_name: String,
     /// The outcome so far.
     pub outcome: Outcome,
@@ -210,7 +210,7 @@ impl Question {
 pub(super) fn refuse_other_loads(questions: &mut [Question], report: &Report) {
     for level in report.comparison.iter().flat_map(|comparison| &comparison.levels) {
         let Some(loads) = level.other_loads.iter().flatten().next() else { continue };
-        questions.iter_mut().filter(|question| question.level_name == level.words).for_each(|question| {
+        questions.iter_mut().filter(|question| question.level_name == level.level_name).for_each(|question| {
             question.refuse(format!("{loads}; add --ignore-load to judge the difference nevertheless"));
         });
     }
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn changes_between_different_loads_are_not_judged() {
         let level = ComparedLevel {
-            words: "4 clients".to_owned(),
+            level_name: "4 clients".to_owned(),
             other_loads: vec![Some("A had 4 clients, B had 8 clients: the loads differ".to_owned())],
             ..ComparedLevel::default()
         };

@@ -43,7 +43,7 @@ pub struct GateRun {
     pub turn: u32,
     /// 0 the baseline, 1 the candidate.
     pub side: usize,
-    /// The load, in words.
+    /// Name of the load level.
     pub level_name: String,
     /// When the measured phase began, ns since the Unix epoch.
     pub first_ns: i64,

@@ -10,6 +10,7 @@ use plimsoll_testkit::transaction;
 use plimsoll_workload::{Load, Pause};
 
 use super::*;
+use crate::tests::connection_failures::ran;
 
 /// A run of one level with 1,000 actions; `failed` of them failed.
 fn run(failed: i64) -> Vec<LevelResult> {
@@ -29,17 +30,7 @@ fn run_of(generator: Generator, (cause, failed): (Cause, i64)) -> Vec<LevelResul
     }
     let failed = failed.unsigned_abs();
     let client = ClientTally { actions: 1_000 - failed, errors: vec![(cause, failed)], ..ClientTally::default() };
-    let ran = EngineResult {
-        sinks: Vec::new(),
-        clients: vec![client],
-        iterations: Vec::new(),
-        generator,
-        measured: (0, 1_000_000_000),
-        gaps: Vec::new(),
-        silences: Vec::new(),
-        targets: Vec::new(),
-        stopped: false,
-    };
+    let ran = EngineResult { generator, ..ran(vec![client], (0, 1_000_000_000)) };
     let plan = Plan::new(Load::Closed { clients: 1, think: Pause::None });
     vec![crate::level::ended(statistics, Some(recorder.finish()), ran, &plan, "1 client")]
 }

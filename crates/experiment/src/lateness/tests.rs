@@ -251,6 +251,18 @@ fn a_hypervisor_that_takes_much_spoils_all() {
     assert_eq!([None, Some(50_000_000), Some(60_000_000)].map(with), [0, 0, 1]);
 }
 
+/// A blocking client has a thread of its own: many threads have no more than the processors.
+#[test]
+fn threads_that_share_processors_lose_their_time_together() {
+    let with = |threads: usize, stolen_ms: u64| {
+        let workers = vec![WorkerCpu { elapsed_ns: 1_000_000_000, ..WorkerCpu::default() }; threads];
+        let stolen_ns = Some(stolen_ms * 1_000_000);
+        let generator = Generator { workers, stolen_ns, ..Generator::default() };
+        stolen(&Level { processors: 4, ..level(&generator) }).is_some()
+    };
+    assert_eq!([with(100, 2_000), with(100, 210), with(100, 200), with(2, 110)], [true, true, false, true]);
+}
+
 #[test]
 fn the_advice_names_a_cpu_limit_or_a_pause_if_that_is_the_cause() {
     let said = |change: fn(&mut Generator)| {

@@ -162,6 +162,7 @@ mod tests {
     use plimsoll_workload::{Load, Pause};
 
     use super::*;
+    use crate::tests::connection_failures::ran;
 
     const S: i64 = 1_000_000_000;
 
@@ -205,17 +206,7 @@ mod tests {
         let channels_given_up = vec![(Cause::ConnectionReset, 1), (Cause::LogonRefused, 2)];
         let generator = Generator { channels_given_up, ..Generator::default() };
         let client = ClientTally { actions: 100, ..ClientTally::default() };
-        let ran = EngineResult {
-            sinks: Vec::new(),
-            clients: vec![client],
-            iterations: Vec::new(),
-            generator,
-            measured: (0, S),
-            gaps: Vec::new(),
-            silences: Vec::new(),
-            targets: Vec::new(),
-            stopped: false,
-        };
+        let ran = EngineResult { generator, ..ran(vec![client], (0, S)) };
         let plan = Plan { channels: 4, ..Plan::new(Load::Closed { clients: 1, think: Pause::None }) };
         let level = super::super::judging::ended(served(100, 1_000_000), None, ran, &plan, "1 client");
         let validity = &level.recorded().about.facts.validity;
@@ -233,17 +224,7 @@ mod tests {
     #[test]
     fn an_outage_stands_before_the_failures_that_follow_from_it() {
         let client = ClientTally { actions: 1, errors: vec![(Cause::TimedOut, 9)], ..ClientTally::default() };
-        let ran = EngineResult {
-            sinks: Vec::new(),
-            clients: vec![client],
-            iterations: Vec::new(),
-            generator: Generator::default(),
-            measured: (0, 4 * S),
-            gaps: Vec::new(),
-            silences: vec![(S, 4 * S)],
-            targets: Vec::new(),
-            stopped: false,
-        };
+        let ran = EngineResult { silences: vec![(S, 4 * S)], ..ran(vec![client], (0, 4 * S)) };
         let plan = Plan::new(Load::Closed { clients: 1, think: Pause::None });
         let level = super::super::judging::ended(served(1, 1_000_000), None, ran, &plan, "1 client");
         let reasons = &level.recorded().about.facts.validity.reasons;

@@ -16,9 +16,11 @@ use super::counts::{
 };
 use super::disruption;
 use super::frequent_status::most_frequent;
+use super::given_up;
+use super::judgement::Judgement;
 use super::outages;
 use super::pace::pace;
-use super::result::{Judgement, LevelResult};
+use super::result::LevelResult;
 use crate::lateness::alone_and_beside;
 use crate::parts::part_result::PartResult;
 use crate::validity;
@@ -31,9 +33,21 @@ pub(crate) fn ended(
     plan: &Plan,
     words: &str,
 ) -> LevelResult {
-    let end = if ran.stopped { End::Stopped } else { End::Planned };
     let part = plan.part.map(|_| Box::new(PartResult::of(ran.clone())));
-    LevelResult { part, ..judged(statistics, intervals, ran, plan, words, end) }
+    let ending = (End::of(&ran, plan), processors());
+    LevelResult { part, ..judged(statistics, intervals, ran, plan, words, ending) }
+}
+
+/// Ends a level that several processes measured together: this process may use other `processors` than all of them.
+pub(crate) fn ended_together(
+    (statistics, intervals): (Statistics, Option<Intervals>),
+    ran: EngineResult<()>,
+    plan: &Plan,
+    words: &str,
+    processors: usize,
+) -> LevelResult {
+    let ending = (End::of(&ran, plan), processors);
+    judged(statistics, intervals, ran, plan, words, ending)
 }
 
 /// The data so far of a level that may not end.
@@ -43,7 +57,7 @@ pub(crate) fn unfinished(
     plan: &Plan,
     words: &str,
 ) -> LevelResult {
-    judged(statistics, intervals, ran, plan, words, End::Unknown)
+    judged(statistics, intervals, ran, plan, words, (End::Unknown, processors()))
 }
 
 /// How a level ended.
@@ -51,8 +65,25 @@ pub(crate) fn unfinished(
 enum End {
     Planned,
     Stopped,
+    /// No client made load at the end.
+    GaveUp,
     /// These are its last numbers; why there are no later ones is unknown.
     Unknown,
+}
+
+impl End {
+    fn of(ran: &EngineResult<()>, plan: &Plan) -> Self {
+        match () {
+            () if ran.stopped => End::Stopped,
+            () if given_up::ended_early(ran, plan) => End::GaveUp,
+            () => End::Planned,
+        }
+    }
+}
+
+/// Processors that this process may use.
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 /// The input of the checks, from the workers' counts.
@@ -72,7 +103,7 @@ pub(crate) fn judged_of<'a>(
         status: None,
         seconds: (measured.1 - measured.0) as f64 / 1e9,
         lanes: plan.outstanding(),
-        processors: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        processors: processors(),
     }
 }
 
@@ -82,17 +113,19 @@ fn judged(
     ran: EngineResult<()>,
     plan: &Plan,
     words: &str,
-    end: End,
+    (end, processors): (End, usize),
 ) -> LevelResult {
     let EngineResult { clients, iterations: kinds, generator, measured, silences, targets, .. } = ran;
     let (response, users) = (response(&statistics), users_of(plan));
     let scheduled = users.is_some();
     let status = most_frequent(&statistics);
     let unended = kinds.iter().map(|kind| kind.unended).sum();
-    let seen = validity::Level { status, unended, ..judged_of(plan, (&generator, &clients), measured, response) };
+    let of_this_process = judged_of(plan, (&generator, &clients), measured, response);
+    let seen = validity::Level { status, unended, processors, ..of_this_process };
     let silence = disruption::silence(&silences, &generator.unanswered, &statistics);
     // What the server did stands before the lateness of the generator.
     let mut reasons = outages::reasons(&silence, (&silences, &outages::targets(&targets)), &clients, measured);
+    reasons.extend(given_up::reason(&clients, plan, measured, (end == End::GaveUp, silence.without_answer_s)));
     let unserved = unserved(&seen, &reasons);
     reasons.extend(validity::reasons(&seen));
     let short_reads = disruption::short_reads(&clients);
@@ -141,7 +174,7 @@ fn judged(
     let iterations = clients.iter().map(|client| client.iterations).sum();
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
     let late_iterations = if scheduled { kinds.iter().map(|kind| kind.late + kind.unended).sum() } else { 0 };
-    let judgement = Judgement { late_iterations, unserved, ..judgement(&seen, reasons) };
+    let judgement = Judgement { late_iterations, unserved, gave_up: end == End::GaveUp, ..judgement(&seen, reasons) };
     about.facts.validity = judgement.validity();
     let recorded = MeasuredLevel {
         statistics,
@@ -163,16 +196,17 @@ fn ending(
     interruption: Option<Interruption>,
 ) -> (String, Option<Interruption>, Option<Interruption>) {
     match end {
-        End::Planned => (words, None, None),
+        // If all clients gave up, the reason says more.
+        End::Planned | End::GaveUp => (words, None, None),
         End::Stopped => (format!("{words}{}", Interruption::WORDS), interruption, None),
         End::Unknown => (format!("{words} (not finished)"), None, interruption),
     }
 }
 
-/// Faults of the server with which a level misses any objective. Failures in the measured phase are counted apart. `outages`: the reasons
-/// that outages give against the level.
-fn unserved(level: &validity::Level<'_>, outages: &[Reason]) -> Vec<String> {
-    let most_of_it = outages.iter().filter(|reason| reason.verdict == Verdict::Invalid);
+/// Faults of the server with which a level misses any objective. Failures in the measured phase are counted apart. `reasons`: those that
+/// outages and clients that gave up give against the level.
+fn unserved(level: &validity::Level<'_>, reasons: &[Reason]) -> Vec<String> {
+    let most_of_it = reasons.iter().filter(|reason| reason.verdict == Verdict::Invalid);
     validity::unserved(level).into_iter().chain(most_of_it.map(|reason| reason.text.clone())).collect()
 }
 
@@ -216,6 +250,7 @@ mod tests {
     use plimsoll_workload::Arrivals;
 
     use super::*;
+    use crate::tests::connection_failures::ran;
 
     /// Each iteration begins on time. Those that are outstanding when the drain gives up are in no number.
     #[test]
@@ -225,17 +260,9 @@ mod tests {
         let generator = Generator { asked_rate, planned, achieved_rate, ..Generator::default() };
         let client = ClientTally { actions: 50, iterations: 50, connected: true, ..ClientTally::default() };
         let of = |unended: u64| {
-            let ran = EngineResult {
-                sinks: Vec::new(),
-                clients: vec![client.clone()],
-                iterations: vec![IterationTally { ended: planned - unended, unended, ..IterationTally::default() }],
-                generator: generator.clone(),
-                measured: (0, 1_000_000_000),
-                gaps: Vec::new(),
-                silences: Vec::new(),
-                targets: Vec::new(),
-                stopped: false,
-            };
+            let iterations = vec![IterationTally { ended: planned - unended, unended, ..IterationTally::default() }];
+            let of_client = ran(vec![client.clone()], (0, 1_000_000_000));
+            let ran = EngineResult { iterations, generator: generator.clone(), ..of_client };
             let level = ended(Statistics::new(Options::default()), None, ran, &plan, "some load");
             (level.behind().is_some(), level.ended_later().is_some())
         };
@@ -248,17 +275,8 @@ mod tests {
         const S: i64 = 1_000_000_000;
         let plan = Plan::new(Load::Closed { clients: 1, think: Pause::None });
         let found = |silence: (i64, i64)| {
-            let ran = EngineResult {
-                sinks: Vec::new(),
-                clients: vec![ClientTally { actions: 50, iterations: 50, connected: true, ..ClientTally::default() }],
-                iterations: Vec::new(),
-                generator: Generator::default(),
-                measured: (0, 40 * S),
-                gaps: Vec::new(),
-                silences: vec![silence],
-                targets: Vec::new(),
-                stopped: false,
-            };
+            let client = ClientTally { actions: 50, iterations: 50, connected: true, ..ClientTally::default() };
+            let ran = EngineResult { silences: vec![silence], ..ran(vec![client], (0, 40 * S)) };
             ended(Statistics::new(Options::default()), None, ran, &plan, "some load").unserved().to_vec()
         };
         let most = found((10 * S, 40 * S));

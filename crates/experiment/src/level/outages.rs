@@ -11,7 +11,7 @@ use plimsoll_report::findings::Silence;
 use super::disruption::USUAL;
 
 /// Maximum fraction of the phase in outages; beyond it its rates and response times do not describe the answering server.
-const MOST_SILENT: f64 = 0.5;
+pub(super) const MOST_SILENT: f64 = 0.5;
 /// Minimum number of actions of a target from which its usual response time is known.
 const FEWEST: u64 = 10;
 /// An outage of a target that is longer than the common outage by at most this factor is the common outage.

@@ -39,7 +39,7 @@ impl PartBeside {
             Progress::Running => None,
             Progress::Finished => Some(Ok(())),
             Progress::Interrupted => {
-                let why = why.unwrap_or("it was stopped");
+                let why = why.unwrap_or("it ended early, for example because it was stopped");
                 Some(Err(anyhow::anyhow!("{}: {why}", named(&self.recording))))
             }
         }

@@ -86,7 +86,10 @@ impl PartRecording {
             match (manifest.validity.as_ref().and_then(why_ended), manifest.state) {
                 (Some(why), _) => anyhow::bail!("{why}"),
                 (None, Progress::Running) => anyhow::bail!("its process was killed, or is still running"),
-                (None, _) => anyhow::bail!("it was stopped before it measured anything"),
+                (None, _) => {
+                    let level = level_spec.shown();
+                    anyhow::bail!("it ended before it recorded {level}, for example because it was stopped")
+                }
             }
         };
         let own = self.spec.levels().map(|(_, level)| level).find(|level| level.plan.level == number);

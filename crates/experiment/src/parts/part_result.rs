@@ -2,6 +2,7 @@
 
 use plimsoll_client::clock::Clock;
 use plimsoll_drive::engine::EngineResult;
+use plimsoll_model::Reason;
 use serde::{Deserialize, Serialize};
 
 /// The results of a part beside its statistics: all exact numbers from which the whole is judged.
@@ -10,7 +11,7 @@ pub(crate) struct PartResult {
     /// Counts of the engine.
     pub(crate) ran: EngineResult<()>,
     /// Reasons against the part that do not follow from counts.
-    pub(crate) besides: Vec<String>,
+    pub(crate) besides: Vec<Reason>,
     /// Processors that the process may use.
     pub(crate) processors: usize,
     /// Amount by which the time of day was set since the process began, ns.

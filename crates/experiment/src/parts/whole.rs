@@ -79,10 +79,14 @@ impl Whole {
         let (statistics, intervals) = sums.unzip();
         let statistics = statistics.unwrap_or_else(|| level::no_statistics(plan)).with_queue_depth(depth);
         let ran = engine::merged(plan, parts.iter().map(|(_, measured)| measured.result.ran.clone()).collect());
-        reasons.extend(parts.iter().flat_map(|(part, found)| against(part, found, plan, ran.measured)));
+        let phase = (ran.measured, level::ended_early(&ran, plan));
+        reasons.extend(parts.iter().flat_map(|(part, found)| against(part, found, plan, phase)));
         // A load curve needs the confidence intervals of its points.
         let for_the_curve = intervals.clone().filter(|_| self.is_curve);
-        let mut level = level::ended(statistics, for_the_curve, ran, plan, &level_spec.load_name).without_intervals();
+        let processors = parts.iter().map(|(_, measured)| measured.result.processors).fold(0, usize::saturating_add);
+        let numbers = (statistics, for_the_curve);
+        let level = level::ended_together(numbers, ran, plan, &level_spec.load_name, processors);
+        let mut level = level.without_intervals();
         let fault = level.recorded.generators_fault.take();
         level.recorded.generators_fault = fault.or_else(|| faulty(parts, plan));
         let level = reasons.into_iter().fold(level, |level, reason| level.against(Some(reason)));
@@ -146,17 +150,21 @@ pub(super) fn facts_of(parts: &[(&PartRecording, Measured)]) -> Vec<String> {
 }
 
 /// Reasons against the whole because of a part: its files, its clock and its measured time.
-fn against(part: &PartRecording, found: &Measured, plan: &Plan, measured: (i64, i64)) -> Vec<Reason> {
-    let mut reasons: Vec<Reason> =
-        found.result.besides.iter().map(|text| Reason::invalid(format!("{}: {text}", named(part)))).collect();
-    reasons.extend(cut(part, found, plan, measured));
+fn against(part: &PartRecording, found: &Measured, plan: &Plan, phase: ((i64, i64), bool)) -> Vec<Reason> {
+    let mut reasons: Vec<Reason> = found.result.besides.iter().map(|reason| of_part(part, reason)).collect();
+    reasons.extend(cut(part, found, plan, phase));
     reasons
+}
+
+/// A reason against a part, with the name of the part: it weighs as much against the whole.
+fn of_part(part: &PartRecording, reason: &Reason) -> Reason {
+    Reason { text: format!("{}: {}", named(part), reason.text), ..*reason }
 }
 
 /// Reasons against the whole because of the load generator of a part.
 fn of_the_generator(part: &PartRecording, found: &Measured, plan: &Plan) -> Vec<Reason> {
-    let reasons = validity::reasons_of_the_generator(&alone(found, plan)).into_iter();
-    reasons.map(|reason| Reason { text: format!("{}: {}", named(part), reason.text), ..reason }).collect()
+    let reasons = validity::reasons_of_the_generator(&alone(found, plan));
+    reasons.iter().map(|reason| of_part(part, reason)).collect()
 }
 
 /// The input of the checks, of a part by itself.
@@ -181,8 +189,9 @@ fn faulty(parts: &[(&PartRecording, Measured)], plan: &Plan) -> Option<String> {
     parts.iter().find_map(|(part, found)| fault(found).map(|fault| format!("{}: {fault}", named(part))))
 }
 
-/// Reasons against the time that a part measured: it is not that of the others.
-fn cut(part: &PartRecording, found: &Measured, plan: &Plan, measured: (i64, i64)) -> Vec<Reason> {
+/// Reasons if a part did not measure at the same time as the others. If all clients gave up (`gave_up`), each part ended when its own last
+/// client did.
+fn cut(part: &PartRecording, found: &Measured, plan: &Plan, (measured, gave_up): ((i64, i64), bool)) -> Vec<Reason> {
     let PartResult { ran, clock_moved_ns, .. } = &found.result;
     let mut reasons = Vec::new();
     let bound = part.spec.clock_bound_ns.unwrap_or(0);
@@ -194,7 +203,7 @@ fn cut(part: &PartRecording, found: &Measured, plan: &Plan, measured: (i64, i64)
             named(part)
         )));
     }
-    if plan.phases.measured_ns.is_some() && ran.measured != measured {
+    if plan.phases.measured_ns.is_some() && ran.measured != measured && !gave_up {
         let [part_s, whole_s] = [ran.measured, measured].map(|(from, to)| (to - from) as f64 / 1e9);
         reasons.push(Reason::invalid(format!(
             "{} measured {part_s:.3} s of {whole_s:.3} s: the total load was lower for the rest of the time",
@@ -212,10 +221,12 @@ pub(super) fn incomplete(
     level_spec: &LevelSpec,
     level: &LevelResult,
 ) -> Option<String> {
-    let cut = parts.iter().flat_map(|(part, found)| cut(part, found, &level_spec.plan, level.recorded().span_ns));
+    let phase = (level.recorded().span_ns, level.gave_up());
+    let cut = parts.iter().flat_map(|(part, found)| cut(part, found, &level_spec.plan, phase));
     let reasons: Vec<Reason> = reasons.iter().cloned().chain(cut).collect();
     match reasons.is_empty() {
-        true => (!level.complete()).then(|| format!("{} was stopped early", level_spec.load_name)),
+        // A search counts a level at which all clients gave up as missed.
+        true => (!level.complete() && !level.gave_up()).then(|| format!("{} was stopped early", level_spec.load_name)),
         false => Some(format!("at {}: {}", level_spec.load_name, joined(&reasons))),
     }
 }

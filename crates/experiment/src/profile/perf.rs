@@ -10,6 +10,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail, ensure};
 
+use crate::child_command::child_command;
+
 /// Bytes of a stack that are copied with each sample; functions are found by their unwinding tables, because most packaged programs have
 /// no frame pointers.
 const STACK_BYTES: u32 = 8192;
@@ -106,7 +108,7 @@ impl Recording {
     }
 
     fn perf(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(&self.perf);
+        let mut command = child_command(&self.perf);
         // Neither settings of the user, nor symbols from the network.
         command.args(arguments).env("LC_ALL", "C").env("PERF_CONFIG", "/dev/null").env_remove("DEBUGINFOD_URLS");
         command
@@ -163,7 +165,7 @@ impl Drop for Recording {
 /// A perf that runs: `perf`, or one of those that Debian and Ubuntu keep beside their wrapper, which refuses unknown kernels.
 fn find() -> anyhow::Result<PathBuf> {
     let runs = |perf: &Path| {
-        let mut command = Command::new(perf);
+        let mut command = child_command(perf);
         command.arg("version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.status().is_ok_and(|status| status.success())
     };

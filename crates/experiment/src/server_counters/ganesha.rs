@@ -1,17 +1,18 @@
 //! NFS-Ganesha's own counters, over D-Bus: with `Enable_NFS_Stats` and `Enable_FULLV3_Stats` in its NFS_CORE_PARAM.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use anyhow::{Context, bail, ensure};
 
 use super::counters::Counters;
+use crate::child_command::child_command;
 
 /// The bus that a system has anyway.
 const SYSTEM: &str = "system";
 
 /// Ganesha's counters for NFS 3, by procedure. `bus`: `system`, or a bus's address.
 pub(super) fn read(bus: &str) -> anyhow::Result<Counters> {
-    let mut command = Command::new("dbus-send");
+    let mut command = child_command("dbus-send");
     match bus {
         SYSTEM => command.arg("--system"),
         address => command.arg(format!("--bus={address}")),

@@ -1,12 +1,13 @@
 //! Samba's own counters: `smbstatus --profile`.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 
 use super::counters::Counters;
+use crate::child_command::child_command;
 
 /// Interval at which smbd publishes its counters.
 const MOMENT: Duration = Duration::from_secs(1);
@@ -30,7 +31,7 @@ pub(super) fn settled(configuration: &Path) -> anyhow::Result<Counters> {
 }
 
 fn read(configuration: &Path) -> anyhow::Result<Counters> {
-    let mut command = Command::new("smbstatus");
+    let mut command = child_command("smbstatus");
     command.args(["--profile", "--configfile"]).arg(configuration).stdin(Stdio::null());
     let output = command.output().context("cannot run smbstatus")?;
     let counters = parse(&String::from_utf8_lossy(&output.stdout));

@@ -30,8 +30,10 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const LATELY: usize = 2;
 /// Maximum age of the last sample for the current state, ns.
 const STALE_NS: i64 = 5_000_000_000;
-/// Maximum number of samples: more than a day.
+/// Maximum number of samples: those of 36 hours.
 const MOST_SAMPLES: usize = 1 << 18;
+/// Number of the oldest samples that make room for new ones: those of 31 hours remain.
+const DROPPED_SAMPLES: usize = MOST_SAMPLES / 8;
 
 /// Where the server's own numbers come from.
 #[derive(Clone, Debug)]
@@ -73,6 +75,28 @@ struct Samples {
     /// Looks that failed, and why the last one did.
     failed: u64,
     why: Option<String>,
+    /// The oldest ones were dropped.
+    dropped: bool,
+}
+
+impl Samples {
+    fn add(&mut self, sample: Sample) {
+        if self.all.len() >= MOST_SAMPLES {
+            self.all.drain(..DROPPED_SAMPLES);
+            self.dropped = true;
+        }
+        self.all.push(sample);
+    }
+
+    /// Why there are no rates of a phase that began at `first_ns`.
+    fn why_missing(&self, first_ns: i64) -> String {
+        if self.dropped && self.all.first().is_none_or(|oldest| oldest.at_ns > first_ns) {
+            let kept_s = CHECK_INTERVAL.as_secs_f64() * (MOST_SAMPLES - DROPPED_SAMPLES) as f64;
+            let hours = (kept_s / 3600.0).floor();
+            return format!("the phase was too long: Plimsoll keeps the samples of about {hours} h");
+        }
+        self.why.clone().unwrap_or_else(|| "not sampled in this phase".to_owned())
+    }
 }
 
 impl ServerMetrics {
@@ -129,8 +153,7 @@ impl Seen {
         let at_ns = Clock::new().now();
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         match read {
-            Ok(counters) if samples.all.len() < MOST_SAMPLES => samples.all.push(Sample { at_ns, counters }),
-            Ok(_) => samples.failed += 1,
+            Ok(counters) => samples.add(Sample { at_ns, counters }),
             Err(error) => {
                 samples.failed += 1;
                 samples.why = Some(format!("{error:#}"));
@@ -160,7 +183,6 @@ impl ServerSideWatch {
     fn found(&self, samples: &Samples, span_ns: (i64, i64), operations: u64) -> ServerSide {
         let rates = between(&samples.all, span_ns);
         let seconds = span_ns.1.saturating_sub(span_ns.0) as f64 / 1e9;
-        let missing = || samples.why.clone().unwrap_or_else(|| "not sampled in this phase".to_owned());
         ServerSide {
             source: self.source.clone(),
             cores_busy: rates.and_then(|rates| rates.cpu_s),
@@ -175,7 +197,7 @@ impl ServerSideWatch {
             disk_read_s_per_s: rates.and_then(|rates| rates.disk_read_s()),
             disk_reads_per_s: rates.and_then(|rates| rates.disk_reads()),
             disk_writes_per_s: rates.and_then(|rates| rates.disk_writes()),
-            why_missing: rates.is_none().then(missing),
+            why_missing: rates.is_none().then(|| samples.why_missing(span_ns.0)),
         }
     }
 }
@@ -207,5 +229,26 @@ impl Drop for ServerSideWatch {
             // A look that panicked has cost no number but its own.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_run_drops_only_its_oldest_samples() {
+        let at = |number: usize| i64::try_from(number).unwrap() * 500_000_000;
+        let mut samples = Samples::default();
+        for number in 0..MOST_SAMPLES + 10 {
+            let counters = Counters { cpu_s: Some(number as f64 / 2.0), ..Counters::default() };
+            samples.add(Sample { at_ns: at(number), counters });
+        }
+        assert!(samples.all.len() <= MOST_SAMPLES);
+        let (late, whole) = ((at(MOST_SAMPLES), at(MOST_SAMPLES + 8)), (0, at(MOST_SAMPLES + 8)));
+        assert_eq!(between(&samples.all, late).and_then(|rates| rates.cpu_s), Some(1.0));
+        assert_eq!(between(&samples.all, whole), None);
+        assert_eq!(samples.why_missing(whole.0), "the phase was too long: Plimsoll keeps the samples of about 31 h");
+        assert_eq!(samples.why_missing(late.0), "not sampled in this phase");
     }
 }

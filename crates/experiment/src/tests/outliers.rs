@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_client::operation::{Access, Caching, Disposition, Done, FileKey, Operation, Reply as Answer};
-use plimsoll_client::target::Target;
-use plimsoll_drive::connect::{self, ConnectOptions, Connector, Work};
-use plimsoll_drive::engine::{Plan, Watch, run_on, so_far};
+use plimsoll_drive::connect::{Connector, Work};
+use plimsoll_drive::engine::{Checkpoint, EngineResult, Plan, Watch, run_on, so_far};
 use plimsoll_drive::network::memory::{Delays, Memory};
 use plimsoll_model::{Names, Symbol};
 use plimsoll_report::findings::Findings;
@@ -18,7 +17,7 @@ use plimsoll_workload::scenario::{Scenario, ScenarioStep as Wanted, Verdict};
 use plimsoll_workload::{Load, Pause, Phases};
 use plimsoll_workload::{Parameter, Workload};
 
-use super::simulated::{START, served_by};
+use super::simulated::{START, mounted, served_by};
 use crate::RunResult;
 use crate::level::{LevelResult, added_up, unfinished};
 use crate::level_spec::LevelSpec;
@@ -74,11 +73,7 @@ pub(super) struct Found {
 
 impl Found {
     pub(super) fn new() -> Self {
-        let mount = Scripted::start(Script::parallel(Latency::Constant(Duration::ZERO))).unwrap();
-        let address = mount.address();
-        let target = format!("nfs://{address}/scripted?version=3&mountport={}", address.port());
-        let mut names = Names::default();
-        let server = connect::open(&Target::parse(&target).unwrap(), &ConnectOptions::default(), &mut names).unwrap();
+        let (server, names, mount) = mounted();
         Self { server, names: Arc::new(names), _mount: mount }
     }
 
@@ -113,13 +108,8 @@ impl Found {
         (words, delays): (&str, Delays),
         block: u32,
     ) -> LevelResult {
-        let work = self.work(block);
-        let options = SinkOptions { table: None, recording: None, with_intervals: true, live: None, by: None };
-        let depth = SharedDepth::default();
-        let sink = |_| MeasuringSink::new(options, &depth, plan);
-        let network = |_| Ok(network(script, plan.level).delayed(delays));
-        let ran = run_on(plan, &work, sink, &Watch::new(), network, None).unwrap();
-        added_up((ran, depth), plan, words, &self.names, true)
+        let ran = self.run((script, delays), plan, block, None, None);
+        added_up(ran, plan, words, &self.names, true)
     }
 
     /// The same with a live view that takes the data at every checkpoint.
@@ -127,25 +117,33 @@ impl Found {
         let level_spec =
             LevelSpec { plan: plan.clone(), load_name: String::new(), curve: None, parameter: None, share: None };
         live.begin(&level_spec, &self.names);
-        let options = SinkOptions { table: None, recording: None, with_intervals: true, live: Some(live), by: None };
-        let depth = SharedDepth::default();
-        let sink = |_| MeasuringSink::new(options, &depth, plan);
-        let network = |_| Ok(network(script, plan.level));
         let checkpoint = |sink: &mut MeasuringSink, part| {
             sink.checkpoint(part);
             look();
         };
-        let (work, watch) = (self.work(512), Watch::new());
-        let ran = run_on(plan, &work, sink, &watch, network, Some(&checkpoint)).unwrap();
-        added_up((ran, depth), plan, "", &self.names, true)
+        let ran = self.run((script, Delays::default()), plan, 512, Some(live), Some(&checkpoint));
+        added_up(ran, plan, "", &self.names, true)
     }
 
-    fn work(&self, block: u32) -> Work<'_> {
+    fn run(
+        &self,
+        (script, delays): (&Script, Delays),
+        plan: &Plan,
+        block: u32,
+        live: Option<&LiveFeed>,
+        checkpoint: Option<Checkpoint<'_, MeasuringSink>>,
+    ) -> (EngineResult<MeasuringSink>, SharedDepth) {
         let scenarios = Box::new(move |client, _, _| {
             let reading = Reading { path: format!("f{client}"), block, file: None, offset: 0, over: false };
             Box::new(reading) as Box<dyn Scenario>
         });
-        Work { server: &*self.server, scenarios, names: Arc::clone(&self.names) }
+        let work = Work { server: &*self.server, scenarios, names: Arc::clone(&self.names) };
+        let options = SinkOptions { table: None, recording: None, with_intervals: true, live, by: None };
+        let depth = SharedDepth::default();
+        let sink = |_| MeasuringSink::new(options, &depth, plan);
+        let network = |_| Ok(network(script, plan.level).delayed(delays));
+        let ran = run_on(plan, &work, sink, &Watch::new(), network, checkpoint).unwrap();
+        (ran, depth)
     }
 
     /// The same as its checkpoint shows it that `latest` is the number of, from 0.
@@ -156,14 +154,9 @@ impl Found {
         (words, delays): (&str, Delays),
         latest: usize,
     ) -> LevelResult {
-        let work = self.work(512);
-        let options = SinkOptions { table: None, recording: None, with_intervals: true, live: None, by: None };
-        let depth = SharedDepth::default();
-        let sink = |_| MeasuringSink::new(options, &depth, plan);
-        let network = |_| Ok(network(script, plan.level).delayed(delays));
         let seen = std::sync::Mutex::new(Vec::new());
         let checkpoint = |sink: &mut MeasuringSink, part| seen.lock().unwrap().push((sink.so_far(), part));
-        run_on(plan, &work, sink, &Watch::new(), network, Some(&checkpoint)).unwrap();
+        self.run((script, delays), plan, 512, None, Some(&checkpoint));
         let (measured, part) = seen.into_inner().unwrap().swap_remove(latest);
         unfinished(measured, so_far(plan, [part]), plan, words)
     }

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use plimsoll_drive::engine::EngineError;
-use plimsoll_model::Verdict;
+use plimsoll_drive::engine::{EngineError, GivenUp};
+use plimsoll_model::{Reason, Verdict};
 use plimsoll_recording::folder::Recording;
 use plimsoll_results::record::{RecordTo, Rows};
 use plimsoll_testkit::servers::Scratch;
@@ -13,6 +13,7 @@ use plimsoll_workload::{Arrivals, Load, Pause};
 use super::sameness::{json_of, reported, same};
 use super::simulated::{START, Simulated};
 use crate::merge_parts;
+use crate::parts::merge_level;
 use crate::run_recording::RunRecording;
 use crate::run_spec::RunSpec;
 
@@ -45,11 +46,15 @@ fn parts_are_the_whole(workload: &str, rate: f64, counts: &[u32]) {
         };
         for &count in counts {
             let folder = scratch.path().join(format!("{number}-{count}"));
-            let (whole, merged) = (folder.join("whole"), folder.join("merged"));
-            let mut spec = simulated.spec(load, TIMES, None);
             // Under a rate an iteration is that of the first free client of a thread: as many threads are the same run.
-            spec.variants[0].levels[0].plan.threads = if load.asked_rate().is_some() { count } else { 1 };
-            simulated.record(&spec, &whole, |_, _| ());
+            let threads = if load.asked_rate().is_some() { count } else { 1 };
+            let whole = scratch.path().join(format!("{number}-whole-{threads}"));
+            let merged = folder.join("merged");
+            if !whole.exists() {
+                let mut spec = simulated.spec(load, TIMES, None);
+                spec.variants[0].levels[0].plan.threads = threads;
+                simulated.record(&spec, &whole, |_, _| ());
+            }
             let parts = simulated.record_parts(load, TIMES, count, &folder);
             let (findings, recorded) = merge_parts(&parts, None, Some(to(&merged))).unwrap();
             recorded.unwrap();
@@ -202,6 +207,52 @@ fn whatever_becomes_of_a_part_is_said_and_the_others_are_whole() {
         std::fs::write(&manifest, text.replace(&tool, "plimsoll 0.0.9")).unwrap();
     });
     assert!(said.contains("it was made by plimsoll 0.0.9, not by plimsoll"), "{said}");
+}
+
+/// As in one process: with a guest logon a level is PARTIAL, and a search goes on.
+#[test]
+fn a_reason_against_a_part_weighs_as_much_against_the_whole() {
+    let scratch = Scratch::new("parts-reasons");
+    let mut simulated = simulated("random-read");
+    let whole = simulated.spec(LOADS[0], TIMES, None).variants[0].levels[0].clone();
+    for verdict in [Verdict::Partial, Verdict::Invalid] {
+        simulated.against = Some(Reason { verdict, text: "guest logons".to_owned() });
+        let folders = simulated.record_parts(LOADS[0], TIMES, 2, &scratch.path().join(verdict.label()));
+        let (findings, recorded) = merge_parts(&folders, None, None).unwrap();
+        recorded.unwrap();
+        let said = findings.validity.reasons.join("; ");
+        assert!(said.contains("part 1/2") && said.contains("part 2/2") && said.contains(": guest logons"), "{said}");
+        assert_eq!(findings.validity.verdict, verdict, "{said}");
+        let level = merge_level(&folders, &whole).unwrap();
+        assert_eq!(level.unusable().is_some(), verdict == Verdict::Invalid, "of a search");
+    }
+}
+
+/// Each part ends when its own last client has given up. A search then counts the load as missed.
+#[test]
+fn parts_whose_clients_all_gave_up_are_a_level_that_ended_early() {
+    let scratch = Scratch::new("parts-gave-up");
+    let simulated = simulated("random-read");
+    let whole = simulated.spec(LOADS[0], TIMES, None).variants[0].levels[0].clone();
+    let merged = |name: &str, first: u32| {
+        let part = |number: u32| {
+            let folder = scratch.path().join(name).join(number.to_string());
+            simulated.record(&simulated.spec(LOADS[0], TIMES, Some(&format!("{number}/2"))), &folder, |ran, _| {
+                if number >= first {
+                    ran.measured.1 -= i64::from(number) * 10_000_000;
+                    let given_up = Some(GivenUp { since: ran.measured.0, slots: 1 });
+                    ran.clients.iter_mut().for_each(|client| client.given_up = given_up);
+                }
+            });
+            folder
+        };
+        let folders: Vec<PathBuf> = (1..=2).map(part).collect();
+        merge_level(&folders, &whole)
+    };
+    let level = merged("all", 1).unwrap();
+    assert!(level.gave_up() && level.unusable().is_none(), "{:?}", level.validity());
+    let error = merged("one", 2).err().unwrap().to_string();
+    assert!(error.contains("the total load was lower for the rest of the time"), "{error}");
 }
 
 /// Every process misses the start: each says so, and so does the merge.

@@ -27,7 +27,7 @@ use crate::{merge_parts, searching};
 /// Clients at most.
 const MOST: u32 = 24;
 /// Warm-up and measured phase, ns.
-const TIMES: (u64, u64) = (50_000_000, 2_000_000_000);
+const TIMES: (u64, u64) = (50_000_000, 1_000_000_000);
 /// From the choice of a load to its start, and how long a part may be late: no start is waited for under a virtual clock.
 const GAP: Duration = Duration::from_secs(600);
 
@@ -55,12 +55,12 @@ fn simulated() -> Simulated {
     Simulated::new("random-read", MOST, Rows::None, &[])
 }
 
-/// The search, and the run that it is of: each client makes nearly 100 reads per second, so seven or eight are too many.
+/// The search, and the run that it is of: each client makes nearly 100 reads per second, so eight are too many.
 fn search(simulated: &Simulated, part: Option<&str>) -> (SearchSpec, RunSpec) {
     let load = Load::Closed { clients: MOST, think: Pause::Exponential(10_000_000) };
     let mut spec = simulated.spec(load, TIMES, part);
     let most = spec.variants.remove(0).levels.remove(0);
-    let objectives = vec!["read.throughput < 700/s".to_owned()];
+    let objectives = vec!["read.throughput < 720/s".to_owned()];
     let least = most.least_load();
     let search = SearchSpec { most, least, start: 2.0, resolution: 0.02, runs: 60, objectives };
     let bound = PartOptions { clock_bound: part.map(|_| Duration::from_secs(1)), ..PartOptions::default() };
@@ -179,7 +179,7 @@ fn runs_without_requests_confirm_nothing() {
     assert_eq!(
         capacity.why.as_deref(),
         Some(
-            "the run at 24 users made no request of the workload in 2.00 s, so it cannot be judged; use a longer --duration, or a higher load (--start)"
+            "the run at 24 users made no request of the workload in 1.00 s, so it cannot be judged; use a longer --duration, or a higher load (--start)"
         )
     );
     assert!(!capacity.validity().valid);

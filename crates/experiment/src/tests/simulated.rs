@@ -8,7 +8,7 @@ use plimsoll_client::target::Target;
 use plimsoll_drive::connect::{self, ConnectOptions, Connector, Work};
 use plimsoll_drive::engine::{EngineError, EngineResult, Plan, Watch, WorkerCpu, run_on};
 use plimsoll_drive::network::memory::{Accept, Delivery, Memory, Reply};
-use plimsoll_model::Names;
+use plimsoll_model::{Names, Reason};
 use plimsoll_report::findings::Findings;
 use plimsoll_results::record::{RecordTo, Rows};
 use plimsoll_testkit::servers::scripted::{Draw, Latency, Offline, Script, Scripted};
@@ -35,6 +35,8 @@ pub(super) struct Simulated {
     pub(super) workload: Workload,
     /// Rows of the recordings.
     rows: Rows,
+    /// A reason against every level that no count shows.
+    pub(super) against: Option<Reason>,
     _mount: Scripted,
 }
 
@@ -44,13 +46,9 @@ impl Simulated {
         let text = Workload::find(workload).unwrap().text().replace("verify = \"1%\"", "verify = \"0%\"");
         let text = replaced.iter().fold(text, |text, (old, new)| text.replace(old, new));
         let workload = Workload::parse(workload, &text).unwrap();
-        let mount = Scripted::start(Script::parallel(Latency::Constant(Duration::ZERO))).unwrap();
-        let address = mount.address();
-        let target = format!("nfs://{address}/scripted?version=3&mountport={}", address.port());
-        let mut names = Names::default();
-        let server = connect::open(&Target::parse(&target).unwrap(), &ConnectOptions::default(), &mut names).unwrap();
+        let (server, mut names, mount) = mounted();
         let set = Arc::new(FileSet::new(&workload, "", clients, &mut names).unwrap());
-        Self { server, names: Arc::new(names), set, workload, rows, _mount: mount }
+        Self { server, names: Arc::new(names), set, workload, rows, against: None, _mount: mount }
     }
 
     /// A load for a time: of a whole run, or of a part of it.
@@ -127,7 +125,7 @@ impl Simulated {
         change(&mut ran, &mut moved);
         let level =
             added_up((ran, depth), plan, &level_spec.load_name, &self.names, with_intervals).without_intervals();
-        let mut level = level.on(level_spec).named(&self.workload);
+        let mut level = level.on(level_spec).named(&self.workload).against(self.against.clone());
         if let Some(part) = &mut level.part {
             part.clock_moved_ns = moved;
         }
@@ -144,6 +142,16 @@ impl Simulated {
         };
         (1..=count).map(part).collect()
     }
+}
+
+/// A server's connector, and the mount that it was found through.
+pub(super) fn mounted() -> (Box<dyn Connector>, Names, Scripted) {
+    let mount = Scripted::start(Script::parallel(Latency::Constant(Duration::ZERO))).unwrap();
+    let address = mount.address();
+    let target = format!("nfs://{address}/scripted?version=3&mountport={}", address.port());
+    let mut names = Names::default();
+    let server = connect::open(&Target::parse(&target).unwrap(), &ConnectOptions::default(), &mut names).unwrap();
+    (server, names, mount)
 }
 
 pub(super) fn to(folder: &Path, rows: Rows) -> RecordTo {

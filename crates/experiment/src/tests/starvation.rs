@@ -26,15 +26,15 @@ const LOADS: [Load; 3] = [
     Load::Partly { users: 20, every_ns: 20_000_000, arrivals: Arrivals::Poisson },
 ];
 
-fn level(found: &Found, load: Load, delays: Delays) -> LevelResult {
-    let phases = Phases { warmup_ns: 50_000_000, measured_ns: Some(1_000_000_000), ..Phases::default() };
+fn level(found: &Found, load: Load, delays: Delays, measured_ns: u64) -> LevelResult {
+    let phases = Phases { warmup_ns: 50_000_000, measured_ns: Some(measured_ns), ..Phases::default() };
     let plan = Plan { phases, level: 0, threads: 1, depth: 4, ..Plan::new(load) };
     // How busy this machine is says nothing of a run under a virtual clock.
     found.driven(&Script::parallel(Latency::Constant(CALL)), &plan, ("some load", delays), 512).without_busy_client()
 }
 
 fn verdict(found: &Found, load: Load, delays: Delays) -> Validity {
-    level(found, load, delays).validity().clone()
+    level(found, load, delays, 300_000_000).validity().clone()
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_checkpoint_knows_how_late_the_generator_was_and_how_sure_its_numbers_are() 
 fn a_moment_without_it_costs_the_slowest_request() {
     let found = Found::new();
     let moment = Delays { taken_ns: (500_000_000, 4_000_000), ..QUIET };
-    let ran = level(&found, LOADS[0], moment);
+    let ran = level(&found, LOADS[0], moment, 1_000_000_000);
     assert_eq!(*ran.validity(), Validity::default());
     let moved: Vec<&str> = ran.facts().generator.moved.iter().map(|moved| moved.number.as_str()).collect();
     assert_eq!(moved, ["max"]);

@@ -120,7 +120,7 @@ impl<'a> Arm<'a> {
             let point = ran().map(|level| level.recorded.point()).reduce(LoadPoint::join);
             let point = point.map(|point| LoadPoint { valid, ..point });
             LevelRuns {
-                words: level_spec.load_name.clone(),
+                level_name: level_spec.load_name.clone(),
                 point,
                 runs: ran().filter_map(LevelResult::measured).collect(),
             }

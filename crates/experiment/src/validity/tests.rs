@@ -1,8 +1,11 @@
 //! Each check by itself.
 
+mod schedules;
+
 use super::*;
 use crate::tests::connection_failures::refused;
-use plimsoll_drive::engine::{ErrorOutside, WorkerCpu};
+use plimsoll_drive::engine::{ErrorOutside, Generator, Unanswered};
+use plimsoll_report::findings::Times;
 
 fn times(p50_s: f64, p99_s: f64) -> Option<Times> {
     let (min_s, max_s, mean_s) = (p50_s, p99_s, p50_s);
@@ -84,44 +87,23 @@ fn each_gate_closes_by_itself() {
     assert!(said(none(), &[client(0, &[])]).contains("no action succeeded"));
 }
 
-/// Iterations of 8 s, two per second, in a phase of 10 s that begins after 5 s: those due before 7 s end in it.
+/// Threads that share processors wait for each other, and none of them is busy.
 #[test]
-fn iterations_that_last_longer_than_the_warm_up_do_not_miss_their_rate() {
-    let long = Generator { asked_rate: Some(2.0), achieved_rate: 1.4, planned: 20, ..Generator::default() };
+fn threads_that_use_all_processors_are_the_bottleneck() {
     let clients = [client(100, &[])];
-    let of = |generator: &Generator, unended: u64| {
-        let level = Level { seconds: 10.0, unended, ..level(generator, &clients, false) };
-        let verdicts: Vec<_> = reasons(&level).into_iter().map(|reason| (reason.verdict, reason.text)).collect();
-        (verdicts, behind(&level).is_some(), ended_later(&level).is_some())
+    let of = |threads: usize, cpu_ms: u64, run_delay_ms: Option<u64>| {
+        let run_delay_ns = run_delay_ms.map(|ms| ms * 1_000_000);
+        let (user_ns, elapsed_ns) = (cpu_ms * 1_000_000, 1_000_000_000);
+        let worker = WorkerCpu { user_ns, elapsed_ns, run_delay_ns, ..WorkerCpu::default() };
+        let generator = Generator { workers: vec![worker; threads], ..Generator::default() };
+        busy(&level(&generator, &clients, false))
     };
-    let (verdicts, behind, later) = of(&long, 0);
-    let [(verdict, text)] = &verdicts[..] else { panic!("{verdicts:?}") };
-    assert_eq!((*verdict, behind, later), (plimsoll_model::Verdict::Partial, false, true));
-    assert!(text.contains("1.40 of 2.00 iterations/s") && text.contains("(use a longer --warmup)"), "{text}");
-    assert!(text.ends_with(", or it is chance, because only 20 were due"), "{text}");
-    let many = Generator { planned: 60, asked_rate: Some(6.0), achieved_rate: 5.0, ..long.clone() };
-    assert!(of(&many, 0).0[0].1.ends_with("(use a lower rate)"), "three missing ones are 5 %");
-    // Those that wait for a free slot, or are never begun, are not on time. Those that never end are in no number.
-    for (late_starts, never_sent, unended) in [(2, 0, 0), (0, 2, 0), (1, 1, 0), (0, 0, 2), (1, 0, 1)] {
-        let (verdicts, behind, later) = of(&Generator { late_starts, never_sent, ..long.clone() }, unended);
-        assert_eq!((verdicts[0].0, behind, later), (plimsoll_model::Verdict::Invalid, true, false), "{verdicts:?}");
-        assert_eq!(verdicts[0].1.contains(" never ended"), unended > 0, "{verdicts:?}");
-        assert_eq!(verdicts[0].1.ends_with("than the drain, use a longer --warmup"), unended > 0, "{verdicts:?}");
-    }
-    assert!(of(&Generator { late_starts: 1, ..long.clone() }, 0).2 && of(&long, 1).2, "one of twenty");
-}
-
-/// A load generator at its limit begins iterations late, but does not keep the server from answering those that it began.
-#[test]
-fn iterations_that_never_end_are_not_the_generators_fault() {
-    let clients = [client(100, &[])];
-    let of = |late_starts: u64, unended: u64| {
-        let some = Generator { asked_rate: Some(10.0), achieved_rate: 8.0, planned: 100, ..Generator::default() };
-        let generator = Generator { late_starts, ..some };
-        let level = Level { seconds: 10.0, unended, ..level(&generator, &clients, false) };
-        (behind(&level).is_some(), behind_by_generator(&level).is_some())
-    };
-    assert_eq!([of(20, 0), of(20, 5), of(20, 6), of(0, 6)], [(true, true), (true, true), (true, false), (true, false)]);
+    let said = "the load generator is the bottleneck: its 16 threads used 96 % of the time of its 2 processors (limit 90 %); \
+        use a machine with more processors, or less load";
+    assert_eq!(of(16, 120, Some(500)).as_deref(), Some(said));
+    assert!(of(16, 120, None).is_some(), "the waits are unknown");
+    assert_eq!([of(16, 110, Some(500)), of(2, 600, Some(500))], [None, None]);
+    assert_eq!(of(16, 120, Some(0)), None, "a CPU limit counts as fewer processors than it is");
 }
 
 #[test]
@@ -272,6 +254,27 @@ fn users_of_whom_nothing_was_due_have_not_failed() {
     assert!(said(false, 0).contains("no action succeeded"), "it never connected");
 }
 
+/// Of a rate, and of clients that pause: nothing was due in the phase, so nothing failed.
+#[test]
+fn a_level_in_which_nothing_was_due_names_the_option() {
+    let up = ClientTally { connected: true, ..client(0, &[]) };
+    let of = |asked_rate: Option<f64>, planned: u64, count: u64, clients: &[ClientTally]| {
+        let unanswered = Unanswered { count, ..Unanswered::default() };
+        let generator = Generator { asked_rate, planned, unanswered, ..Generator::default() };
+        nothing(&Level { pauses: asked_rate.is_none(), ..level(&generator, clients, false) }).unwrap()
+    };
+    let (rare, one) = (Some(0.01), std::slice::from_ref(&up));
+    let due = "no iteration was due in the measured phase (1.0 s); measure longer with --duration, or use a";
+    assert_eq!(of(rare, 0, 0, one), format!("{due} higher --rate"));
+    assert_eq!(of(None, 0, 0, one), format!("{due} shorter --think"));
+    // Something was due, had no response, or failed; or nobody was there.
+    let failed = ClientTally { errors: vec![(Cause::TimedOut, 1)], ..up.clone() };
+    let (failed, down) = ([failed], [client(0, &[])]);
+    assert_eq!([of(rare, 1, 0, one), of(rare, 0, 1, one), of(None, 0, 1, one)], [NO_SUCCESS; 3]);
+    assert_eq!([of(rare, 0, 0, &failed), of(None, 0, 0, &failed), of(rare, 0, 0, &down)], [NO_SUCCESS; 3]);
+    assert_eq!(of(None, 0, 0, &[up, client(0, &[])]), NO_SUCCESS);
+}
+
 #[test]
 fn clients_that_could_not_connect_are_said_to() {
     let mut away = client(0, &[]);
@@ -284,39 +287,19 @@ fn clients_that_could_not_connect_are_said_to() {
     refused.connection_failures = vec![failure(Cause::ShareRefused, 1)];
     let text = said(Generator::default(), &[client(9, &[]), refused]);
     assert!(text.contains("(1 attempt, most frequent cause: ") && text.ends_with("; account user2)"), "{text}");
+    for cause in [Cause::ConnectionClosed, Cause::ConnectionReset] {
+        let closed = ClientTally { connection_failures: vec![failure(cause, 11)], ..client(0, &[]) };
+        let text = said(Generator::default(), &[client(9, &[]), closed]);
+        assert!(
+            text.ends_with("); the server may have reached its limit of connections (on Samba: max smbd processes)")
+        );
+    }
     away.connection_failures = vec![failure(Cause::ConnectionReset, 5), failure(Cause::ConnectionRefused, 6)];
     let text = said(Generator::default(), &[client(9, &[]), client(0, &[]), away]);
     assert_eq!(
         text,
         "2 of 3 clients completed no action; 1 of the clients without an action failed to connect (11 attempts, most frequent cause: \
         connection refused)"
-    );
-}
-
-#[test]
-fn a_response_time_longer_than_the_phase_is_explained() {
-    let behind = |planned, never_sent| {
-        let mut generator =
-            Generator { asked_rate: Some(100.0), achieved_rate: 9.0, planned, never_sent, ..Generator::default() };
-        generator.lateness.from_intended.measured.record(11_700_000_000);
-        behind(&level(&generator, &[], false)).unwrap()
-    };
-    let text = behind(100, 91);
-    assert!(
-        text.contains(
-            "91 planned iterations were never started; response times from the intended start reach 11.70 s, which \
-        is longer than the phase (1.00 s): each"
-        ),
-        "{text}"
-    );
-    assert_eq!(missing(0, 3), "; 3 planned iterations never ended", "no word of those that were never started");
-    assert_eq!((missing(1, 0).as_str(), missing(0, 0).as_str()), ("; 1 planned iteration was never started", ""));
-    let text = behind(100, 100);
-    assert!(
-        text.ends_with(
-            "never started, that is, every iteration due in the phase; the requests in the phase belong to earlier iterations"
-        ),
-        "{text}"
     );
 }
 

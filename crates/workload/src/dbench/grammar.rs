@@ -2,7 +2,7 @@
 
 use plimsoll_client::operation::{Disposition, Kind};
 
-use super::arguments::{Arguments, Texts, words};
+use super::arguments::{Arguments, Texts};
 use super::levels;
 use super::line::{File, Line, Name, Op};
 use super::statuses::Expected;
@@ -97,13 +97,11 @@ pub(super) fn name_of(name: Name) -> &'static str {
     OPERATIONS.get(usize::from(name.0)).map_or("", |(name, _)| name)
 }
 
-/// Parses a line that is neither empty nor a comment.
+/// Parses the words of a line that is neither empty nor a comment.
 ///
 /// # Errors
 /// The description of the error.
-pub(super) fn line(number: u32, text: &str, texts: &mut Texts) -> Result<Line, String> {
-    let words = words(text)?;
-    let mut words = words.as_slice();
+pub(super) fn line(number: u32, mut words: &[&str], texts: &mut Texts) -> Result<Line, String> {
     let due_us = match words.first().filter(|word| word.starts_with(|first: char| first.is_ascii_digit())) {
         Some(time) => {
             words = words.get(1..).unwrap_or_default();

@@ -108,10 +108,11 @@ impl Reading {
             return Err(format!("too many lines: the limit is {MOST_LINES}"));
         }
         let number = u32::try_from(number).map_err(|error| error.to_string())?;
-        if self.directive(number, text)? {
+        let words = words(text)?;
+        if self.directive(number, &words)? {
             return Ok(());
         }
-        let line = grammar::line(number, text, &mut self.texts)?;
+        let line = grammar::line(number, &words, &mut self.texts)?;
         self.opens(&line)?;
         match self.repeat.take() {
             Some(times) => {
@@ -125,9 +126,8 @@ impl Reading {
     }
 
     /// Words about the play itself. Returns whether it is one.
-    fn directive(&mut self, number: u32, text: &str) -> Result<bool, String> {
-        let words = words(text)?;
-        let times = || match words.as_slice() {
+    fn directive(&mut self, number: u32, words: &[&str]) -> Result<bool, String> {
+        let times = || match words {
             [_, times] => super::arguments::number(times).filter(|times| *times > 0),
             _ => None,
         };
@@ -149,7 +149,7 @@ impl Reading {
             }
             "REPEAT" if self.looping.is_some() => return Err("REPEAT is not allowed inside a loop".to_owned()),
             "REPEAT" => self.repeat = Some(times().ok_or_else(|| wrong("REPEAT"))?),
-            "RANDOMSTRING" => self.draw(number, &words)?,
+            "RANDOMSTRING" => self.draw(number, words)?,
             word @ ("SETSP" | "WAITSP" | "WRITEPATTERN") => {
                 return Err(format!(
                     "{word} is not supported, because clients do not wait for each other and do not write given data: remove the line"

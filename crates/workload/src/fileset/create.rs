@@ -139,6 +139,7 @@ impl Creator {
     }
 
     fn after(&mut self, reply: &Reply) -> Result<(), WrongData> {
+        self.job.tally.answered();
         self.doing = match (&self.doing, reply) {
             (Doing::Making, Reply::Opened { file, .. }) => Doing::Writing(*file, 0),
             (Doing::Writing(_, _), Reply::Written { bytes: 0 }) => return Err(WrongData),
@@ -166,13 +167,12 @@ impl Scenario for Creator {
         }
         let Some(item) = self.item.or_else(|| self.claim()) else { return ScenarioStep::Finished };
         if let Doing::Waiting(patience) = &mut self.doing {
-            let done = self.job.tally.done();
-            if done < self.job.needed_before(item) {
-                if patience.lasts(done) {
+            if self.job.tally.done() < self.job.needed_before(item) {
+                if patience.lasts(self.job.tally.answers()) {
                     return ScenarioStep::Think(WAIT);
                 }
-                let progress = self.job.tally.progress();
-                self.job.tally.fail(FileSetError::Ended { done: progress.done, total: progress.total });
+                let JobProgress { done, total } = self.job.tally.progress();
+                self.job.tally.fail(FileSetError::Ended { done, total, cause: None });
                 return ScenarioStep::Finished;
             }
             self.doing = Doing::Making;

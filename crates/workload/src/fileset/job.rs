@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use plimsoll_client::operation::Failure;
+use plimsoll_client::operation::{Cause, Failure};
 
 use crate::scenario::Scenario;
 
@@ -76,13 +76,38 @@ pub enum FileSetError {
         said: &'static str,
     },
     /// The work came to its end before it was done.
-    #[error("the work on the file set ended early, after {done} of {total} files and directories")]
+    #[error("the work on the file set ended early, after {done} of {total} files and directories{}", because_of(*cause))]
     Ended {
         /// Number of finished items.
         done: u64,
         /// Number of all items.
         total: u64,
+        /// Why clients could not connect again, if this ended the work.
+        cause: Option<Cause>,
     },
+}
+
+impl FileSetError {
+    /// The same, if clients gave up their connections because of `cause`.
+    #[must_use]
+    pub fn because(self, cause: Option<Cause>) -> Self {
+        match self {
+            Self::Ended { done, total, cause: None } => Self::Ended { done, total, cause },
+            other => other,
+        }
+    }
+}
+
+/// The cause of an early end in words, and what to do; empty if it is unknown.
+fn because_of(cause: Option<Cause>) -> String {
+    let Some(cause) = cause else { return String::new() };
+    let remedy = match cause {
+        Cause::OutOfResources => "allow more open files (ulimit -n), or free memory",
+        Cause::RefusedBySystem => "check the limits and the security rules of this machine",
+        Cause::LogonRefused | Cause::ShareRefused => "check the user and the share",
+        _ => "check that the server is running and reachable",
+    };
+    format!(": clients could not connect again ({}); {remedy}, then start the command again", cause.label())
 }
 
 /// What looking for the set in the target's directory is called.
@@ -126,6 +151,8 @@ pub(super) struct Tally {
     next: AtomicU64,
     done: AtomicU64,
     total: AtomicU64,
+    /// Responses that brought an item nearer to its end: a large file needs many.
+    answers: AtomicU64,
     stopped: AtomicBool,
     failed: Mutex<Option<FileSetError>>,
 }
@@ -143,6 +170,15 @@ impl Tally {
 
     pub(super) fn finished_one(&self) {
         self.done.fetch_add(1, SeqCst);
+    }
+
+    /// A slot got a response.
+    pub(super) fn answered(&self) {
+        self.answers.fetch_add(1, SeqCst);
+    }
+
+    pub(super) fn answers(&self) -> u64 {
+        self.answers.load(SeqCst)
     }
 
     pub(super) fn found(&self, more: u64) {
@@ -173,7 +209,7 @@ impl Tally {
             return Err(error);
         }
         let JobProgress { done, total } = self.progress();
-        if done < total { Err(FileSetError::Ended { done, total }) } else { Ok(()) }
+        if done < total { Err(FileSetError::Ended { done, total, cause: None }) } else { Ok(()) }
     }
 }
 
@@ -186,14 +222,14 @@ pub(super) struct Patience {
 
 /// Interval between checks of the other slots' progress, ns.
 pub(super) const WAIT: u64 = 1_000_000;
-/// Maximum number of checks without progress, a minute: then the other slots have ended (their clients gave up).
+/// Maximum number of checks without a response to any slot: one minute. The other slots have then ended (their clients gave up).
 const MOST_WAITS: u32 = 60_000;
 
 impl Patience {
-    /// Whether to continue waiting.
-    pub(super) fn lasts(&mut self, done: u64) -> bool {
-        self.waits = if done == self.seen { self.waits + 1 } else { 0 };
-        self.seen = done;
+    /// Whether to continue waiting, after so many responses to all slots.
+    pub(super) fn lasts(&mut self, answers: u64) -> bool {
+        self.waits = if answers == self.seen { self.waits + 1 } else { 0 };
+        self.seen = answers;
         self.waits < MOST_WAITS
     }
 }
@@ -208,10 +244,21 @@ pub(super) fn again(failure: &Failure, attempts: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_client::operation::Cause;
     use plimsoll_model::{Outcome, Procedure, Protocol};
 
     use super::*;
+
+    #[test]
+    fn an_early_end_names_why_clients_gave_up() {
+        let ended = FileSetError::Ended { done: 5, total: 20, cause: None };
+        let said = "the work on the file set ended early, after 5 of 20 files and directories";
+        assert_eq!(ended.clone().because(None).to_string(), said);
+        let refused = ended.because(Some(Cause::ConnectionRefused)).to_string();
+        let why = ": clients could not connect again (connection refused); check that the server is running";
+        assert!(refused.starts_with(&format!("{said}{why}")), "{refused}");
+        let foreign = FileSetError::Foreign("a".to_owned());
+        assert_eq!(foreign.clone().because(Some(Cause::ConnectionRefused)), foreign);
+    }
 
     #[test]
     fn a_refusal_that_has_a_known_cause_has_advice() {

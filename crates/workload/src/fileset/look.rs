@@ -43,7 +43,7 @@ impl Look {
     pub fn outcome(&self) -> Result<Found, FileSetError> {
         self.tally.outcome()?;
         let found = *self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        found.ok_or(FileSetError::Ended { done: 0, total: 1 })
+        found.ok_or(FileSetError::Ended { done: 0, total: 1, cause: None })
     }
 
     fn found(&self, found: Found) {

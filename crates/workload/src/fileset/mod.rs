@@ -27,7 +27,7 @@ pub use create::Create;
 pub use job::{FileSetError, Job, JobProgress};
 pub(super) use layout::{Directory, Layout, check};
 pub use look::{Found, Look};
-pub(super) use names::{OWN_DIRECTORY, OWN_FILE, is_of_a_set};
+pub(super) use names::{COPY, OWN_DIRECTORY, OWN_FILE, is_of_a_set};
 pub use remove::Remove;
 pub(crate) use sweep::{Sweep, Swept, Tree};
 pub use verify::Verify;

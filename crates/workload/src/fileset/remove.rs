@@ -214,7 +214,7 @@ impl Scenario for Remover {
             let claim = self.job.work().claim();
             match claim {
                 Claim::Item(item) => self.item = Some(item),
-                Claim::Wait if self.patience.lasts(self.job.tally.done()) => return ScenarioStep::Think(WAIT),
+                Claim::Wait if self.patience.lasts(self.job.tally.answers()) => return ScenarioStep::Think(WAIT),
                 Claim::Wait | Claim::Nothing => return ScenarioStep::Finished,
             }
         }
@@ -231,6 +231,9 @@ impl Scenario for Remover {
     }
 
     fn done(&mut self, done: &Done) -> Verdict {
+        if done.result.is_ok() {
+            self.job.tally.answered();
+        }
         if let Some(verdict) = self.swept(done) {
             return verdict;
         }

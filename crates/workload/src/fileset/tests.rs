@@ -1,10 +1,11 @@
 //! Sets are created, found, verified and removed, despite failures.
 
-use plimsoll_client::operation::Cause;
+use plimsoll_client::operation::{Cause, Done, FileKey, Operation, Reply, Tag};
 use proptest::prelude::*;
 
 use super::*;
 use crate::Workload;
+use crate::scenario::{Scenario, ScenarioStep};
 use crate::testing::{Model, run, sound, with_files, workers};
 
 fn workload(files: &str) -> Workload {
@@ -101,6 +102,50 @@ fn lost_connections_cost_nothing_but_time() {
     job.outcome().unwrap();
 }
 
+/// A slot takes a step, and its operation succeeds; false if it has none.
+fn answered(slot: &mut dyn Scenario) -> bool {
+    let reply = match slot.next() {
+        ScenarioStep::Act(Operation::Open { .. }, _) => Reply::Opened { file: FileKey(0), size: Some(0) },
+        ScenarioStep::Act(Operation::Write { length, .. }, _) => Reply::Written { bytes: length },
+        ScenarioStep::Act(..) => Reply::Nothing,
+        ScenarioStep::Think(_) | ScenarioStep::IterationOver | ScenarioStep::Finished => return false,
+    };
+    slot.done(&Done { tag: Tag(0), at: 0, result: Ok(reply) });
+    true
+}
+
+/// One slot writes the file, in a hundred requests. The other one waits for it, and then writes the manifest.
+#[test]
+fn slots_wait_for_a_large_file_as_long_as_its_writes_are_answered() {
+    // A slot looks once per millisecond.
+    let minute = 60_000;
+    let large = workload("count = 1\ndirectories = 0\ndepth = 1\nsize = \"100MiB\"");
+    let files = Arc::new(FileSet::new(&large, "", 1, &mut Names::default()).unwrap());
+    let written = |writes: usize, looks: usize| {
+        let job = Create::new(files.clone());
+        let mut slots = workers(&job, 2);
+        let [writing, waiting] = &mut slots[..] else { panic!("two slots") };
+        assert!(
+            answered(writing.as_mut()) && !answered(writing.as_mut()),
+            "the directory, and the end of its iteration"
+        );
+        assert!(answered(writing.as_mut()), "the file is open");
+        let waits = |slot: &mut dyn Scenario| matches!(slot.next(), ScenarioStep::Think(_));
+        for _ in 0..writes {
+            if !(0..looks).all(|_| waits(waiting.as_mut())) {
+                break;
+            }
+            answered(writing.as_mut());
+        }
+        for slot in [writing, waiting] {
+            while answered(slot.as_mut()) {}
+        }
+        job.outcome()
+    };
+    assert_eq!(written(100, minute / 50), Ok(()), "two minutes");
+    assert_eq!(written(2, minute + 1), Err(FileSetError::Ended { done: 1, total: 3, cause: None }), "no response");
+}
+
 #[test]
 fn damage_is_told() {
     let (server, files) = with_files(&small(), 1);
@@ -145,6 +190,7 @@ fn leftovers_of_a_run_are_removed_and_nothing_of_others() {
     let (mut server, files) = with_files(&small(), 1);
     let before = server.nodes.len();
     server.nodes.insert(format!("{}/d1/own-f-0-1-2-3-0", files.root()), Some(vec![1]));
+    server.nodes.insert(format!("{}/d1/own-f-0-1-2-3-0-c", files.root()), Some(vec![1]));
     server.nodes.insert(format!("{}/d1/own-d-0-1-2-3-0", files.root()), None);
     verify(&mut server, &files).unwrap();
     assert_eq!(server.nodes.len(), before);
@@ -162,8 +208,8 @@ fn only_what_the_manifest_names_is_removed() {
     let (mut file, mut elsewhere) = (String::new(), String::new());
     files.file_path(0, &mut file);
     files.directory_path(Directory { part: 0, number: 1 }, &mut elsewhere);
-    let victims = ["f12345", "f007", "d99", "l0", "s0", "manifest.txt", "d2x", "own-f-thesis", "own-d-letters"];
-    for victim in victims {
+    let of_set = ["f12345", "f007", "d99", "l0", "s0", "manifest.txt", "d2x"];
+    for victim in of_set.into_iter().chain(["own-f-thesis", "own-d-letters", "own-f-face", "own-d-2024-11-30"]) {
         let mut server = server.clone();
         let path = format!("{elsewhere}/{victim}");
         server.nodes.insert(path.clone(), Some(b"not ours".to_vec()));

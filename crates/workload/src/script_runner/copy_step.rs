@@ -5,7 +5,7 @@ use plimsoll_client::operation::Reply;
 use super::ScriptRunner;
 use super::copy_of_file::CopyOfFile;
 use super::next_action::NextAction;
-use crate::fileset::OWN_FILE;
+use crate::fileset::{COPY, OWN_FILE};
 use crate::scenario::WrongData;
 
 /// The longest copy, bytes: the length of a copy has 32 bits, and servers may share only whole blocks.
@@ -25,8 +25,7 @@ impl ScriptRunner {
             CopyOfFile::None if size == 0 => None,
             CopyOfFile::None => {
                 let mut path = self.own_path(OWN_FILE, iteration.own.renames())?;
-                // The clean-up knows private files by names of hexadecimal digits and hyphens, and "c" is such a digit.
-                path.push_str("-c");
+                path.push_str(COPY);
                 self.new_path = path;
                 Some(NextAction::CreateCopy)
             }

@@ -33,6 +33,7 @@ fn copies_are_removed_and_ranges_are_changed() {
         (Some("read with plus = true"), true, None)
     );
     assert!(workload.makes_its_own());
+    assert_eq!(workload.open_files(), 3, "one of the set, one of its own, and a copy");
     let ran = ran(&workload, 3, 2, 100);
     assert!(ran.verified > 1 << 20);
     let count = |wanted: &str| {

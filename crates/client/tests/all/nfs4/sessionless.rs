@@ -173,13 +173,43 @@ fn a_request_without_a_response_leaves_its_sequence_id_to_no_other() {
         let close = play.calls.remove(0);
         // A further lock has only the ID of the lock-owner.
         assert_eq!(sequences(&close), [if first { sent[0] + 1 } else { 3 }], "{what}");
-        // The server has not executed the LOCK, and says so.
         play.answer(&close, &close.failing(1, BAD_SEQID));
+        if first {
+            // The server has not executed the LOCK, so its ID is left for the CLOSE. It is tried once.
+            let again = play.calls.remove(0);
+            assert_eq!((again.operations[1], sequences(&again)), (CLOSE, vec![sent[0]]), "{what}");
+            play.answer(&again, &again.failing(1, BAD_SEQID));
+        }
         assert_eq!(play.done(Tag(12)).unwrap().unwrap_err().status, Some(BAD_SEQID), "{what}");
         play.begin(13, &open_of("other"));
         assert_eq!(sequences(&play.calls[0]), [0], "another owner, {what}");
         play.serve();
         play.check_rows(&what);
+    }
+}
+
+/// Otherwise the file stays open until the lease ends.
+#[test]
+fn a_file_is_closed_although_the_server_never_executed_its_first_lock() {
+    for leaves in [false, true] {
+        let (mut play, file) = opener();
+        play.begin(9, &lock(file));
+        let sent = sequences(&play.calls.remove(0));
+        play.time_out();
+        if leaves {
+            play.client.leave(play.now, &mut play.out, &mut play.seen);
+            play.receive();
+        } else {
+            play.begin(10, &Operation::Close { file });
+        }
+        let close = play.calls.remove(0);
+        assert_eq!((close.operations[1], sequences(&close)), (CLOSE, vec![sent[0] + 1]));
+        play.answer(&close, &close.failing(1, BAD_SEQID));
+        assert_eq!(served(&mut play), [(CLOSE, vec![sent[0]])], "leaves: {leaves}");
+        let ended = play.done(if leaves { Tag::LEAVE } else { Tag(10) });
+        assert!(matches!(ended, Some(Ok(Reply::Nothing))), "leaves: {leaves}, {ended:?}");
+        assert_eq!(play.client.outstanding(), 0);
+        play.check_rows("closed with the ID of the lock");
     }
 }
 

@@ -210,6 +210,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         if !was_up {
             self.accounting.attempt_failed(at, self.now);
             self.name_account(at, first, cause);
+        } else if let Some(connection) = self.connections.get_mut(at as usize) {
+            connection.lost_at = self.now;
         }
         let kept = self.suspend(at);
         // Failed attempts to resume are not counted: the suspended operations succeed or fail themselves.
@@ -278,19 +280,6 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     fn rejoins(&self, at: u32) -> bool {
         let suspended = self.connections.get(at as usize).is_some_and(|connection| connection.suspended.is_some());
         suspended && self.phase == Phase::Drain && !self.gave_up
-    }
-
-    fn give_up(&mut self, at: u32) {
-        let Some(connection) = self.connections.get_mut(at as usize) else { return };
-        connection.enter(ConnectionState::Closed);
-        self.unsettled -= u32::from(!std::mem::replace(&mut connection.settled, true));
-        self.give_up_channels(at);
-        for slot in self.partition.slots_of(at) {
-            // Those with an operation outstanding finish when they hear of its end.
-            if self.accounting.state(slot) != State::Acting {
-                self.finish(slot, self.now);
-            }
-        }
     }
 
     /// Closes a connection; its client ends everything that is outstanding with `cause`.

@@ -5,6 +5,7 @@
 //! | `phases.rs` | connect, warm-up, measured, drain, leave, and the instants between them |
 //! | `checkpoint.rs` | what there is so far, handed out about once a second |
 //! | `connections.rs` | connections: made, lost, made again, left |
+//! | `giving_up.rs` | connections that are not made again |
 //! | `channels.rs` | the further connections of a session |
 //! | `cause.rs` | why a connection failed |
 //! | `iterations.rs` | slots: what is next, what ended |
@@ -22,6 +23,7 @@ mod channels;
 mod checkpoint;
 mod client_calls;
 mod connections;
+mod giving_up;
 mod iterations;
 mod phases;
 mod ticks;

@@ -5,7 +5,7 @@ use plimsoll_client::operation::Failure;
 use plimsoll_model::{Outcome, Sink, Transaction};
 
 use super::Accounting;
-use crate::engine::Unanswered;
+use crate::engine::{GivenUp, Unanswered};
 use crate::simulated_client::silence::{Gap, TargetGaps};
 use crate::simulated_client::slot::{Slot, State};
 
@@ -23,8 +23,8 @@ impl<S: Sink> Accounting<'_, S> {
         let came = self.attention.end(end);
         for (target, gaps) in all.iter_mut().enumerate() {
             if let Some((from, failed)) = gaps.answered(self.window.0, (came, end)) {
-                let wanted = [self.wanted_since(target, failed), due(target)].into_iter().flatten().min();
-                gaps.push(Gap { from, to: came, wanted });
+                let wanted = [self.wanted_since(target), due(target)].into_iter().flatten().min();
+                gaps.push(Gap { from, to: came, wanted, failed });
             }
         }
         let names = self.targets.iter().cloned().chain(std::iter::repeat_with(String::new));
@@ -35,7 +35,22 @@ impl<S: Sink> Accounting<'_, S> {
     pub(crate) fn attempt_failed(&mut self, connection: u32, at: i64) {
         let (target, several) = (self.target_of(connection), self.gaps.len() > 1);
         if let Some(gaps) = self.gaps.get_mut(target).filter(|_| several) {
-            gaps.failed(at);
+            gaps.failed(at, at);
+        }
+    }
+
+    /// The connection of a slot, which was lost at `lost_at`, was given up at `at`. An action that was due and never began waited for an
+    /// answer until then.
+    pub(crate) fn gave_up(&mut self, slot: usize, (lost_at, at): (i64, i64)) {
+        let Some(&Slot { state, connection, .. }) = self.slots.get(slot) else { return };
+        let target = self.target_of(connection);
+        if let (State::Held(due), Some(gaps)) = (state, self.gaps.get_mut(target)) {
+            gaps.failed(due, at);
+        }
+        let tally = self.tallies.get_mut(self.partition.client_index(slot));
+        if let Some(tally) = tally.filter(|_| state != State::Over) {
+            let known = tally.given_up.unwrap_or(GivenUp { since: lost_at, slots: 0 });
+            tally.given_up = Some(GivenUp { since: known.since.min(lost_at), slots: known.slots + 1 });
         }
     }
 
@@ -62,9 +77,9 @@ impl<S: Sink> Accounting<'_, S> {
         let gap = self.gaps.get_mut(target).and_then(|gaps| gaps.answered(self.window.0, (came, at)));
         // A request that waits by design is no wait for the server.
         if let Some((from, failed)) = gap.filter(|_| !long_lived) {
-            let wanted = self.wanted_since(target, failed);
+            let wanted = self.wanted_since(target);
             if let Some(gaps) = self.gaps.get_mut(target) {
-                gaps.push(Gap { from, to: came, wanted });
+                gaps.push(Gap { from, to: came, wanted, failed });
             }
         }
     }
@@ -85,7 +100,7 @@ impl<S: Sink> Accounting<'_, S> {
         }
         let target = self.target_of(connection);
         if let Some(gaps) = self.gaps.get_mut(target) {
-            gaps.failed(due_on_time);
+            gaps.failed(due_on_time, at);
         }
         if is_unanswered && self.measures(intended) {
             let since = |from: i64| u64::try_from(at.saturating_sub(from)).unwrap_or(0);
@@ -95,14 +110,14 @@ impl<S: Sink> Accounting<'_, S> {
         }
     }
 
-    /// Since when a request to a target is outstanding, or due and not sent; `failed` is the earliest one that failed without an answer.
-    fn wanted_since(&self, target: usize, failed: Option<i64>) -> Option<i64> {
+    /// Since when a request to a target is outstanding, or due and not sent.
+    fn wanted_since(&self, target: usize) -> Option<i64> {
         let due = |slot: &Slot| match slot.state {
             State::Acting => Some(slot.due_on_time()),
             State::Held(due) => Some(due),
             State::Idle(..) | State::Thinking | State::Over => None,
         };
         let slots = self.slots.iter().filter(|slot| self.target_of(slot.connection) == target);
-        slots.filter_map(due).chain(failed).min()
+        slots.filter_map(due).min()
     }
 }

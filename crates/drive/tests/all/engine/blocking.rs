@@ -9,7 +9,8 @@ use plimsoll_client::clock::Clock;
 use plimsoll_client::operation::{Cause, Done, Operation, Reply, Tag, Ticket};
 use plimsoll_client::{Arrived, Client, Events, Framing};
 use plimsoll_drive::engine::{ConnectionInfo, Plan, ServerAccess, Setup, Watch, run};
-use plimsoll_model::{Frames, Names, Outcome, Procedure, Protocol, Symbol, Timeline, Transaction, Vantage};
+use plimsoll_model::{Names, Procedure, Protocol, Timeline, Transaction};
+use plimsoll_testkit::transaction;
 use plimsoll_workload::scenario::Scenario;
 use plimsoll_workload::{Arrivals, Load, Pause, Phases};
 
@@ -38,43 +39,19 @@ impl Client for Sleeper {
             result = Ok(Reply::Read { bytes: length });
         }
         let at = self.clock.now();
-        let timeline = Timeline {
-            intended: ticket.intended,
-            request_first: Some(now),
-            request_last: Some(now),
-            interim: None,
-            response_first: Some(at),
-            response_last: Some(at),
-        };
+        let plain = transaction(Procedure::of(Protocol::Smb2, 13), at, at - now);
         events.transaction(
             Some(ticket.tag),
             &mut Transaction {
-                procedure: Procedure::of(Protocol::Smb2, 13),
                 client: self.info.client,
                 server: self.info.server,
                 connection: self.info.connection,
-                session: None,
-                share: Symbol::NONE,
                 path: ticket.path,
-                user: Symbol::NONE,
-                id: None,
-                compound_position: None,
-                status: Some(0),
-                outcome: Outcome::Succeeded,
                 payload_bytes: None,
                 request_bytes: None,
                 response_bytes: None,
-                request_packets: 0,
-                response_packets: None,
-                timeline,
-                frames: Frames::default(),
-                vantage: Vantage::Client,
-                level: None,
-                long_lived: false,
-                counted: true,
-                resent_wait_ns: None,
-                asked: Default::default(),
-                client_index: None,
+                timeline: Timeline { intended: ticket.intended, ..plain.timeline },
+                ..plain
             },
         );
         events.done(Done { tag: ticket.tag, at, result });

@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 
-use plimsoll_drive::engine::{Plan, merged};
+use plimsoll_drive::engine::{GivenUp, Plan, merged};
 use plimsoll_drive::network::memory::{Accept, Delays, Delivery, Memory, Reply};
 use plimsoll_workload::{Arrivals, Load, Pause};
 
@@ -180,6 +180,51 @@ fn a_pause_within_a_silence_leaves_the_silence_whole() {
 fn a_pause_until_the_end_of_the_phase_is_no_silence() {
     let ran = over(&plan(1), &Toys::new(&TURN), |_| paused(steady(MS), 300 * MS));
     assert_eq!(ran.silences, []);
+}
+
+/// The connection ends 5 ms after the answer to the tenth request, while its client pauses. Then the server refuses so many attempts.
+fn ends_in_a_pause(refused: u32) -> Memory {
+    door(move |_, attempts, _| match attempts {
+        0 => {
+            let mut seen = 0;
+            let serve = move |at: i64, bytes: &[u8], replies: &mut Vec<Reply>| {
+                for request in bytes.chunks(HEAD) {
+                    let (_, id, word) = head(request).unwrap();
+                    seen += 1;
+                    replies.extend(answer(id, word).map(|it| Reply { at: at + MS, what: Delivery::Bytes(it) }));
+                    replies.extend((seen == 10).then_some(Reply { at: at + 6 * MS, what: Delivery::Close }));
+                }
+            };
+            Accept::Serve(Box::new(serve), 0)
+        }
+        n if n <= refused => Accept::Refuse(ErrorKind::ConnectionRefused, 0),
+        _ => Accept::Serve(Box::new(ToyServer::new(|_| MS)), 0),
+    })
+}
+
+/// Nothing is outstanding when the server dies. The next action is due 10 ms after the last one.
+#[test]
+fn a_server_that_dies_in_a_pause_is_silent_until_its_clients_give_up() {
+    let dead = over(&plan(1), &Toys::new(&TURN), |_| ends_in_a_pause(u32::MAX));
+    let (begin, end) = dead.measured;
+    assert_eq!(dead.silences, [(begin + 110 * MS, end)]);
+    // Attempts 10, 20 and 25 ms after the loss and after each other.
+    assert!((155 * MS..156 * MS).contains(&(end - begin)), "all have given up: {}", end - begin);
+    assert_eq!(dead.clients[0].given_up, Some(GivenUp { since: begin + 100 * MS, slots: 1 }));
+    assert!(!dead.stopped && !dead.clients[0].connected);
+    let back = over(&plan(1), &Toys::new(&TURN), |_| ends_in_a_pause(2));
+    let [(since, until)] = back.silences[..] else { panic!("{:?}", back.silences) };
+    assert_eq!(since, begin + 110 * MS);
+    assert!((155 * MS..158 * MS).contains(&(until - begin)), "the third attempt succeeds: {}", until - begin);
+    assert_eq!((back.clients[0].given_up, back.measured.1 - back.measured.0), (None, 200 * MS));
+}
+
+#[test]
+fn a_client_that_is_being_connected_at_the_end_of_the_phase_has_not_given_up() {
+    let longer = Plan { phases: phases(0, 140, 50), ..plan(1) };
+    let ran = over(&longer, &Toys::new(&TURN), |_| ends_in_a_pause(u32::MAX));
+    assert_eq!((ran.clients[0].given_up, ran.clients[0].connected), (None, false));
+    assert_eq!(ran.silences, [(ran.measured.0 + 110 * MS, ran.measured.1)]);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use plimsoll_client::operation::Cause;
 use plimsoll_drive::engine::{
-    Answered, ClientTally, ConnectionFailure, EngineResult, Generator, IterationTally, Lateness, Plan, WorkerCpu,
+    Answered, ClientTally, ConnectionFailure, EngineResult, Generator, GivenUp, IterationTally, Lateness, Plan,
+    WorkerCpu,
 };
 use plimsoll_model::{Procedure, Protocol};
 use plimsoll_stats::{Options, Statistics};
@@ -10,6 +11,7 @@ use plimsoll_testkit::transaction;
 use plimsoll_workload::{Arrivals, Load, Pause, Phases};
 
 use super::*;
+use crate::tests::connection_failures::{ran, refused};
 
 const MS: i64 = 1_000_000;
 
@@ -40,17 +42,8 @@ fn level_of(plan: &Plan, (served, cause): (u32, Cause), took_ms: i64, generator:
     let clients = (0..plan.clients()).map(client).collect();
     // Where none ended in the phase, none ends in the drain either.
     let unended = if generator.achieved_rate > 0.0 { 0 } else { generator.planned };
-    let ran = EngineResult {
-        sinks: Vec::new(),
-        clients,
-        iterations: vec![IterationTally { unended, ..IterationTally::default() }],
-        generator,
-        measured: (0, 1_000 * MS),
-        gaps: Vec::new(),
-        silences: Vec::new(),
-        targets: Vec::new(),
-        stopped: false,
-    };
+    let iterations = vec![IterationTally { unended, ..IterationTally::default() }];
+    let ran = EngineResult { iterations, generator, ..ran(clients, (0, 1_000 * MS)) };
     crate::level::ended(statistics, None, ran, plan, "some load")
 }
 
@@ -85,6 +78,27 @@ fn a_load_whose_clients_cannot_connect_is_not_met() {
     assert_eq!(found, (CapacityOutcome::Found, Some(10.0), Some(11.0)), "{capacity:?}");
     let missed = capacity.trials.iter().find(|trial| trial.met == Some(false)).unwrap();
     assert!(missed.because[0].starts_with("6 of 16 clients completed no action; 6 of the"), "{missed:?}");
+}
+
+/// More than ten clients end the server, and all give up. The run is cut short, but not by the user: it is judged.
+#[test]
+fn a_load_that_ends_the_server_is_not_met() {
+    let capacity = searched(&spec(closed(100), (4.0, 100)), |plan, _| {
+        if plan.clients() <= 10 {
+            return level(plan, plan.clients(), 1, Generator::default());
+        }
+        let gone = |client_index| {
+            let connection_failures = vec![refused(true, true, 1), refused(false, true, 10)];
+            let given_up = Some(GivenUp { since: 0, slots: 1 });
+            ClientTally { client_index, actions: 1, connection_failures, given_up, ..ClientTally::default() }
+        };
+        let ran = ran((0..plan.clients()).map(gone).collect(), (0, MS));
+        let cut = crate::level::ended(Statistics::new(Options::default()), None, ran, plan, "some load");
+        assert!(cut.gave_up() && !cut.complete());
+        cut
+    });
+    let found = (capacity.outcome, capacity.low, capacity.high);
+    assert_eq!(found, (CapacityOutcome::Found, Some(10.0), Some(11.0)), "{capacity:?}");
 }
 
 /// At the highest load every second run misses while the load generator is busy, so the cause is unknown.
