@@ -64,9 +64,11 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let Analysis { job, output, .. } = analysis;
     let mut running = job.begin(&files, keys, None, threads >= 3)?;
     memory::settle_down();
-    let packets = running.read(&mut captures, threads, quiet)?;
-    if !packets {
+    let read = running.read(&mut captures, threads, quiet);
+    if !matches!(read, Ok(true)) {
+        // This restores the recording that it was to replace.
         running.discard();
+        read?;
         if captures.interrupted() {
             return Err(NOTHING_READ.into());
         }

@@ -19,9 +19,9 @@ const EXAMPLES: &str = "Examples:
   plimsoll anonymize tuesday.pcapng tuesday-sent.pcapng --key key";
 
 /// Writes a copy of a capture without names, addresses and file data, from which `plimsoll analyze` gets the same
-/// numbers. Replaced names have the same depth, length and extension. Addresses of the same network stay in the same network.
-/// Payload, and everything that is not SMB or NFS, is zero. Reads the same formats as analyze; writes pcap if the input is
-/// pcap, and otherwise pcapng.
+/// numbers. Replaced names have the same depth and length, and keep the extensions of well-known file types. Addresses of
+/// the same network stay in the same network. Payload, and everything that is not SMB or NFS, is zero. Reads the same formats
+/// as analyze; writes pcap if the input is pcap, and otherwise pcapng.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

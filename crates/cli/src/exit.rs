@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use plimsoll_model::Validity;
+use plimsoll_observe::capture::CaptureError;
 pub(crate) use plimsoll_results::{Interrupted, Usage, first_reason};
 
 use crate::shell;
@@ -59,6 +60,7 @@ pub(crate) fn code(result: anyhow::Result<Done>) -> ExitCode {
             tell(&error);
             ExitCode::from(match () {
                 () if error.is::<Usage>() || error.is::<Refused>() => 2,
+                () if error.downcast_ref().is_some_and(CaptureError::is_given_twice) => 2,
                 () if error.is::<Interrupted>() => NO_VERDICT,
                 () => 3,
             })

@@ -1,9 +1,9 @@
 //! `plimsoll history`: recordings of the same workload over time, and where their numbers change.
 
-use std::io::{self, BufWriter, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use plimsoll_report::collect::history::HistoryCollector;
 use plimsoll_report::findings::history::History;
 use plimsoll_report::html;
@@ -11,10 +11,9 @@ use plimsoll_report::json::{Layout, write_history};
 use plimsoll_report::text::{self, Sections};
 use plimsoll_results::history::{read, recordings};
 
-use crate::exit::{Done, Usage, first_error, unless_closed, whole};
-use crate::flags::output::show_instants;
-use crate::shell;
-use plimsoll_console::output_file::{Files, OutputFile, Readers};
+use crate::exit::{Done, first_error, whole};
+use crate::flags::output::{json_and_text, open, page_to, show_instants, style};
+use plimsoll_console::output_file::Files;
 
 const EXAMPLES: &str = "Examples:
   plimsoll history recordings
@@ -48,28 +47,14 @@ pub(crate) struct Arguments {
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let Arguments { folders, json, html, full, utc, quiet } = arguments;
-    if html.as_deref() == Some(Path::new("-")) {
-        return Err(Usage("--html -: cannot write the page to standard output; name a file".to_owned()).into());
-    }
     let mut files = Files::reading(folders.iter().map(PathBuf::as_path));
-    let to_output = json.as_deref() == Some(Path::new("-"));
-    let json = json.filter(|_| !to_output);
-    let json = json.map(|file| files.open("--json", &file, Readers::Usual)).transpose()?;
-    let html = files.open_if("--html", html.as_deref())?;
+    let (json, html) = open(json.as_deref(), html.as_deref(), &mut files)?;
     show_instants(utc);
     let history = collect(&folders)?;
-    let written = [page(html, &history), json_file(json, &history)];
-    let printed = match (to_output, quiet) {
-        (true, _) => unless_closed(json_to(&history, io::stdout().lock())),
-        (false, true) => Ok(()),
-        (false, false) => {
-            let style =
-                text::Style { colour: shell::colours_output(), width: shell::columns(), sections: Sections::ALL };
-            let text = shell::in_locale(text::history(&history, &style, full));
-            unless_closed(io::stdout().lock().write_all(text.as_bytes()).map_err(anyhow::Error::from))
-        }
-    };
-    first_error(written.into_iter().chain([printed]))?;
+    let page = html.map_or(Ok(()), |file| page_to(file, || html::history(&history)));
+    let write = |out: &mut dyn Write| write_history(&history, Layout::Pretty, out);
+    let text = || text::history(&history, &style(Sections::ALL), full);
+    first_error([page, json_and_text(write, json, quiet, text)])?;
     Ok(Done::Normally)
 }
 
@@ -90,21 +75,4 @@ fn collect(folders: &[PathBuf]) -> anyhow::Result<History> {
         bail!("no recording can be read: {}", warnings.join("; "));
     }
     Ok(collector.finish(warnings))
-}
-
-fn page(file: Option<OutputFile>, history: &History) -> anyhow::Result<()> {
-    let Some(file) = file else { return Ok(()) };
-    let page = html::history(history).context("the page")?;
-    file.write(|mut out| out.write_all(page.as_bytes()))
-}
-
-fn json_file(file: Option<OutputFile>, history: &History) -> anyhow::Result<()> {
-    file.map_or(Ok(()), |file| file.write(|out| json_to(history, out)))
-}
-
-fn json_to(history: &History, out: impl io::Write) -> anyhow::Result<()> {
-    let mut out = BufWriter::new(out);
-    write_history(history, Layout::Pretty, &mut out)?;
-    out.flush()?;
-    Ok(())
 }

@@ -13,8 +13,8 @@ use plimsoll_console::shell;
 
 /// An interval that lacks no more than this is a whole one, ns: it changes the rates of a second by 1 %.
 const LACKED_NS: i64 = 10_000_000;
-/// Least part of an interval by which rates are divided, ns: those of a shorter one would say nothing.
-const LEAST_PART_NS: i64 = 100_000_000;
+/// Shortest part of an interval that has rates, ns: in a shorter one, a single operation would make a rate of more than 4 per second.
+const LEAST_PART_NS: i64 = 250_000_000;
 
 /// The lines.
 pub struct Lines {
@@ -108,14 +108,15 @@ impl Outage {
     }
 }
 
-/// The line of an interval, which may be shorter than `width_ns`. Rates are those of the part that the capture covers.
+/// The line of an interval, which may be shorter than `width_ns`. Rates are those of the part that the capture covers; there
+/// are none if that part is too short.
 fn interval(recent: &Recent, (from_ns, to_ns): (i64, i64), captured: Option<Captured>, width_ns: i64) -> String {
     let mut figures = figures(recent.seconds(), from_ns, to_ns);
     let part_ns = captured.map_or(to_ns - from_ns, |captured| {
         captured.to_ns.map_or(to_ns, |end_ns| end_ns.min(to_ns)) - captured.from_ns.max(from_ns)
     });
     if part_ns + LACKED_NS < to_ns - from_ns {
-        figures.seconds = part_ns.max(LEAST_PART_NS) as f64 / SECOND_NS as f64;
+        figures.seconds = (part_ns >= LEAST_PART_NS).then(|| part_ns as f64 / SECOND_NS as f64);
         // Requests without a response count for whole seconds.
         figures.queue_depth = None;
     }
@@ -140,7 +141,7 @@ pub(super) fn figures<'a>(seconds: impl Iterator<Item = &'a Second>, from_ns: i6
     let seconds = (to_ns - from_ns) as f64 / SECOND_NS as f64;
     LiveFigures {
         from_ns,
-        seconds,
+        seconds: Some(seconds),
         operations: total.count,
         errors: total.errors,
         bytes: (total.payload_bytes > 0 || total.payload_unknown == 0).then_some(total.payload_bytes),
@@ -174,7 +175,7 @@ pub(super) fn figures_within<'a>(
     }
     LiveFigures {
         from_ns,
-        seconds: (to_ns - from_ns) as f64 / SECOND_NS as f64,
+        seconds: Some((to_ns - from_ns) as f64 / SECOND_NS as f64),
         operations: sum.count,
         errors: sum.errors,
         bytes: None,
@@ -245,7 +246,22 @@ mod tests {
         assert!(text(0, 4, both).contains("  queue depth -  "), "{}", text(0, 4, both));
         assert_eq!(shown(&text(0, 4, None)), ("42.5 op/s".to_owned(), None));
         let ended = interval(&recent, (2 * SECOND_NS, 3 * SECOND_NS), captured(Some(2 * SECOND_NS)), SECOND_NS);
-        assert_eq!(shown(&ended), expected("300 op/s", "0 s)"), "30 operations, in 0.1 s at least");
+        assert_eq!(shown(&ended), expected("- op/s", "0 s)"));
+    }
+
+    /// An idle interface, whose watch begins shortly before the end of a second: one operation in 60 ms is no rate.
+    #[test]
+    fn a_part_that_is_too_short_has_no_rates() {
+        let (mut recent, names) = (Recent::new(), Names::default());
+        let only = transaction(Procedure::of(Protocol::Smb2, 8), 950_000_000, 1_000);
+        recent.transaction(&only, &names);
+        recent.advance(2 * SECOND_NS);
+        let text = |from_ns| interval(&recent, (0, SECOND_NS), Some(Captured { from_ns, to_ns: None }), SECOND_NS);
+        let short = text(940_000_000);
+        assert!(short.contains("  - op/s  ") && short.contains("  - errors/s  "), "{short}");
+        assert!(short.contains("  - MB/s") && short.ends_with("  (only 60.0 ms)"), "{short}");
+        assert!(text(740_000_000).contains("  3.85 op/s  "), "{}", text(740_000_000));
+        assert!(text(760_000_000).contains("  - op/s  "), "{}", text(760_000_000));
     }
 
     /// A snap length cuts off the responses that say how much was read.

@@ -19,9 +19,10 @@ pub(crate) struct Arguments {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
-    if !arguments.run.sweeps() {
-        let missing = "sweep needs several values: give --levels (e.g. 1,2,4,8) or --vary (e.g. block=4KiB,64KiB)";
-        return Err(Usage(missing.to_owned()).into());
+    if arguments.run.levels().is_some_and(|levels| levels < 2) {
+        let single = "sweep: the load curve would have a single level; give several, e.g. --levels 1,2,4,8 or --levels 1..4, or \
+            several values, e.g. --vary block=4KiB,64KiB (for a single level, use plimsoll run)";
+        return Err(Usage(single.to_owned()).into());
     }
     run::run(arguments.run)
 }

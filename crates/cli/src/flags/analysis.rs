@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use plimsoll_analysis::{Analyzed, Chain, Job, Running, Wanted};
 use plimsoll_console::output_file::Files;
-use plimsoll_model::{Reason, Validity};
 use plimsoll_observe::capture::Captures;
 use plimsoll_observe::decrypt::SessionKeys;
 use plimsoll_recording::Batched;
@@ -105,11 +104,7 @@ pub(crate) fn end(
     output: OpenOutput,
     unsaved: Option<String>,
 ) -> anyhow::Result<Done> {
-    let Analyzed { mut findings, drill, table, recording, chain } = running.end(captures)?;
-    if let Some(why) = &unsaved {
-        let reasons = findings.validity.each_reason().map(|(verdict, text)| Reason { verdict, text: text.to_owned() });
-        findings.validity = Validity::of(reasons.chain([Reason::partial(format!("{why}."))]).collect::<Vec<_>>());
-    }
+    let Analyzed { findings, drill, table, recording, chain } = running.end(captures, unsaved.as_deref())?;
     let unsaved = unsaved.map_or(Ok(()), |why| Err(anyhow::Error::msg(why)));
     // If one output fails, the others are written even so.
     let done = Done::with(&findings.validity, output.prints());

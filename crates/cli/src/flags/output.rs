@@ -192,7 +192,8 @@ impl OpenOutput {
             Form::AppendixA => text::appendix_a(report, &style(Sections::ALL)),
             Form::Compact => text::compact_to_string(report, &style(Sections::ALL)),
         };
-        first_error([page, json_and_text(report, json, quiet, text)])
+        let write = |out: &mut dyn Write| json::write(report, json::Layout::Pretty, out);
+        first_error([page, json_and_text(write, json, quiet, text)])
     }
 }
 
@@ -207,13 +208,18 @@ pub(crate) fn show_instants(utc: bool) {
 }
 
 /// Where JSON goes.
-enum Json {
+pub(crate) enum Json {
     Nowhere,
     StandardOutput,
     File(OutputFile),
 }
 
-fn open(json: Option<&Path>, html: Option<&Path>, files: &mut Files) -> anyhow::Result<(Json, Option<OutputFile>)> {
+/// Opens the files before anything long begins.
+pub(crate) fn open(
+    json: Option<&Path>,
+    html: Option<&Path>,
+    files: &mut Files,
+) -> anyhow::Result<(Json, Option<OutputFile>)> {
     if html.is_some_and(is_standard_output) {
         return Err(Usage("--html -: cannot write the page to standard output; name a file".to_owned()).into());
     }
@@ -226,10 +232,15 @@ fn open(json: Option<&Path>, html: Option<&Path>, files: &mut Files) -> anyhow::
 }
 
 /// With JSON on standard output, nothing else is printed there.
-fn json_and_text(report: &Report, json: Json, quiet: bool, text: impl FnOnce() -> String) -> anyhow::Result<()> {
+pub(crate) fn json_and_text(
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    json: Json,
+    quiet: bool,
+    text: impl FnOnce() -> String,
+) -> anyhow::Result<()> {
     let json = match json {
-        Json::StandardOutput => return unless_closed(json_to(report, io::stdout().lock())),
-        Json::File(file) => file.write(|out| json_to(report, out)),
+        Json::StandardOutput => return unless_closed(json_to(write, io::stdout().lock())),
+        Json::File(file) => file.write(|out| json_to(write, out)),
         Json::Nowhere => Ok(()),
     };
     if quiet {
@@ -254,19 +265,20 @@ fn is_standard_output(file: &Path) -> bool {
     file == Path::new("-")
 }
 
-fn page_to(file: OutputFile, page: impl FnOnce() -> serde_json::Result<String>) -> anyhow::Result<()> {
+/// Writes a page to its file.
+pub(crate) fn page_to(file: OutputFile, page: impl FnOnce() -> serde_json::Result<String>) -> anyhow::Result<()> {
     let page = page().context("the page")?;
     file.write(|mut out| out.write_all(page.as_bytes()))
 }
 
-fn json_to(report: &Report, out: impl Write) -> anyhow::Result<()> {
+fn json_to(write: impl FnOnce(&mut dyn Write) -> io::Result<()>, out: impl Write) -> anyhow::Result<()> {
     let mut out = BufWriter::new(out);
-    json::write(report, json::Layout::Pretty, &mut out)?;
+    write(&mut out)?;
     out.flush()?;
     Ok(())
 }
 
 /// As wide as the terminal, and in colour where that is wanted.
-fn style(sections: Sections) -> text::Style {
+pub(crate) fn style(sections: Sections) -> text::Style {
     text::Style { colour: shell::colours_output(), width: shell::columns(), sections }
 }

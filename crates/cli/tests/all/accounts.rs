@@ -32,7 +32,7 @@ fn each_client_has_an_account_of_its_own() {
     let (target, password) = (format!("smb://{}@{}/data", Samba::USER, samba.address()), folder.join("password"));
     assert_eq!(Share::Data.name(), "data");
     fs::write(&password, Samba::PASSWORD).unwrap();
-    let load = ["--clients", "50", "--duration", "2s", "--warmup", "0s", "--record", "run"];
+    let load = ["--clients", "50", "--think", "50ms", "--duration", "2s", "--warmup", "0s", "--record", "run"];
     let outputs = ["--tap", "tap.pcapng", "--transactions", "run.csv"];
     let who = ["--target", &target, "--password-file", "password", "--accounts", "accounts"];
     let ran = output_in(folder, &[&["run", "random-read"], &load[..], &outputs, &who].concat());

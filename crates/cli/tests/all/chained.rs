@@ -237,7 +237,7 @@ fn captures_without_hand_over_lack_the_operations_across_the_cuts() {
     assert!(across > 0 && across <= requests + responses, "{across} across, {requests} and {responses} halves");
     assert!(requests.max(responses) <= across, "{across} across, {requests} and {responses} halves");
     let reasons = merged["validity"]["reasons"].to_string();
-    assert!(reasons.contains("16 captures were analysed separately"), "{reasons}");
+    assert!(reasons.contains("Several captures were analysed separately"), "{reasons}");
     // Messages in neither half are in no other number.
     let answered = |report: &Value| -> u64 {
         report["operations"].as_array().unwrap().iter().map(|row| row["answered"].as_u64().unwrap()).sum()

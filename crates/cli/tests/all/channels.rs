@@ -29,9 +29,10 @@ fn plimsoll(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
 /// Drives the server; the findings.
 fn drive(folder: &Path, address: SocketAddr, workload: &str, more: &[&str]) -> Value {
     let target = format!("smb://{}@{address}/data", Samba::USER);
-    let run = ["run", workload, "--target", &target, "--clients", "1", "--depth", "8", "--channels", "4"];
+    let run = ["run", workload, "--target", &target];
+    let load = ["--clients", "1", "--depth", "8", "--channels", "4", "--think", "5ms"];
     let outputs = ["--seed", "3", "--json", "run.json", "--tap", "tap.pcapng", "--transactions", "run.csv", "--full"];
-    let (code, said) = plimsoll(folder, &[&run[..], &outputs, more].concat());
+    let (code, said) = plimsoll(folder, &[&run[..], &load, &outputs, more].concat());
     // 4: a busy machine.
     assert!(matches!(code, Some(0 | 4)), "{code:?}: {said}");
     let bytes = fs::read(folder.join("run.json")).unwrap();

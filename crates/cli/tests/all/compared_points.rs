@@ -27,6 +27,9 @@ fn captures_are_points_of_curves_as_load_levels_of_runs_are() {
     assert_eq!(compared.status.code(), Some(0), "{}", String::from_utf8_lossy(&compared.stderr));
     let report: Value = serde_json::from_slice(&compared.stdout).unwrap();
     crate::held_to_schema(&report);
+    // Such short captures may have no ranking.
+    let stability = &report["comparison"]["ranking"]["stability"];
+    assert!(stability.as_array().is_none_or(Vec::is_empty), "nobody looked for outages: {stability:#}");
     for (side, name) in report["sides"].as_array().unwrap().iter().zip(["old", "new"]) {
         assert_eq!((&side["name"], &side["kind"]), (&name.into(), &"capture".into()));
         let levels: Vec<&Value> = side["levels"].as_array().unwrap().iter().map(|level| &level["load_name"]).collect();
@@ -63,6 +66,9 @@ fn captures_are_points_of_curves_as_load_levels_of_runs_are() {
     for side in utc["sides"].as_array().unwrap() {
         assert_eq!(side["source"]["options"], serde_json::json!(["--utc"]), "{}", side["name"]);
     }
+    let run = output_of(&[&compare[..], &["--section", "run"]].concat());
+    let run = String::from_utf8_lossy(&run.stdout).into_owned();
+    assert!(run.contains("Load levels of captures"), "{run}");
     let compact = output_of(&[&compare[..], &["--compact"]].concat());
     let compact = String::from_utf8_lossy(&compact.stdout).into_owned();
     assert!(compact.contains("4 clients") && compact.contains("Mbit/s"), "{compact}");

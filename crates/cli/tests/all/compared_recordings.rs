@@ -135,7 +135,7 @@ fn levels_are_compared_level_by_level_and_repeats_as_repeats() {
     let levels = found["comparison"]["levels"].as_array().unwrap();
     assert_eq!(levels.len(), 2);
     for (level, words) in levels.iter().zip(["1 client", "2 clients"]) {
-        assert_eq!((&level["words"], &level["runs"]), (&words.into(), &serde_json::json!([3, 3])));
+        assert_eq!((&level["level_name"], &level["runs"]), (&words.into(), &serde_json::json!([3, 3])));
         assert_eq!(level["from"], "welch");
         let seconds = level["seconds"][0].as_f64().unwrap();
         assert!((0.85..1.2).contains(&seconds), "{seconds}");

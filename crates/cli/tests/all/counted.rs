@@ -19,7 +19,7 @@ fn run(workload: &str, target: &str, clients: &str) -> Counts {
     let file = |name: &str| folder.path().join(name);
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     command.args(["run", workload, "--target", target, "--clients", clients, "--warmup", "100ms"]);
-    command.args(["--duration", "1s", "-q", "--transactions"]).arg(file("rows.csv"));
+    command.args(["--duration", "1s", "--think", "5ms", "-q", "--transactions"]).arg(file("rows.csv"));
     let output = output(command.env("PLIMSOLL_PASSWORD", Samba::PASSWORD));
     // The machine may be too busy for a valid run: that does not matter here.
     let said = String::from_utf8_lossy(&output.stderr);

@@ -113,6 +113,27 @@ fn percentiles_are_hdrhistograms_text() {
     assert!(foot[1].ends_with(&format!("Total count    = {:12}]", all.len())), "{foot:?}");
 }
 
+/// A workload with a schedule, and one without: their response times have different starts.
+#[test]
+fn levels_of_both_kinds_state_their_kind() {
+    let _alone = crate::alone();
+    let scratch = Scratch::new("export-mixed");
+    let folder = scratch.path();
+    let mut run = vec!["run", "getattr", "--target", "embedded:nfs", "--clients", "1", "--rate", "40", "-q"];
+    run.extend(["--with", "random-read,clients=1,think=5ms,size=64KiB", "--repeat", "1"]);
+    run.extend(["--warmup", "0s", "--duration", "200ms", "--record", "R"]);
+    assert!(matches!(plimsoll(folder, &run), Some(0 | 4)));
+    assert!(matches!(plimsoll(folder, &["report", "R", "-q", "--export", "R.hlog"]), Some(0 | 4)));
+    let log = fs::read_to_string(folder.join("R.hlog")).unwrap();
+    let comments: Vec<&str> = log.lines().filter(|line| line.starts_with("#[")).collect();
+    assert!(comments[0].starts_with("#[Response times in ns, recorded by "), "{comments:?}");
+    for (load, start) in [("40 iterations/s", "the intended start"), ("1 client", "the first byte of the request")] {
+        let level = format!(": {load}; response times from {start}]");
+        assert_eq!(comments.iter().filter(|line| line.ends_with(&level)).count(), 2, "{level}: {comments:?}");
+    }
+    assert_eq!(plimsoll(folder, &["report", "R", "-q", "--export", "R.hgrm"]), Some(3), "one distribution of both");
+}
+
 /// `cargo xtask test` names an interpreter that has the modules, where it could make one.
 fn python(script: &str, file: &Path) -> Option<String> {
     let interpreter = std::env::var("PLIMSOLL_PYTHON").unwrap_or_else(|_| "python3".to_owned());

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use plimsoll_model::{Coverage, Names, Procedure, Protocol, Sink};
 use plimsoll_report::findings::{About, Findings, Source};
@@ -31,10 +32,10 @@ fn succeeds(folder: &Path, arguments: &[&str]) -> String {
 }
 
 fn held_to_schema(history: &str) -> Value {
-    const SCHEMA: &str = include_str!("../../../../schemas/plimsoll.history.1.schema.json");
+    static SCHEMA: LazyLock<jsonschema::Validator> =
+        LazyLock::new(|| crate::recorded::schema("plimsoll.history.1.schema.json"));
     let value = serde_json::from_str(history).unwrap();
-    let schema = jsonschema::draft202012::new(&serde_json::from_str(SCHEMA).unwrap()).unwrap();
-    let wrong: Vec<String> = schema.iter_errors(&value).map(|error| error.to_string()).collect();
+    let wrong: Vec<String> = SCHEMA.iter_errors(&value).map(|error| error.to_string()).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     value
 }

@@ -39,6 +39,7 @@ mod kerberos;
 mod labels;
 mod laddis;
 mod lossy_wire;
+mod merged;
 mod netbench;
 mod nfs_sessions;
 mod nfs_version;
@@ -93,6 +94,7 @@ mod workloads;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 
 use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Samba, available};
@@ -199,8 +201,8 @@ fn only_side(report: &[u8]) -> serde_json::Value {
 
 /// A report in JSON, of one side or of several.
 fn held_to_schema(report: &serde_json::Value) {
-    const SCHEMA: &str = include_str!("../../../../schemas/plimsoll.report.2.schema.json");
-    let schema = jsonschema::draft202012::new(&serde_json::from_str(SCHEMA).unwrap()).unwrap();
-    let wrong: Vec<String> = schema.iter_errors(report).map(|error| error.to_string()).collect();
+    static SCHEMA: LazyLock<jsonschema::Validator> =
+        LazyLock::new(|| recorded::schema("plimsoll.report.2.schema.json"));
+    let wrong: Vec<String> = SCHEMA.iter_errors(report).map(|error| error.to_string()).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

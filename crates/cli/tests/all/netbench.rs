@@ -40,12 +40,9 @@ fn sweep(folder: &Path, target: &str, recording: &str) -> (String, Value) {
     let text =
         format!("name = \"short\"\ndescription = \"a test\"\n[replay]\nloadfile = {:?}\n", loadfile.to_str().unwrap());
     fs::write(folder.join("short.toml"), text).unwrap();
-    let how =
-        ["--levels", "1,2", "--warmup", "100ms", "--duration", "1200ms", "--record", recording, "--json", "run.json"];
-    let said = plimsoll(
-        folder,
-        &[&["sweep", "short.toml", "--target", target, "--html", "run.html", "--full"], &how[..]].concat(),
-    );
+    let load = ["--levels", "1,2", "--think", "5ms", "--warmup", "100ms", "--duration", "1200ms"];
+    let outputs = ["--record", recording, "--json", "run.json", "--html", "run.html", "--full"];
+    let said = plimsoll(folder, &[&["sweep", "short.toml", "--target", target][..], &load, &outputs].concat());
     (said, crate::only_side(&fs::read(folder.join("run.json")).unwrap()))
 }
 

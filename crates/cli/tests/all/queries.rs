@@ -1,6 +1,6 @@
 //! The queries of docs/queries.md give the same answers in DuckDB and DataFusion, and the numbers of the reports.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use plimsoll_testkit::command::output;
@@ -19,6 +19,15 @@ pub(crate) const QUERIES: [&str; 6] = [
     "slowest-files",
     "two-weeks",
 ];
+/// Runs `ask.py` for several queries in one process, because the import of an engine takes seconds. A form feed ends each answer.
+const ASK_ALL: &str = "
+import runpy, sys
+ask, engine, folder, *queries = sys.argv[1:]
+for query in queries:
+    sys.argv = [ask, engine, query, folder]
+    runpy.run_path(ask)
+    print(end='\\f')
+";
 /// A week in seconds.
 const WEEK_S: &str = "604800";
 
@@ -47,17 +56,38 @@ fn recordings(folder: &Path) -> Value {
     record(&netbench, &folder.join("R/netbench"))
 }
 
+fn ask_py() -> PathBuf {
+    workspace().join("queries/ask.py")
+}
+
+/// The file of a query.
+fn file(query: &str) -> PathBuf {
+    workspace().join(format!("queries/{query}.sql"))
+}
+
 fn asked(engine: &str, query: &str, folder: &Path) -> Output {
-    let queries = workspace().join("queries");
-    let mut command = python();
-    command.arg(queries.join("ask.py")).arg(engine).arg(queries.join(format!("{query}.sql"))).arg(folder.join("R"));
-    output(&mut command)
+    output(python().arg(ask_py()).arg(engine).arg(file(query)).arg(folder.join("R")))
 }
 
 fn ask(engine: &str, query: &str, folder: &Path) -> Vec<Vec<String>> {
     let output = asked(engine, query, folder);
     assert!(output.status.success(), "{engine} {query}: {}", String::from_utf8_lossy(&output.stderr));
-    let answer = String::from_utf8(output.stdout).unwrap();
+    rows(&String::from_utf8(output.stdout).unwrap())
+}
+
+/// An engine's answers to queries in files.
+fn ask_all(engine: &str, queries: &[PathBuf], folder: &Path) -> Vec<Vec<Vec<String>>> {
+    let mut command = python();
+    command.args(["-c", ASK_ALL]).arg(ask_py()).arg(engine).arg(folder.join("R")).args(queries);
+    let output = output(&mut command);
+    assert!(output.status.success(), "{engine}: {}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8(output.stdout).unwrap();
+    let answers: Vec<_> = said.split_terminator('\u{c}').map(rows).collect();
+    assert_eq!(answers.len(), queries.len(), "{engine}: {said}");
+    answers
+}
+
+fn rows(answer: &str) -> Vec<Vec<String>> {
     answer.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
 }
 
@@ -68,11 +98,10 @@ fn engines_agree_with_each_other_and_with_the_report() {
     }
     let scratch = Scratch::new("queries");
     let report = recordings(scratch.path());
-    let answers = QUERIES.map(|query| {
-        let [answer, other] = ENGINES.map(|engine| ask(engine, query, scratch.path()));
+    let [answers, others] = ENGINES.map(|engine| ask_all(engine, &QUERIES.map(file), scratch.path()));
+    for (query, (answer, other)) in QUERIES.iter().zip(answers.iter().zip(&others)) {
         assert!(answer.len() > 3 && answer == other, "{query}:\n{answer:?}\n{other:?}");
-        answer
-    });
+    }
     // DELETE is the only remove of SMB1.
     let rows = report["operations"].as_array().unwrap();
     let delete = rows.iter().find(|row| row["procedure"] == "DELETE").unwrap();
@@ -89,6 +118,24 @@ fn engines_agree_with_each_other_and_with_the_report() {
     // Four clients, each with an own address.
     let clients = answers[3].iter().filter(|row| row[1].starts_with("10.77.0.10")).count();
     assert!(clients >= 8, "four clients in two weeks: {:?}", answers[3]);
+}
+
+#[test]
+fn names_of_tables_may_have_any_case() {
+    if !can_import("duckdb, datafusion, pyarrow") {
+        return;
+    }
+    let scratch = Scratch::new("query-case");
+    record(&workspace().join("captures/smb2-samba/capture.pcap.zst"), &scratch.path().join("R/smb2"));
+    let queries = ["intervals", "INTERVALS", "Intervals"].map(|table| {
+        let query = scratch.path().join(format!("{table}.sql"));
+        std::fs::write(&query, format!("SELECT sum(operations) AS operations FROM {table}")).unwrap();
+        query
+    });
+    for engine in ENGINES {
+        let answers = ask_all(engine, &queries, scratch.path());
+        assert!(answers.iter().all(|answer| answer.len() == 2 && *answer == answers[0]), "{engine}: {answers:?}");
+    }
 }
 
 /// SMB2 compounds: a client waits for all their members at the same time.
@@ -109,6 +156,96 @@ fn clients_wait_as_long_as_in_the_report() {
             answer.iter().filter(|line| line[1] == client).map(|line| line[6].parse::<f64>().unwrap()).sum();
         assert_eq!(waited, (row["waited_s"].as_f64().unwrap() * 1e9).round(), "{client}: {answer:?}");
     }
+}
+
+/// A run of 300 ms with a row per transaction. The machine may be too busy for a valid run.
+fn run(recording: &Path, load: &[&str]) -> Value {
+    let mut run = vec!["run", "getattr", "--target", "embedded:nfs", "--clients", "1", "--warmup", "0s", "-q"];
+    run.extend(["--duration", "300ms", "--json", "-", "--record-transactions", "all", "--record"]);
+    run.push(recording.to_str().unwrap());
+    let ran = crate::output_of(&[&run[..], load].concat());
+    assert!(matches!(ran.status.code(), Some(0 | 4)), "{}", String::from_utf8_lossy(&ran.stderr));
+    crate::only_side(&ran.stdout)
+}
+
+fn longest(answer: &[Vec<String>]) -> f64 {
+    answer[1..].iter().map(|row| row[5].parse::<f64>().unwrap()).fold(0.0, f64::max)
+}
+
+/// A run with a schedule: as in the report and in the tables of histograms, times are from the intended start.
+#[test]
+fn times_of_a_schedule_are_from_the_intended_start() {
+    if !can_import("duckdb") {
+        return;
+    }
+    let _alone = crate::alone();
+    let scratch = Scratch::new("query-headline");
+    let folder = scratch.path();
+    let report = run(&folder.join("R/rate"), &["--rate", "40"]);
+    let rows = report["operations"].as_array().unwrap().iter();
+    let longest_s = rows.filter_map(|row| row["response_time_from_intended"]["max_s"].as_f64()).fold(0.0, f64::max);
+    let answer = ask("duckdb", "response-time-by-client-and-hour", folder);
+    assert_eq!(longest(&answer), (longest_s * 1e9).round(), "{answer:?}");
+    // Times of a closed loop have another start.
+    run(&folder.join("R/closed"), &["--think", "10ms"]);
+    let both = asked("duckdb", "slowest-files", folder);
+    let said = String::from_utf8_lossy(&both.stderr).into_owned();
+    assert!(!both.status.success() && said.contains("some levels have a schedule"), "{said}");
+    assert!(asked("duckdb", "errors-by-day", folder).status.success(), "numbers of operations have no start");
+}
+
+/// In the clock of the capture, each response was captured 1 ms before its request.
+#[test]
+fn a_response_before_its_request_has_no_time() {
+    if !can_import("duckdb") {
+        return;
+    }
+    let scratch = Scratch::new("query-negative");
+    record(&workspace().join("captures/nfs-ganesha/capture.pcap.zst"), &scratch.path().join("R/nfs"));
+    assert!(ask("duckdb", "response-time-by-client-and-hour", scratch.path()).len() > 1);
+    let script = r#"
+import duckdb, os, sys
+rows = f"select * replace (cast(request_first_ns - to_milliseconds(1) as timestamp_ns) as response_last_ns) from '{sys.argv[1]}'"
+duckdb.sql(f"copy ({rows}) to '{sys.argv[1]}.new' (format parquet)")
+os.rename(sys.argv[1] + '.new', sys.argv[1])
+"#;
+    let file = scratch.path().join("R/nfs/level-0000/transactions-0000.parquet");
+    let changed = output(python().args(["-c", script]).arg(file));
+    assert!(changed.status.success(), "{}", String::from_utf8_lossy(&changed.stderr));
+    assert_eq!(ask("duckdb", "response-time-by-client-and-hour", scratch.path()).len(), 1);
+}
+
+/// Changes a manifest as if another command had written it.
+fn edit(recording: &Path, change: impl Fn(&mut Value)) {
+    let path = recording.join("manifest.json");
+    let mut manifest: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    change(&mut manifest);
+    std::fs::write(path, manifest.to_string()).unwrap();
+}
+
+/// An answer comes with the verdict on its recordings; a copied folder is refused, even if the manifest names no capture.
+#[test]
+fn verdicts_are_said_and_copied_folders_refused() {
+    if !can_import("duckdb") {
+        return;
+    }
+    let scratch = Scratch::new("query-verdict");
+    let (folder, recording) = (scratch.path(), scratch.path().join("R/nfs"));
+    record(&workspace().join("captures/nfs-ganesha/capture.pcap.zst"), &recording);
+    edit(&recording, |manifest| {
+        manifest["validity"] = serde_json::json!({
+            "verdict": "invalid", "valid": false, "reasons": ["late\u{1b}[2J", "other"], "invalid_reasons": 1
+        });
+        manifest["measured"]["captures"] = serde_json::json!([]);
+        manifest["measured"]["source"]["filters"] = serde_json::json!(["--from 0s"]);
+    });
+    let answer = asked("duckdb", "mix-by-day", folder);
+    let said = String::from_utf8_lossy(&answer.stderr).into_owned();
+    assert!(answer.status.success() && said.contains("nfs: INVALID: late [2J\n"), "{said}");
+    assert!(output(Command::new("cp").arg("-r").arg(&recording).arg(folder.join("R/copy"))).status.success());
+    let twice = asked("duckdb", "mix-by-day", folder);
+    let said = String::from_utf8_lossy(&twice.stderr).into_owned();
+    assert!(!twice.status.success() && said.contains("would count twice"), "{said}");
 }
 
 /// Samples, copies, and unfinished levels: an answer is of every request, and of each once.
@@ -135,6 +272,15 @@ fn an_answer_is_of_every_request_once() {
     record_some(&nfs, &folder.join("sample/R/nfs"), "sample");
     let sampled = String::from_utf8(asked("duckdb", "slowest-files", &folder.join("sample")).stderr).unwrap();
     assert!(sampled.contains("recorded with --record-transactions sample"), "{sampled}");
+    // A manifest may state any number of files. The recording that this one replaces is no further one.
+    let few = folder.join("few/R/nfs");
+    record_some(&nfs, &few, "all");
+    let manifest = std::fs::read_to_string(few.join("manifest.json")).unwrap();
+    std::fs::create_dir(few.join("replaced")).unwrap();
+    std::fs::write(few.join("replaced/manifest.json"), &manifest).unwrap();
+    std::fs::write(few.join("manifest.json"), manifest.replace("\"parts\": 1", "\"parts\": 4294967295")).unwrap();
+    let missing = String::from_utf8(asked("duckdb", "slowest-files", &folder.join("few")).stderr).unwrap();
+    assert!(missing.contains("expected 4294967295 files transactions-NNNN.parquet, found 1"), "{missing}");
     if can_import("duckdb") {
         // Other tables need no rows of transactions; a killed program's level does not count.
         let before = ask("duckdb", "mix-by-day", folder);

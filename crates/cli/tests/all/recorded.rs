@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use plimsoll_testkit::command::Running;
@@ -39,13 +40,13 @@ pub(crate) fn schema(name: &str) -> jsonschema::Validator {
 
 /// The manifest of a folder, held to its schema.
 pub(crate) fn manifest(recording: &Path) -> Value {
+    static SCHEMA: LazyLock<jsonschema::Validator> = LazyLock::new(|| schema("plimsoll.recording.1.schema.json"));
     let manifest = json(&recording.join("manifest.json"));
-    let validator = schema("plimsoll.recording.1.schema.json");
-    let problems: Vec<String> = validator.iter_errors(&manifest).map(|error| error.to_string()).collect();
+    let problems: Vec<String> = SCHEMA.iter_errors(&manifest).map(|error| error.to_string()).collect();
     assert!(problems.is_empty(), "{problems:#?}");
     let mut unknown = manifest.clone();
     unknown["password"] = "x".into();
-    assert!(!validator.is_valid(&unknown), "the schema names every field");
+    assert!(!SCHEMA.is_valid(&unknown), "the schema names every field");
     manifest
 }
 
@@ -294,6 +295,33 @@ fn no_file_of_a_recording_holds_the_password() {
     let manifest = manifest(&folder.join("recording"));
     assert_eq!(manifest["state"], "interrupted");
     assert!(manifest["command"].as_array().unwrap().iter().any(|word| word == "smb://user:***@127.0.0.1:1/share"));
+}
+
+/// A time outside the capture is known only after the last packet: the recording that was to be replaced is there again.
+#[test]
+fn a_refused_analysis_leaves_what_was_there() {
+    let scratch = Scratch::new("recorded-refused");
+    let folder = scratch.path();
+    let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures");
+    let capture = captures.join("nfs-ganesha/capture.pcap.zst");
+    let analyze = ["analyze", capture.to_str().unwrap(), "-q", "--record"];
+    let outside = ["--utc", "--from", "2020-01-01 10:00", "--to", "2020-01-01 09:00"];
+    for threads in ["1", "3"] {
+        let refused = [&analyze[..], &["new", "--threads", threads], &outside].concat();
+        assert_eq!(plimsoll(folder, &refused), Some(2), "{}", said(folder));
+        assert!(said(folder).contains("--to ") && !folder.join("new").exists(), "{}", said(folder));
+    }
+    assert_eq!(plimsoll(folder, &[&analyze[..], &["R", "--overwrite"]].concat()), Some(0), "{}", said(folder));
+    let before = manifest(&folder.join("R"));
+    assert_eq!(
+        plimsoll(folder, &[&analyze[..], &["R", "--overwrite"], &outside].concat()),
+        Some(2),
+        "{}",
+        said(folder)
+    );
+    assert_eq!(manifest(&folder.join("R")), before);
+    assert_eq!(plimsoll(folder, &["report", "R", "-q", "--json", "R.json"]), Some(0), "{}", said(folder));
+    assert!(!folder.join("R/replaced").exists());
 }
 
 /// Any damage is an error that names the file.

@@ -102,6 +102,38 @@ fn a_filter_does_not_hide_that_a_recorded_run_is_invalid() {
     }
 }
 
+/// A manifest may state any number of files: they are those of the folder.
+#[test]
+fn a_number_of_files_that_the_folder_does_not_have_is_damage() {
+    let scratch = Scratch::new("recorded-tables-files");
+    let folder = scratch.path();
+    run(folder, "R");
+    changed(folder, "R", |manifest| {
+        let reasons = json!(["it was late"]);
+        manifest["levels"][0]["about"]["about"]["validity"] =
+            json!({"verdict": "invalid", "valid": false, "reasons": reasons, "invalid_reasons": 1});
+        manifest["levels"][0]["parts"] = json!(2_000_000);
+    });
+    let ended = plimsoll(folder, &["analyze", "R"]);
+    let text = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(3), "{text}");
+    assert!(
+        text.contains("damaged") && text.contains("expected 2000000 files transactions-NNNN.parquet, found 1"),
+        "{text}"
+    );
+    // A file that is there has the verdict of its level even so.
+    let part = report(folder, &["analyze", "R/level-0000/transactions-0000.parquet"]);
+    assert_eq!(part["validity"]["reasons"][0], "At 2 clients: it was late");
+    // A file that the manifest does not count belongs to somebody else.
+    changed(folder, "R", |manifest| manifest["levels"][0]["parts"] = json!(1));
+    fs::copy(
+        folder.join("R/level-0000/transactions-0000.parquet"),
+        folder.join("R/level-0000/transactions-0001.parquet"),
+    )
+    .unwrap();
+    assert_eq!(report(folder, &["analyze", "R"])["validity"]["verdict"], "invalid");
+}
+
 #[test]
 fn a_recorded_capture_keeps_its_losses() {
     let Some(capture) = shared_capture("nfs3-snaplen96-stalls.cap") else { return };

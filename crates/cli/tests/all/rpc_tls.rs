@@ -27,7 +27,7 @@ seed = 1
 [load]
 clients = 2
 depth = 4
-think = "0s"
+think = "5ms"
 warmup = "0s"
 duration = "1s"
 [script]

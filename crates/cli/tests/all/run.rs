@@ -14,12 +14,12 @@ use serde_json::Value;
 
 /// The workloads that come with the program.
 const WORKLOADS: [&str; 7] = ["mixed", "stream-read", "stream-write", "random-read", "metadata", "getattr", "laddis"];
-/// Short, for there are many workloads and servers.
-const SHORT: [&str; 4] = ["--warmup", "100ms", "--clients", "3"];
 
-/// Long enough for whole turns: one of `stream-write` is a new file of 16 MiB on the machine's disk.
-fn duration(workload: &str) -> &'static str {
-    if workload == "stream-write" { "4s" } else { "400ms" }
+/// Short, for there are many workloads and servers, and long enough for whole turns: one of `stream-write` is a new file of 16 MiB on
+/// the machine's disk.
+fn load(workload: &str) -> [&'static str; 6] {
+    let (clients, duration) = if workload == "stream-write" { ("1", "1500ms") } else { ("3", "400ms") };
+    ["--warmup", "100ms", "--clients", clients, "--duration", duration]
 }
 
 fn plimsoll(arguments: &[&str]) -> Output {
@@ -29,8 +29,8 @@ fn plimsoll(arguments: &[&str]) -> Output {
 
 /// Runs a workload; the report. The machine may be too busy for a valid one: errors are what counts here.
 fn run(workload: &str, target: &str, more: &[&str]) -> Value {
-    let fixed = ["run", workload, "--target", target, "--json", "-", "-q", "--duration", duration(workload)];
-    let output = plimsoll(&[&fixed[..], &SHORT, more].concat());
+    let fixed = ["run", workload, "--target", target, "--json", "-", "-q"];
+    let output = plimsoll(&[&fixed[..], &load(workload), more].concat());
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 4)), "{workload} on {target}: {said}");
     let report: Value = crate::only_side(&output.stdout);
@@ -240,10 +240,11 @@ fn every_workload_on_ganesha() {
 fn every_workload_on_ganesha_in_version_4() {
     let _alone = alone();
     let Some(ganesha) = available(Ganesha::start()) else { return };
-    let workloads = workloads_for_nfs();
-    for version in ["4.0", "4.1", "4.2"] {
+    // The proof "another Ganesha" runs every workload in every version.
+    let some = ["mixed", "metadata", "stream-write", "laddis"].map(str::to_owned);
+    for (version, workloads) in [("4.0", &some[..]), ("4.1", &some[..]), ("4.2", &workloads_for_nfs()[..])] {
         let target = ganesha.target_of(Export::Data, version);
-        for workload in &workloads {
+        for workload in workloads {
             let report = run(workload, &target, &[]);
             let facts = report["run"]["facts"].to_string();
             let slots = if version == "4.0" { "no slots" } else { "slots per session" };
@@ -266,10 +267,9 @@ const ONLY_SMB: [&str; 2] = ["home-folders", "home-folders-2008"];
 
 /// The names of the workloads that come with the program and run on NFS.
 fn workloads_for_nfs() -> Vec<String> {
-    let list = String::from_utf8(plimsoll(&["workloads", "list"]).stdout).unwrap();
-    let shipped = list.lines().filter_map(|line| line.split_whitespace().next());
+    let shipped = plimsoll_workload::BUILTINS.iter().map(|builtin| builtin.name);
     let workloads: Vec<String> = shipped.filter(|name| !ONLY_SMB.contains(name)).map(str::to_owned).collect();
-    assert!(WORKLOADS.iter().all(|known| workloads.iter().any(|name| name == known)), "{list}");
+    assert!(WORKLOADS.iter().all(|known| workloads.iter().any(|name| name == known)), "{workloads:?}");
     workloads
 }
 

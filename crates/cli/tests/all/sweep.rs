@@ -51,9 +51,11 @@ fn a_sweep_tells_what_its_levels_tell_together() {
     for part in ["Load curve (mean response time of each group", "Highest:", "Knee:", "Overall:"] {
         assert!(text.contains(part), "no {part} in {text}");
     }
-    let (code, said) = plimsoll(folder, &["sweep", "getattr"]);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("--levels"), "{said}");
+    for single in [&["--levels", "4"][..], &[], &["--vary", "depth=2"], &["--levels", "4", "--vary", "depth=2"]] {
+        let (code, said) = plimsoll(folder, &[&["sweep", "getattr"], single].concat());
+        assert_eq!(code, Some(2), "{single:?}: {said}");
+        assert!(said.contains("would have a single level; give several, e.g. --levels 1,2,4,8"), "{single:?}: {said}");
+    }
 }
 
 #[test]
@@ -175,9 +177,9 @@ const TWO: [&str; 8] = ["run", "getattr", "--levels", "1,2", "--duration", "200m
 const AWAY: &str = "smb://user:pw@127.0.0.1:1/share";
 
 /// A complete recording in `R`, as if a server had been measured that is down now; its manifest.
-fn recording_of_a_server_that_is_down(folder: &Path) -> Value {
+fn recording_of_a_server_that_is_down(folder: &Path, target: &str) -> Value {
     let record = |name: &str, target: &[&str]| plimsoll(folder, &[&TWO[..], target, &["--record", name]].concat());
-    let (code, said) = record("away", &["--target", AWAY]);
+    let (code, said) = record("away", &["--target", target]);
     assert_eq!(code, Some(3), "{said}");
     let (code, said) = record("R", &[]);
     assert!(matches!(code, Some(0 | 4)), "{said}");
@@ -194,7 +196,7 @@ fn a_complete_recording_is_only_printed_and_another_computer_is_refused() {
     let scratch = Scratch::new("sweep-complete");
     let folder = scratch.path();
     let manifest = folder.join("R/manifest.json");
-    let whole = recording_of_a_server_that_is_down(folder);
+    let whole = recording_of_a_server_that_is_down(folder, AWAY);
     let write = |manifest_now: &Value| std::fs::write(&manifest, manifest_now.to_string()).unwrap();
     let go_on = ["--target", AWAY, "--record", "R", "--continue", "--json", "again.json"];
     write(&whole);
@@ -211,12 +213,34 @@ fn a_complete_recording_is_only_printed_and_another_computer_is_refused() {
     assert_eq!(json(&manifest), elsewhere);
 }
 
+/// An NFS server that is down cannot say its version. A complete recording has it.
+#[test]
+fn a_complete_recording_is_printed_without_asking_the_server_for_its_version() {
+    let scratch = Scratch::new("sweep-complete-nfs");
+    let folder = scratch.path();
+    let mut whole = recording_of_a_server_that_is_down(folder, "nfs://127.0.0.1:1/export?version=4.2");
+    let write = |manifest: &Value| std::fs::write(folder.join("R/manifest.json"), manifest.to_string()).unwrap();
+    write(&whole);
+    let go_on =
+        |target: &str| plimsoll(folder, &[&TWO[..], &["--target", target, "--record", "R", "--continue"]].concat());
+    let (code, said) = go_on("nfs://127.0.0.1:1/export");
+    assert!(matches!(code, Some(0 | 4)), "{said}");
+    // It is another target, or something is left to run: then the server is asked.
+    let (code, said) = go_on("nfs://127.0.0.1:1/other");
+    assert_eq!(code, Some(3), "{said}");
+    whole["levels"].as_array_mut().unwrap().pop();
+    whole["state"] = "interrupted".into();
+    write(&whole);
+    let (code, said) = go_on("nfs://127.0.0.1:1/export");
+    assert_eq!(code, Some(3), "{said}");
+}
+
 /// The server is down when the sweep goes on: the finished level stays, and all readers say that the rest is missing, and why.
 #[test]
 fn a_continued_sweep_that_fails_keeps_its_levels_and_says_why() {
     let scratch = Scratch::new("sweep-failed");
     let folder = scratch.path();
-    let mut half = recording_of_a_server_that_is_down(folder);
+    let mut half = recording_of_a_server_that_is_down(folder, AWAY);
     half["levels"].as_array_mut().unwrap().pop();
     half["state"] = "interrupted".into();
     half["validity"] = Value::Null;
@@ -286,7 +310,7 @@ fn depth_is_varied() {
         ("slots=4", "--vary slots needs a target nfs://host/export?version=4.1"),
         ("connections=2", "--connections 2: a client cannot use more connections than its queue depth"),
     ] {
-        let (code, said) = plimsoll(folder, &["sweep", "getattr", "--levels", "1", "--vary", wrong]);
+        let (code, said) = plimsoll(folder, &["run", "getattr", "--levels", "1", "--vary", wrong]);
         assert!(code == Some(2) && said.contains(expected), "{wrong}: {said}");
     }
     // The second value is refused before the first one is measured.

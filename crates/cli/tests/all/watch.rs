@@ -72,7 +72,9 @@ fn twins(kind: Kind, seed: u32, flags: &[&str], meanwhile: Option<fn(&mut Runnin
     let mut watching = watch(&server, folder, flags);
     let mut load = plimsoll();
     load.args(["run", "mixed", "--target", &server.target(), "--seed", &seed.to_string(), "--clients", "3"]);
-    load.args(["--warmup", "0s", "--duration", if meanwhile.is_some() { "10m" } else { "2s" }, "--quiet"]);
+    // Packets are lost only under a full load.
+    let (duration, think) = if meanwhile.is_some() { ("10m", "0s") } else { ("2s", "5ms") };
+    load.args(["--warmup", "0s", "--duration", duration, "--think", think, "--quiet"]);
     let load = Running::start(&mut load).unwrap();
     if let Some(meanwhile) = meanwhile {
         meanwhile(&mut watching);
@@ -206,8 +208,8 @@ fn lines_come_while_a_pipe_is_open() {
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
     let rates = said.lines().filter_map(|line| line.split("  ").find_map(|part| part.strip_suffix(" op/s")));
-    // 40 operations: six in the 938 ms before 1 s, and two in the 125 ms from 5 s on.
-    assert_eq!(rates.collect::<Vec<_>>(), ["6.40", "8.00", "8.00", "8.00", "8.00", "16.0"], "{said}");
+    // 40 operations: six in the 938 ms before 1 s, and two in the 125 ms from 5 s on, which are too short for a rate.
+    assert_eq!(rates.collect::<Vec<_>>(), ["6.40", "8.00", "8.00", "8.00", "8.00", "-"], "{said}");
     assert!(said.contains("  (only 125 ms)\n") && !said.contains("LATE"), "{said}");
     let analyzed =
         output(plimsoll().args(["analyze", "--utc", "--json", &inside(scratch.path(), "analyze.json")]).arg(&file));

@@ -23,7 +23,7 @@ fn in_a_namespace(folder: &Scratch, flags: &str, script: &str) -> Option<Output>
         "set -u; cd $FOLDER; ip link set lo up
          $PLIMSOLL serve nfs --listen 127.0.0.1:22049 > serve & SERVER=$!
          until grep -q nfs: serve; do sleep 0.1; done
-         LOAD=\"$PLIMSOLL run mixed --target $(grep -o 'nfs://[^ ]*' serve | head -1) --clients 2 --warmup 0s --duration 1s --quiet\"
+         LOAD=\"$PLIMSOLL run mixed --target $(grep -o 'nfs://[^ ]*' serve | head -1) --clients 2 --think 5ms --warmup 0s --duration 1s --quiet\"
          $PLIMSOLL watch lo --port 22049 --lines --json watch.json {flags} 2> said & WATCH=$!
          until grep -q capturing said; do kill -0 $WATCH || exit 99; sleep 0.1; done
          {script}
@@ -62,7 +62,7 @@ fn an_interface_that_goes_down_and_comes_back_is_watched_on() {
     assert_eq!(said.matches("the interface went down").count(), 1, "{said}");
     let after = said.split("the interface went down").nth(1).unwrap();
     assert!(after.contains("plimsoll: the interface is up again"), "{said}");
-    let busy = |line: &&str| line.contains(" op/s") && !line.contains(" 0 op/s");
+    let busy = |line: &&str| line.contains(" op/s") && ![" 0 op/s", " - op/s"].iter().any(|idle| line.contains(idle));
     assert!(after.lines().any(|line| busy(&line)) && requests > 100, "{said}");
     assert!(said.contains("INCOMPLETE: the interface was down"), "{said}");
     // The packets of this time are missing, as the files of the ring say too.
@@ -159,12 +159,17 @@ fn a_full_disk_ends_the_saving_and_not_the_watch() {
     let _alone = crate::alone();
     let scratch = Scratch::new("watch-full");
     let script = "until grep -q 'no longer saved' said; do kill -0 $WATCH || exit 98; $LOAD; done; $LOAD; ls -s disk/ring > files";
-    let mount = "--save $(mkdir disk && mount -t tmpfs -o size=1m none disk && mkdir disk/ring && echo disk/ring)";
+    let mount =
+        "--record R --save $(mkdir disk && mount -t tmpfs -o size=1m none disk && mkdir disk/ring && echo disk/ring)";
     let Some(ended) = in_a_namespace(&scratch, mount, script) else { return };
     assert_eq!(ended.status.code(), Some(3), "{ended:?}");
     let report = crate::only_side(&std::fs::read(scratch.path().join("watch.json")).unwrap());
     assert_eq!(report["validity"]["verdict"], "partial", "{}", report["validity"]);
     assert!(report["validity"]["reasons"].to_string().contains("--save: the folder lacks"), "{}", report["validity"]);
+    // The recording has the same verdict.
+    let folder = scratch.path().join("R");
+    let again = crate::output_of(&["report", folder.to_str().unwrap(), "--json", "-", "--quiet"]);
+    assert_eq!(crate::only_side(&again.stdout)["validity"], report["validity"]);
     let (said, requests) = said_and_requests(&scratch);
     assert_eq!(said.matches("--save: cannot write: No space left on device").count(), 1, "{said}");
     let after = said.split("no longer saved").nth(1).unwrap();

@@ -224,7 +224,7 @@ fn prometheus_collects_a_watched_run_and_answers_every_query_of_the_dashboard() 
     let Some(prometheus) = Prometheus::start(scratch.path(), address) else { return };
     let mut load = plimsoll();
     load.args(["run", "mixed", "--target", &server.target(), "--seed", "7", "--clients", "2", "--warmup", "0s"]);
-    let ended = output(load.args(["--duration", "6s", "--quiet"]));
+    let ended = output(load.args(["--duration", "6s", "--think", "5ms", "--quiet"]));
     assert!(matches!(ended.status.code(), Some(0 | 4)), "{ended:?}");
     // Nothing comes any more, so Prometheus has the last numbers soon.
     let total = "sum(plimsoll_client_requests_total)";

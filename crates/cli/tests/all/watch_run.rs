@@ -125,7 +125,7 @@ fn browsers_get_the_seconds_of_the_table_and_the_end() {
     let _alone = crate::alone();
     let scratch = Scratch::new("watch-run");
     let table = scratch.path().join("table.csv");
-    let arguments = ["--browser", "--duration", "4s", "--transactions", table.to_str().unwrap()];
+    let arguments = ["--browser", "--duration", "4s", "--think", "5ms", "--transactions", table.to_str().unwrap()];
     let mut running = Running::start(&mut plimsoll("embedded:nfs", &arguments)).unwrap();
     assert_eq!(running.wait_until(|running| running.said()[1].contains(" in a browser")), None, "{:?}", running.said());
     let said = running.said()[1].clone();

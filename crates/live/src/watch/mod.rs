@@ -92,8 +92,14 @@ impl WatchParts {
             steps: 0,
             unsaved: None,
         };
-        running.follow(captures)?;
+        let followed = running.follow(captures);
         let RunningWatch { parts: WatchParts { running, checkpoints, .. }, unsaved, .. } = running;
+        if let Err(error) = followed {
+            checkpoints.into_iter().for_each(Checkpoints::end);
+            // This restores the recording that it was to replace.
+            running.discard();
+            return Err(error);
+        }
         Ok(Ended { running, checkpoints, unsaved })
     }
 }

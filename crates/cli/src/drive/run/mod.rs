@@ -13,11 +13,12 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::Context;
 use plimsoll_analysis::finish_table;
+use plimsoll_client::target::Target;
 use plimsoll_drive::tap::Tap;
 use plimsoll_experiment::{
     CompanionSpec, EarlierLevels, IntervalMode, LevelSpec, Monitor, ROUNDS_BESIDE, ResolvedTarget, RunRecording,
     RunSpec, Runner, ServerSpec, Table, Variant, VariantSpec, Work, absolute_workload, add_companions, check_slots,
-    earlier_levels, levels_of_variant, measure, measure_beside, repeat_whole, repeated,
+    earlier_levels, levels_of_variant, measure, measure_beside, recorded_targets, repeat_whole, repeated,
 };
 use plimsoll_experiment::{server_counters::CounterWatch, server_side::ServerSideWatch};
 use plimsoll_model::{About, Names};
@@ -109,9 +110,10 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Whether there is more than one point to measure.
-    pub(crate) fn sweeps(&self) -> bool {
-        self.load.levels.is_some() || self.vary.is_some() || self.from.is_some()
+    /// Number of load levels of all curves; `None` if a recording has them.
+    pub(crate) fn levels(&self) -> Option<usize> {
+        let levels = self.load.levels.as_ref().map_or(1, |levels| levels.0.len());
+        self.from.is_none().then(|| levels * self.vary.curves())
     }
 
     /// Folder of the recording.
@@ -179,9 +181,11 @@ fn drive(arguments: Arguments, quiet: bool) -> anyhow::Result<Done> {
         Some(folder) => arguments.target.recorded(&mut spec, folder)?,
         None => arguments.target.clone(),
     };
-    let (resolved, spec) = chosen(&arguments, &target, &variants, spec)?;
+    // They name the versions that the servers spoke: these are not asked for a version again.
+    let recorded = arguments.record.folder().filter(|_| arguments.go_on).map(recorded_targets).unwrap_or_default();
+    let (resolved, spec) = chosen(&arguments, (&target, &recorded), &variants, spec)?;
     let (earlier, names) = already(&arguments, &spec)?;
-    // Then no client connects, and the recording stays as it is. (An NFS server was asked for its version if the target names none.)
+    // Then no client connects, and the recording stays as it is.
     let only_prints = earlier.as_ref().is_some_and(|earlier| earlier.are_whole(&spec))
         && !arguments.remove_files
         && arguments.about.read()?.is_empty();
@@ -266,14 +270,14 @@ fn server_side(
     Ok(watch.map(Arc::new))
 }
 
-/// The targets, which are also added to the specification.
+/// The targets, which are also added to the specification. `recorded`: targets whose versions are known.
 fn chosen(
     arguments: &Arguments,
-    target: &TargetFlags,
+    (target, recorded): (&TargetFlags, &[Target]),
     variants: &[Variant],
     spec: RunSpec,
 ) -> anyhow::Result<(ResolvedTarget, RunSpec)> {
-    let resolved = target.choose(spec.timeout())?;
+    let resolved = target.choose_as_recorded(spec.timeout(), recorded)?;
     for one in resolved.all() {
         for (variant, planned) in variants.iter().zip(&spec.variants) {
             check_slots(variant, &planned.levels, &one.target)?;

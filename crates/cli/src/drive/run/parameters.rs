@@ -42,8 +42,8 @@ impl SetFlags {
 }
 
 impl VaryFlags {
-    /// Whether a parameter is varied.
-    pub(crate) fn is_some(&self) -> bool {
-        self.vary.is_some()
+    /// Number of load curves.
+    pub(crate) fn curves(&self) -> usize {
+        self.vary.as_ref().map_or(1, Vary::count)
     }
 }

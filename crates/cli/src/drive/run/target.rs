@@ -79,11 +79,19 @@ impl TargetFlags {
 
     /// The target with its password, and with the highest version where it names none. Starts the server of an embedded target.
     pub(crate) fn choose(&self, timeout: Duration) -> anyhow::Result<ResolvedTarget> {
+        self.choose_as_recorded(timeout, &[])
+    }
+
+    /// The same, but a target without a version gets the version of a `recorded` target that is otherwise equal.
+    pub(crate) fn choose_as_recorded(&self, timeout: Duration, recorded: &[Target]) -> anyhow::Result<ResolvedTarget> {
         let options = ConnectOptions { timeout, ..self.connect_options() };
         let parse = |target: &String| Target::parse(target).map_err(|error| Usage(error.to_string()));
         let targets = self.target.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         self.connect_options.check(&targets)?;
-        let mut resolved = targets.into_iter().map(|target| self.resolve(target, &options));
+        let mut resolved = targets.into_iter().map(|mut target| {
+            recorded.iter().for_each(|recorded| target.take_version(recorded));
+            self.resolve(target, &options)
+        });
         let first = resolved.next().ok_or_else(|| Usage("--target: expected a URL".to_owned()))??;
         Ok(first.with_others(resolved.collect::<anyhow::Result<_>>()?)?)
     }

@@ -231,18 +231,10 @@ impl Scenario for Asking {
 /// Takes what belongs to the measured phase.
 struct Measured<S>(S);
 
-impl Sink for Measured<IntervalRecorder> {
-    fn transaction(&mut self, transaction: &Transaction, _: &Names) {
+impl<S: Sink> Sink for Measured<S> {
+    fn transaction(&mut self, transaction: &Transaction, names: &Names) {
         if is_measured(transaction) {
-            self.0.record(transaction);
-        }
-    }
-}
-
-impl Sink for Measured<Statistics> {
-    fn transaction(&mut self, transaction: &Transaction, _: &Names) {
-        if is_measured(transaction) {
-            self.0.record(transaction);
+            self.0.transaction(transaction, names);
         }
     }
 }

@@ -37,12 +37,6 @@ pub(crate) fn scratch(name: &str) -> PathBuf {
 
 /// Bytes that differ from one seed to the next and nowhere repeat within a page.
 pub(crate) fn bytes(seed: u64, length: usize) -> Vec<u8> {
-    let mut state = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut step = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state as u8
-    };
-    (0..length).map(|_| step()).collect()
+    let mut random = plimsoll_testkit::Random::new(seed);
+    (0..length).map(|_| random.bits() as u8).collect()
 }
