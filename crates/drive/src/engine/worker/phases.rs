@@ -234,7 +234,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         (self.gave_up, self.accounting.drain_over) = (true, true);
         let clients = self.connections.iter().filter_map(|connection| connection.client.as_ref());
         self.generator.unmatched_responses += clients.map(|client| client.unmatched_responses()).sum::<u64>();
-        self.limit = self.accounting.window.1;
+        // Nothing is begun any more, nor what was due before the end of the phase: clients log off next.
+        self.limit = i64::MIN;
         self.count_never_sent();
         for at in 0..self.connections.len() as u32 {
             let now = self.now;

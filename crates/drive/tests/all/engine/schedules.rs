@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::time::Duration;
 
 use plimsoll_drive::engine::Plan;
-use plimsoll_drive::network::memory::{Accept, Delivery, Reply};
+use plimsoll_drive::network::memory::{Accept, Delays, Delivery, Memory, Reply};
 use plimsoll_model::Transaction;
 use plimsoll_workload::{Arrivals, Load, Pause};
 
@@ -62,6 +63,45 @@ fn think_times_come_between_iterations_and_spread_the_first_ones() {
     let first: Vec<i64> = intended(&ran).into_iter().take(8).map(|at| at / MS).collect();
     assert_eq!(first, [0, 5, 10, 15, 21, 26, 31, 36]);
     assert_eq!(ran.generator.schedule_lag.moments().max_ns(), Some(0));
+}
+
+/// A thread wakes up late, after the end of the phase, and has drained before it sees that an iteration was due. Then it waits for the other
+/// thread: an iteration that began now would be outstanding when its client logs off.
+#[test]
+fn a_late_thread_begins_nothing_after_its_drain() {
+    for measured in 90..=130 {
+        let end = START + measured * MS;
+        let begun_late = Arc::new(AtomicBool::new(false));
+        let net = |worker| {
+            let begun_late = Arc::clone(&begun_late);
+            if worker == 0 {
+                let latency = move |at| {
+                    begun_late.fetch_or(at >= end, SeqCst);
+                    if at >= end { 30 * MS } else { 6 * MS }
+                };
+                return served(latency).delayed(Delays { waking_ns: 5 * MS, ..Delays::default() });
+            }
+            // The other thread is the last to drain: its server waits, by the real clock, for a request that comes too late.
+            served(move |at| {
+                let mut looks = 0;
+                while at + 20 * MS >= end && looks < 40 && !begun_late.load(SeqCst) {
+                    std::thread::sleep(Duration::from_millis(1));
+                    looks += 1;
+                }
+                10 * MS
+            })
+        };
+        let phases = phases(0, measured.try_into().unwrap(), 5_000);
+        let load = Load::Closed { clients: 3, think: Pause::Constant(20 * MS as u64) };
+        let ran = over(&Plan { threads: 2, phases, ..plan(load) }, &Toys::new(&TURN), net);
+        assert!(ran.clients.iter().all(|tally| tally.error_count() == 0), "{measured}: {:?}", ran.clients);
+        assert!(all(&ran).iter().all(|row| row.timeline.response_last.is_some()), "{measured}");
+    }
+}
+
+/// A server that answers each request after the time that `latency` says.
+fn served(latency: impl Fn(i64) -> i64 + Clone + Send + 'static) -> Memory {
+    door(move |_, _, _| Accept::Serve(Box::new(ToyServer::new(latency.clone())), 0))
 }
 
 #[test]
