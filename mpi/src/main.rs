@@ -102,7 +102,9 @@ fn drive(world: &SimpleCommunicator, options: &Options) -> anyhow::Result<u8> {
         say(&format!("rank {rank}: its part did not end normally"));
     }
     if codes.contains(&NOT_REPLACED) {
-        say("not merged: a part failed, and its folder has the recording of an earlier call; correct the error above and try again");
+        say(
+            "not merged: a part failed, and its folder has the recording of an earlier call; correct the error above and try again",
+        );
         return Ok(2);
     }
     say(&format!("clocks differed by up to {} µs after the run", difference.div_ceil(1_000)));
