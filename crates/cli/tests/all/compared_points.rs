@@ -29,7 +29,7 @@ fn captures_are_points_of_curves_as_load_levels_of_runs_are() {
     crate::held_to_schema(&report);
     // Such short captures may have no ranking.
     let stability = &report["comparison"]["ranking"]["stability"];
-    assert!(stability.as_array().is_none_or(Vec::is_empty), "nobody looked for outages: {stability:#}");
+    assert!(stability.as_array().is_none_or(Vec::is_empty), "captures show no outages: {stability:#}");
     for (side, name) in report["sides"].as_array().unwrap().iter().zip(["old", "new"]) {
         assert_eq!((&side["name"], &side["kind"]), (&name.into(), &"capture".into()));
         let levels: Vec<&Value> = side["levels"].as_array().unwrap().iter().map(|level| &level["load_name"]).collect();

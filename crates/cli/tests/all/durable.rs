@@ -121,7 +121,7 @@ fn an_open_whose_response_is_lost_leaves_nothing_behind() {
     }
 }
 
-/// The workload with files of its own, because the server may still hold opens of another case.
+/// The workload with a separate set of files, because the server may still hold opens of another case.
 fn of_case(workload: &str, case: usize) -> String {
     workload.replace("open-files", &format!("open-files-{case}"))
 }

@@ -297,7 +297,7 @@ fn no_file_of_a_recording_holds_the_password() {
     assert!(manifest["command"].as_array().unwrap().iter().any(|word| word == "smb://user:***@127.0.0.1:1/share"));
 }
 
-/// A time outside the capture is known only after the last packet: the recording that was to be replaced is there again.
+/// Whether a time is outside the capture is known only after the last packet. Then the old recording is put back.
 #[test]
 fn a_refused_analysis_leaves_what_was_there() {
     let scratch = Scratch::new("recorded-refused");

@@ -121,10 +121,10 @@ fn a_number_of_files_that_the_folder_does_not_have_is_damage() {
         text.contains("damaged") && text.contains("expected 2000000 files transactions-NNNN.parquet, found 1"),
         "{text}"
     );
-    // A file that is there has the verdict of its level even so.
+    // An existing file still has the verdict of its level.
     let part = report(folder, &["analyze", "R/level-0000/transactions-0000.parquet"]);
     assert_eq!(part["validity"]["reasons"][0], "At 2 clients: it was late");
-    // A file that the manifest does not count belongs to somebody else.
+    // The manifest does not count this file, so it is not part of the recording.
     changed(folder, "R", |manifest| manifest["levels"][0]["parts"] = json!(1));
     fs::copy(
         folder.join("R/level-0000/transactions-0000.parquet"),

@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(merged_gaps([pauses(), gave_up()]), waited);
         assert_eq!(merged_gaps([gave_up(), vec![gap(0, 1_000, None)], pauses()]), waited);
         let dead = [(100 * MS, 1_000 * MS)];
-        assert_eq!(merged_gaps([gave_up(), vec![gap(95, 1_000, None)]]), dead, "nobody had an answer");
+        assert_eq!(merged_gaps([gave_up(), vec![gap(95, 1_000, None)]]), dead, "no client had an answer");
         assert_eq!(merged_gaps([gave_up()]), dead);
     }
 

@@ -251,7 +251,7 @@ fn a_hypervisor_that_takes_much_spoils_all() {
     assert_eq!([None, Some(50_000_000), Some(60_000_000)].map(with), [0, 0, 1]);
 }
 
-/// A blocking client has a thread of its own: many threads have no more than the processors.
+/// Each blocking client has its own thread. All threads together have only the time of the processors.
 #[test]
 fn threads_that_share_processors_lose_their_time_together() {
     let with = |threads: usize, stolen_ms: u64| {

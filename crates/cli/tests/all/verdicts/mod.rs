@@ -25,7 +25,7 @@ const SOME_PAIRS: usize = 12;
 const METRICS: [Metric; 6] = [Metric::Throughput, Metric::Mean, Metric::P50, Metric::P90, Metric::P95, Metric::P99];
 /// Pairs of the same thing that may be called different by one metric.
 const FALSE_ALARMS: f64 = 0.05;
-/// The same for [`SOME_PAIRS`]: if one pair in twenty is called different, more than so many occur in one test of 450.
+/// The same for [`SOME_PAIRS`]. With one false alarm in twenty pairs, one test in 450 has more than this.
 const SOME_FALSE_ALARMS: usize = 3;
 /// Pairs of different things that must be called different by the mean.
 const FOUND: f64 = 0.90;

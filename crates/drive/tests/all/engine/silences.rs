@@ -182,7 +182,8 @@ fn a_pause_until_the_end_of_the_phase_is_no_silence() {
     assert_eq!(ran.silences, []);
 }
 
-/// The connection ends 5 ms after the answer to the tenth request, while its client pauses. Then the server refuses so many attempts.
+/// The connection ends 5 ms after the answer to the tenth request, while its client pauses. Then the server refuses
+/// this number of attempts to connect.
 fn ends_in_a_pause(refused: u32) -> Memory {
     door(move |_, attempts, _| match attempts {
         0 => {
