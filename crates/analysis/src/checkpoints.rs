@@ -11,7 +11,7 @@ use anyhow::Context;
 use plimsoll_observe::capture::CaptureAnomalies;
 use plimsoll_observe::filter::FilterState;
 use plimsoll_observe::names::HostsFile;
-use plimsoll_observe::{Observed, Observer, status_name};
+use plimsoll_observe::{BoxedObserver, Observer, status_name};
 use plimsoll_recording::folder::{CheckpointWriter, Finished};
 use plimsoll_report::findings::{Findings, Source};
 use plimsoll_results::record::about_of;
@@ -141,10 +141,10 @@ impl Worker {
     fn write(&mut self, snapshot: Snapshot) -> anyhow::Result<()> {
         let Snapshot { observer, filter, statistics, intervals: (mut intervals, recorder), anomalies, until_ns } =
             snapshot;
-        let sinks = self.filter.before((statistics, recorder)).of_state(filter);
-        let mut observer = Observer::of_state(&observer, sinks)?;
+        let mut filtered = self.filter.before((statistics, recorder)).of_state(filter);
+        let mut observer = BoxedObserver::of_state(&observer, Box::new(&mut filtered))?;
         until_ns.into_iter().for_each(|ns| observer.captured_until(ns));
-        let Observed { sink: filtered, names, mut coverage } = observer.finish();
+        let (names, mut coverage) = observer.finish();
         anomalies.add_to(&mut coverage);
         filtered.narrow(&mut coverage);
         let (statistics, recorder) = filtered.sink;

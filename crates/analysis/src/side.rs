@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use plimsoll_observe::capture::{Captures, Input};
 use plimsoll_observe::filter::Filtered;
-use plimsoll_observe::{Observed, Observer, status_name};
+use plimsoll_observe::{BoxedObserver, Observed, status_name};
 use plimsoll_report::collect::TableFacts;
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint, MeasuredRun};
 use plimsoll_report::findings::{Findings, Source};
@@ -128,7 +128,8 @@ impl SideReader<'_> {
         let name = path.display().to_string();
         let mut captures = Captures::open(vec![Input::File(path.to_owned())])?;
         let sinks = (IntervalRecorder::new(Intervals::growing()), Statistics::new(options));
-        let mut observer = Observer::new(self.filter.before(sinks)).with_session_keys((self.keys)()?);
+        let mut sink = self.filter.before(sinks);
+        let mut observer = BoxedObserver::new(Box::new(&mut sink)).with_session_keys((self.keys)()?);
         let mut packets = false;
         let mut bar = Bar::new(self.quiet);
         while let Some(frame) = captures.next().with_context(|| name.clone())? {
@@ -145,10 +146,11 @@ impl SideReader<'_> {
         if let Some(ns) = anomalies.captured_until_ns {
             observer.captured_until(ns);
         }
-        let mut observed = observer.finish();
-        anomalies.add_to(&mut observed.coverage);
-        self.filter.check(observed.coverage.first_ns, observed.coverage.last_ns).with_context(|| name.clone())?;
-        observed.sink.narrow(&mut observed.coverage);
+        let (names, mut coverage) = observer.finish();
+        anomalies.add_to(&mut coverage);
+        self.filter.check(coverage.first_ns, coverage.last_ns).with_context(|| name.clone())?;
+        sink.narrow(&mut coverage);
+        let observed = Observed { sink, names, coverage };
         Ok(Whole { name, observed, vantage: "wire", table: None })
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use plimsoll_model::Sink;
-use plimsoll_observe::Observer;
+use plimsoll_observe::BoxedObserver;
 use plimsoll_observe::capture::{Captures, Input};
 
 /// Reads a capture into `sink`, as far as it is written.
@@ -13,7 +13,7 @@ use plimsoll_observe::capture::{Captures, Input};
 /// The capture cannot be read.
 pub fn read_capture(capture: &Path, sink: &mut dyn Sink) -> anyhow::Result<()> {
     let mut captures = Captures::open(vec![Input::File(capture.to_owned())])?;
-    let mut observer = Observer::new(sink);
+    let mut observer = BoxedObserver::new(Box::new(sink));
     while let Some(frame) = captures.next().with_context(|| capture.display().to_string())? {
         observer.frame(&frame);
     }

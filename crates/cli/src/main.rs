@@ -1,6 +1,6 @@
 //! The `plimsoll` command: a subcommand a file, arguments in, exit code out.
 #![cfg_attr(
-    not(target_os = "linux"),
+    not(all(target_os = "linux", feature = "load")),
     allow(dead_code, reason = "subcommands that drive servers use more of what all share")
 )]
 
@@ -8,7 +8,7 @@ mod analyze;
 mod anonymize;
 mod compare;
 mod completions;
-#[cfg_attr(not(target_os = "linux"), path = "drive/absent.rs")]
+#[cfg_attr(not(all(target_os = "linux", feature = "load")), path = "drive/absent.rs")]
 mod drive;
 mod exit;
 mod flags;
@@ -17,7 +17,7 @@ mod man;
 mod report;
 mod shell;
 mod version;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "load"))]
 mod watch;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -68,7 +68,7 @@ enum Command {
     /// Print the report of a recording again.
     Report(report::Arguments),
     /// Watch a file server live: capture an interface or read a pipe, and show current response times.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "load"))]
     Watch(Box<watch::Arguments>),
 }
 
@@ -91,7 +91,7 @@ fn dispatch(command: Command) -> anyhow::Result<exit::Done> {
         Command::History(arguments) => history::run(arguments),
         Command::Man(arguments) => man::run(&arguments, Arguments::command()),
         Command::Report(arguments) => report::run(arguments),
-        #[cfg(target_os = "linux")]
+        #[cfg(all(target_os = "linux", feature = "load"))]
         Command::Watch(arguments) => watch::run(*arguments),
     }
 }

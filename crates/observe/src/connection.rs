@@ -24,7 +24,7 @@ use crate::missing::{Ledger, OpenGaps, client_by_port};
 use crate::packet::{Segment, Stamp};
 use crate::pairing::{Output, Pairing};
 use crate::shared_state::Shared;
-use crate::stream::{Counts, Over, TcpFlow};
+use crate::stream::{Counts, Over, TcpFlow, packable};
 pub(crate) use client_paths::ClientPaths;
 pub(crate) use lives::Lives;
 pub(crate) use opening::Opening;
@@ -36,6 +36,8 @@ use watch::Watch;
 
 /// A closed connection without a packet for this time is over, ns. Linux keeps the ports of a closed connection as long.
 const CLOSED_FOR_NS: i64 = 60_000_000_000;
+
+packable!(Connection);
 
 /// A TCP connection, or a UDP conversation (which has no streams).
 #[derive(Debug, Serialize, Deserialize)]

@@ -31,5 +31,5 @@ mod time_gate;
 pub mod tracer;
 
 pub use named_services::{NamedService, NamedServices};
-pub use observer::{HandOverError, Observed, Observer};
+pub use observer::{BoxedObserver, HandOverError, Observed, Observer};
 pub use pairing::{status_name, statuses_named};

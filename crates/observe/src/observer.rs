@@ -1,5 +1,6 @@
 //! The observer: frames in, transactions out. It ties the stages together and counts packets.
 
+mod boxed;
 mod connections;
 mod datagrams;
 mod far_times;
@@ -13,6 +14,7 @@ mod waiting;
 
 use std::sync::Arc;
 
+pub use boxed::BoxedObserver;
 pub use hand_over::HandOverError;
 use plimsoll_model::{Anomaly, Coverage, Names, PacketCounts, Sink};
 use serde::{Deserialize, Serialize};

@@ -33,6 +33,7 @@ const RESULTS: &str = "plimsoll-results";
 const SERVE: &str = "plimsoll-serve";
 const ANALYSIS: &str = "plimsoll-analysis";
 const EXPERIMENT: &str = "plimsoll-experiment";
+const LAUNCH: &str = "plimsoll-launch";
 const MUSL: &str = "plimsoll-musl";
 const TESTKIT: &str = "plimsoll-testkit";
 const CLI: &str = "plimsoll";
@@ -40,7 +41,7 @@ const CLI: &str = "plimsoll";
 /// The two halves never depend on each other: observe on one side; client, workload and drive on the other. A client does not depend on
 /// its driver; drive uses only the distribution of its own lags from stats; wire has no external dependencies, and model only serde and a
 /// table of names.
-const WALLS: [Wall; 19] = [
+const WALLS: [Wall; 20] = [
     Wall { name: MODEL, inside: &[], outside: Outside::Only(&["foldhash", "indexmap", "serde"]) },
     Wall { name: WIRE, inside: &[], outside: Outside::Only(&[]) },
     Wall { name: OBSERVE, inside: &[MODEL, WIRE], outside: Outside::Any },
@@ -53,6 +54,7 @@ const WALLS: [Wall; 19] = [
     Wall { name: SERVE, inside: &[WIRE], outside: Outside::Any },
     Wall { name: TESTKIT, inside: &[MODEL, WIRE], outside: Outside::Any },
     Wall { name: MUSL, inside: &[], outside: Outside::Only(&[]) },
+    Wall { name: LAUNCH, inside: &[], outside: Outside::Only(&[]) },
     // No arguments and no terminal: those are the command's.
     Wall {
         name: RESULTS,

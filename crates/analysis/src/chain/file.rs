@@ -45,7 +45,7 @@ impl HandOver {
         out.write_all(head(build).as_bytes())?;
         let mut packer = zstd::Encoder::new(BufWriter::new(out), ZSTD_LEVEL)?;
         packer.include_checksum(true)?;
-        packer.write_all(&postcard::to_stdvec(self)?)?;
+        packer.write_all(&postcard::to_extend(self, Vec::new())?)?;
         packer.finish()?.flush()?;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Elsewhere than on Linux no subcommand drives a server, and each of these says so.
+//! Elsewhere than on Linux, and in builds without the feature `load`, no subcommand drives a server, and each of these says so.
 
 use std::ffi::OsString;
 
@@ -11,7 +11,7 @@ pub(crate) fn is_target(_word: &str) -> bool {
     false
 }
 
-const ABOUT: &str = "Available on Linux only";
+const ABOUT: &str = "Available only on Linux, in builds with the feature `load`";
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -59,8 +59,8 @@ impl Command {
             Command::Workloads(_) => "workloads",
         };
         let why = format!(
-            "{name}: needs Linux; on this system, plimsoll has only the commands for captures and recordings (e.g. analyze, \
-            compare, history and report)"
+            "{name}: needs Linux, and a build with the feature `load`; this build has only the commands for captures and \
+            recordings (e.g. analyze, compare, history and report)"
         );
         Err(Usage(why).into())
     }

@@ -5,7 +5,7 @@ pub(crate) mod analysis;
 pub(crate) mod chain;
 pub(crate) mod filter;
 pub(crate) mod keys;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "load"))]
 pub(crate) mod live;
 pub(crate) mod output;
 pub(crate) mod record;

@@ -2,7 +2,7 @@
 
 use divan::{Bencher, black_box};
 use plimsoll_observe::packet::{self, Packet, Stamp};
-use plimsoll_observe::stream::{Chunk, Connections, Receiver, TcpFlow};
+use plimsoll_observe::stream::{Chunk, Connections, Packable, Receiver, TcpFlow};
 
 use crate::traffic::{self, Around, Kind, OPERATIONS};
 
@@ -26,7 +26,7 @@ fn run(bencher: Bencher<'_, '_>, lossy: bool) {
         });
     let segments: Vec<_> = decoded.collect();
     let segments = if lossy { traffic::lossy(segments) } else { segments };
-    let mut connections: Connections<[TcpFlow; 2]> = Connections::default();
+    let mut connections: Connections<Flows> = Connections::default();
     let mut next = 0;
     bencher.bench_local(|| {
         if next == segments.len() {
@@ -36,12 +36,25 @@ fn run(bencher: Bencher<'_, '_>, lossy: bool) {
         let Some((path, segment)) = segments.get(next) else { return };
         next += 1;
         let (slot, direction, _) = connections.find(path, false, Default::default);
-        let [low, high] = connections.get(slot);
+        let Flows([low, high]) = connections.get(slot);
         let (tcp_flow, other) = if direction == 0 { (low, high) } else { (high, low) };
         let (acknowledges, _) = other.acknowledge(segment.ack, &mut Seen);
         let stamp = Stamp { time_ns: next as i64, frame: next as u64 };
         tcp_flow.segment(segment, stamp, acknowledges, &mut Seen);
     });
+}
+
+/// The two directions of a connection, which are never packed here.
+#[derive(Default)]
+struct Flows([TcpFlow; 2]);
+
+impl Packable for Flows {
+    fn pack(&self, _: Vec<u8>) -> Option<Vec<u8>> {
+        None
+    }
+    fn unpack(_: &[u8]) -> Option<Box<Self>> {
+        None
+    }
 }
 
 /// Takes what comes and does nothing with it.

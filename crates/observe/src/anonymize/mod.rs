@@ -1,6 +1,6 @@
 //! Anonymised captures: two passes over the capture write each packet anew.
 //!
-//! The first pass is an [`Observer`]. It cuts streams into messages as for a report, and stores the marked fields of each message
+//! The first pass is an [`Observer`](crate::Observer). It cuts streams into messages as for a report, and stores the marked fields of each message
 //! ([`plimsoll_wire::marks`]): numbers as they are, names and ids replaced. The second pass writes the packets: headers with replaced
 //! addresses, and as data the stored bytes of the stream at the packet's offset. All other bytes are zero. So retransmissions, segments
 //! out of order and cut packets need no special code, and unrecognised data cannot leak.
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::Observer;
+use crate::BoxedObserver;
 use crate::capture::{Format, Frame, LinkType};
 
 pub use key::{KEY_MIN, Key, KeyError};
@@ -59,9 +59,8 @@ pub enum AnonymizeError {
 }
 
 /// The first pass.
-#[derive(Debug)]
 pub struct FirstPass {
-    observer: Observer<()>,
+    observer: BoxedObserver<'static>,
     survey: Arc<Mutex<Survey>>,
 }
 
@@ -69,7 +68,7 @@ impl FirstPass {
     /// Replaces by this key.
     pub fn new(key: Key) -> Self {
         let survey = Arc::new(Mutex::new(Survey::new(key)));
-        let observer = Observer::new(()).traced(Box::new(Shared(Arc::clone(&survey))));
+        let observer = BoxedObserver::new(Box::new(())).traced(Box::new(Shared(Arc::clone(&survey))));
         Self { observer, survey }
     }
 

@@ -25,7 +25,7 @@ impl<S> Observer<S> {
         if self.shared.smb2.decryption.is_some() {
             return Err(HandOverError::Decrypts);
         }
-        postcard::to_stdvec(self).map_err(HandOverError::Unwritable)
+        postcard::to_extend(self, Vec::new()).map_err(HandOverError::Unwritable)
     }
 
     /// Continues from a state, with the next packet of the same capture.
@@ -33,8 +33,7 @@ impl<S> Observer<S> {
     /// # Errors
     /// The bytes are not the output of [`Observer::state`] of this version.
     pub fn of_state(state: &[u8], sink: S) -> Result<Self, HandOverError> {
-        let read: Observer<()> = postcard::from_bytes(state).map_err(HandOverError::Damaged)?;
-        Ok(read.with_sink(sink))
+        read(state).map(|read| read.with_sink(sink))
     }
 
     fn with_sink<T>(self, sink: T) -> Observer<T> {
@@ -75,4 +74,9 @@ impl<S> Observer<S> {
             until_ns,
         }
     }
+}
+
+/// Not generic, and so compiled once.
+fn read(state: &[u8]) -> Result<Observer<()>, HandOverError> {
+    postcard::from_bytes(state).map_err(HandOverError::Damaged)
 }

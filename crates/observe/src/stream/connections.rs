@@ -8,11 +8,13 @@ mod stored;
 
 use std::collections::{HashMap, VecDeque};
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::packet::{Address, Path};
 use stored::{Packer, Stored};
+
+pub use stored::Packable;
+pub(crate) use stored::packable;
 
 /// Maximum number of tracked connections. Each takes a few KiB, so all take less than about 100 MiB. Answers without a request
 /// (`pairing/early.rs`) have a limit of their own.
@@ -40,6 +42,7 @@ struct Key {
 pub struct Slot(usize);
 
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(bound(serialize = "C: Packable", deserialize = "C: Packable"))]
 struct Entry<C> {
     key: Key,
     used: u64,
@@ -69,6 +72,7 @@ struct Last {
 
 /// Connections by their ends.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(bound(serialize = "C: Packable", deserialize = "C: Packable"))]
 pub struct Connections<C> {
     by_key: HashMap<Key, usize, foldhash::fast::RandomState>,
     entries: Vec<Entry<C>>,
@@ -81,7 +85,7 @@ pub struct Connections<C> {
     closed: VecDeque<Key>,
 }
 
-impl<C: Serialize + DeserializeOwned> Default for Connections<C> {
+impl<C: Packable> Default for Connections<C> {
     fn default() -> Self {
         Self::with_limit(CONNECTIONS_MAX)
     }
@@ -94,7 +98,7 @@ impl<C> Entry<C> {
     }
 }
 
-impl<C: Serialize + DeserializeOwned> Connections<C> {
+impl<C: Packable> Connections<C> {
     /// A table that follows at most `limit` (at least 1) connections.
     pub fn with_limit(limit: usize) -> Self {
         Self {
@@ -281,6 +285,8 @@ impl<C: Serialize + DeserializeOwned> Connections<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    packable!(char u16);
 
     fn path(source: u16, destination: u16) -> Path {
         Path { source: 1, destination: 2, source_port: source, destination_port: destination }

@@ -16,7 +16,8 @@ mod tcp_flow;
 
 pub use budget::HoldBudget;
 pub use chunk::Chunk;
-pub use connections::{Connections, Over, PACKINGS, Slot};
+pub(crate) use connections::packable;
+pub use connections::{Connections, Over, PACKINGS, Packable, Slot};
 pub use counts::{Counts, Sizes};
 pub use receiver::Receiver;
 pub use tcp_flow::TcpFlow;

@@ -1,12 +1,35 @@
 //! A connection in the table: as it works, or packed.
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use zstd::bulk::{Compressor, decompress};
 use zstd::zstd_safe::get_frame_content_size;
 
 /// The fastest of the usual levels.
 const LEVEL: i32 = 1;
+
+/// Can become bytes, and come back. No function of it is generic, so its code is compiled only where [`packable`] is.
+pub trait Packable: Sized {
+    /// Appends its bytes. None if there is no memory.
+    fn pack(&self, into: Vec<u8>) -> Option<Vec<u8>>;
+    /// The value of these bytes. None if they are damaged.
+    fn unpack(bytes: &[u8]) -> Option<Box<Self>>;
+}
+
+macro_rules! packable {
+    ($($type:ty)*) => {$(
+        impl $crate::stream::Packable for $type {
+            fn pack(&self, into: Vec<u8>) -> Option<Vec<u8>> {
+                postcard::to_extend(self, into).ok()
+            }
+            fn unpack(bytes: &[u8]) -> Option<Box<Self>> {
+                postcard::from_bytes(bytes).ok().map(Box::new)
+            }
+        }
+    )*};
+}
+pub(crate) use packable;
 
 /// What packing needs.
 pub(super) struct Packer {
@@ -21,9 +44,9 @@ impl Packer {
         Some(Self { compressor: Compressor::new(LEVEL).ok()?, plain: Vec::new(), compressed: Vec::new() })
     }
 
-    fn pack<C: Serialize>(&mut self, connection: &C) -> Option<Box<[u8]>> {
+    fn pack(&mut self, connection: &impl Packable) -> Option<Box<[u8]>> {
         self.plain.clear();
-        self.plain = postcard::to_extend(connection, std::mem::take(&mut self.plain)).ok()?;
+        self.plain = connection.pack(std::mem::take(&mut self.plain))?;
         self.compressed.clear();
         self.compressed.reserve(zstd::zstd_safe::compress_bound(self.plain.len()));
         self.compressor.compress_to_buffer(&self.plain, &mut self.compressed).ok()?;
@@ -32,7 +55,7 @@ impl Packer {
 }
 
 /// A connection.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub(super) enum Stored<C> {
     /// On its own, so that a table that grows moves little.
     Open(Box<C>),
@@ -40,7 +63,7 @@ pub(super) enum Stored<C> {
     Packed(Box<[u8]>),
 }
 
-impl<C: Serialize + DeserializeOwned> Stored<C> {
+impl<C: Packable> Stored<C> {
     pub(super) fn new(connection: C) -> Self {
         Self::Open(Box::new(connection))
     }
@@ -99,11 +122,34 @@ impl<C: Serialize + DeserializeOwned> Stored<C> {
     }
 }
 
+/// Whether the bytes are compressed, and the bytes.
+impl<C: Packable> Serialize for Stored<C> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Open(connection) => {
+                let bytes = connection.pack(Vec::new()).ok_or_else(|| S::Error::custom("no memory"))?;
+                (false, bytes).serialize(serializer)
+            }
+            Self::Packed(bytes) => (true, bytes).serialize(serializer),
+        }
+    }
+}
+
+impl<'de, C: Packable> Deserialize<'de> for Stored<C> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (is_compressed, bytes) = <(bool, Vec<u8>)>::deserialize(deserializer)?;
+        if is_compressed {
+            return Ok(Self::Packed(bytes.into()));
+        }
+        C::unpack(&bytes).map(Self::Open).ok_or_else(|| D::Error::custom("a damaged connection"))
+    }
+}
+
 #[cold]
 #[inline(never)]
-fn unpacked<C: DeserializeOwned>(bytes: &[u8]) -> Box<C> {
+fn unpacked<C: Packable>(bytes: &[u8]) -> Box<C> {
     // Only what `pack` wrote is read here, by the same program.
     let len = get_frame_content_size(bytes).ok().flatten().and_then(|len| usize::try_from(len).ok());
     let plain = len.and_then(|len| decompress(bytes, len).ok()).expect("a packed connection can be decompressed");
-    Box::new(postcard::from_bytes(&plain).expect("a packed connection can be read"))
+    C::unpack(&plain).expect("a packed connection can be read")
 }
