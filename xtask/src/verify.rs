@@ -67,7 +67,7 @@ fn prove(proof: &Proof) -> Found {
 
 /// Whether this machine can run a proof.
 fn has(proof: &Proof) -> Outcome {
-    let Some((programs, packages)) = proof.needs else { return Ok(()) };
+    let (programs, packages) = proof.needs;
     match programs.iter().find(|program| process::find(program).is_none()) {
         Some(program) => Err(format!("needs {program} (Debian: {packages})")),
         None => Ok(()),

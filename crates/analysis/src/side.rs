@@ -80,7 +80,7 @@ impl SideReader<'_> {
             None => (findings, WHOLE_CAPTURE.to_owned(), None, None),
         };
         let runs = vec![MeasuredRun { span_ns, intervals: recorder.finish() }];
-        let levels = vec![LevelRuns { level_name, point, runs }];
+        let levels = vec![LevelRuns { level_name, point, runs, findings: None }];
         Ok(ComparedSide { contestant: Contestant { findings, levels }, unfinished })
     }
 
@@ -93,7 +93,8 @@ impl SideReader<'_> {
         let Whole { observed, vantage, table, .. } = self.whole(path, Options { slowest: 0, ..Options::default() })?;
         let (recorder, statistics) = observed.sink.sink;
         let (coverage, names) = (observed.coverage, observed.names);
-        let findings = Findings::collect(&statistics, &coverage, &names, Source::default(), status_name);
+        let source = Source { filters: self.filter.describe(), ..Source::default() };
+        let findings = Findings::collect(&statistics, &coverage, &names, source, status_name);
         let findings = match table {
             Some(table) => findings.of_a_table(table.facts),
             None => findings,
@@ -103,7 +104,7 @@ impl SideReader<'_> {
             intervals: recorder.finish(),
             span_ns: (coverage.first_ns.unwrap_or(0), coverage.last_ns.unwrap_or(0)),
             connections: coverage.connections,
-            validity: findings.validity,
+            findings,
             vantage,
         })
     }

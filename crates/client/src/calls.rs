@@ -150,6 +150,10 @@ impl<W> Calls<W> {
             self.waiting.pop_front();
             self.sent = self.sent.saturating_sub(1);
         }
+        if self.waiting.is_empty() {
+            // The next call gets the first place again, which is in the processor's caches.
+            self.waiting.clear();
+        }
         call
     }
 

@@ -1,6 +1,6 @@
 //! `cargo plimsoll`: builds the part of Plimsoll that a command needs, and runs it.
 //!
-//! Whoever wants to read a capture need not wait for clients, servers and cryptography. docs/decisions/0018-build-times.md
+//! A user who reads a capture does not wait for the build of clients, servers and live views. docs/decisions/0018-build-times.md
 
 use std::env;
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     match run.arg("--").args(words).status() {
         Ok(status) => status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from),
         Err(error) => {
-            eprintln!("cargo: {error}");
+            eprintln!("cannot run cargo: {error}");
             ExitCode::FAILURE
         }
     }

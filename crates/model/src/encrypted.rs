@@ -31,7 +31,8 @@ pub struct Encrypted {
     pub unanswered: u64,
     /// Requests that were taken for CANCEL, which has no response.
     pub cancels: u64,
-    /// Number of times that bytes were missing. Requests outstanding then, or sent before the connection was idle again, have no time.
+    /// Number of times that bytes were missing, or too many requests outstanding. Requests outstanding then, or sent before the connection
+    /// was idle again, have no time.
     pub interrupted: u64,
 }
 

@@ -1,6 +1,6 @@
 //! What the connections that have ended add up to, besides their transactions.
 
-use plimsoll_model::{Network, OneSided, RpcTls, Unopened, Unseen};
+use plimsoll_model::{Missing, Network, OneSided, RpcTls, Unopened, Unseen};
 use serde::{Deserialize, Serialize};
 
 use crate::connection::{ClientPaths, Lives};
@@ -28,4 +28,14 @@ pub(crate) struct Account {
     pub(crate) bursts: Bursts,
     /// When connections were seen.
     pub(crate) ends: Vec<End>,
+}
+
+impl Account {
+    /// Adds requests with an interim response that were not answered, and are in the account of no connection: they wait by design, or
+    /// another connection of their session could have answered them.
+    pub(crate) fn add_asynchronous(&mut self, unseen: &Unseen) {
+        let lost = unseen.requests_after_gap + unseen.requests_after_cut;
+        self.unseen.add(unseen);
+        self.unseen.missing.add(&Missing { operations: lost, low: 0, high: lost, unknown: 0 });
+    }
 }

@@ -20,6 +20,8 @@ pub struct ConnectionContext {
     pub unread: [u32; 2],
     /// Stream offset per direction up to which data was retransmitted before it was acknowledged.
     pub resent_to: [u64; 2],
+    /// Stream offset per direction up to which captured packets acknowledge data; 0 before the connection ends.
+    pub acknowledged: [u64; 2],
     /// The connection's beginning was captured.
     pub from_start: bool,
     /// Its first packet came so long after the start of the capture that the capture may have dropped earlier ones.
@@ -43,6 +45,7 @@ impl ConnectionContext {
             breaks: [0; 2],
             unread: [0; 2],
             resent_to: [0; 2],
+            acknowledged: [0; 2],
             from_start: false,
             begins_late: false,
             to_client_ns: 0,

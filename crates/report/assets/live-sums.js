@@ -71,7 +71,7 @@ const sums = (() => {
   // The middle of a row of the heat map, at most the longest.
   function percentile(sum, percent) {
     if (sum.timed === 0) return null;
-    let left = Math.max(1, Math.ceil((percent / 100) * sum.timed));
+    let left = Math.max(1, Math.ceil((percent / 100) * sum.timed * (1 - 4 * Number.EPSILON)));
     for (const [row, count] of [...sum.rows].sort((a, b) => a[0] - b[0])) {
       left -= count;
       if (left <= 0) {

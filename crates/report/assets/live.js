@@ -4,19 +4,30 @@
   const ROWS = 12, HEAT_STEPS = 10, FURTHER = 'further';
   const at = (id) => document.getElementById(id);
   const root = document.documentElement;
-  const css = (name) => getComputedStyle(root).getPropertyValue('--' + name).trim();
+  // Colours are read once per colour scheme. Each look makes an object that the browser keeps for a while.
+  const colors = new Map();
+  function css(name) {
+    if (!colors.has(name)) colors.set(name, getComputedStyle(root).getPropertyValue('--' + name).trim());
+    return colors.get(name);
+  }
   // The keys that it is within, outermost first: [place of the dimension, key]. `end` is the end of the second shown where that is not the latest.
   let within = [], end = null, state = {}, hosts = {}, connected = false, marks = [], drawn = false;
 
   // ---- numbers
-  const digits = (n) => (n === 0 ? '0' : n >= 1000 ? Math.round(n).toString() : n.toPrecision(3));
+  // What rounds to 1000 would be 1.00e+3 with three digits: it has no point, and a time has the next unit.
+  const digits = (n) => (n === 0 ? '0' : n >= 999.5 ? Math.round(n).toString() : n.toPrecision(3));
   function time(ns) {
     if (ns === null || ns === undefined) return '–';
-    for (const [unit, of] of [['s', 1e9], ['ms', 1e6], ['µs', 1e3]]) if (ns >= of) return digits(ns / of) + ' ' + unit;
+    for (const [unit, of] of [['s', 1e9], ['ms', 1e6], ['µs', 1e3]]) if (ns >= 0.9995 * of) return digits(ns / of) + ' ' + unit;
     return digits(ns) + ' ns';
   }
   const instant = (s) => new Date(s * 1000).toISOString().slice(0, 19).replace('T', ' ') + ' UTC';
-  const say = (id, text) => { if (at(id).textContent !== text) at(id).textContent = text; };
+  // The text of a place with nothing but text. Its node stays, because hundreds of numbers change each second.
+  function write(place, text) {
+    const node = place.firstChild || place;
+    if (node.textContent !== text) node.textContent = text;
+  }
+  const say = (id, text) => write(at(id), text);
   function name(place, key) {
     if (key === null) return 'not told apart';
     const value = JSON.parse(key);
@@ -71,9 +82,9 @@
   }
   function losses() {
     const lost = state.losses || {};
-    const said = [['kernel', 'packets lost by the kernel'], ['freezes', 'times the buffer was full'],
-      ['interface', 'packets lost by the interface'], ['reported', 'packets lost, as the input reports'], ['downs', 'times the interface was down']]
-      .filter(([id]) => lost[id] > 0).map(([id, text]) => lost[id] + ' ' + text);
+    const said = [['kernel', 'packet', 'lost by the kernel'], ['freezes', 'time', 'the buffer was full'],
+      ['interface', 'packet', 'lost by the interface'], ['reported', 'packet', 'lost, as the input reports'], ['downs', 'time', 'the interface was down']]
+      .filter(([id]) => lost[id] > 0).map(([id, what, text]) => lost[id] + ' ' + what + (lost[id] === 1 ? ' ' : 's ') + text);
     at('losses').hidden = said.length === 0;
     say('losses', 'INCOMPLETE: ' + said.join(', ') + '. Seconds with losses are hatched; percentiles with * cover only a part of the operations.');
     at('tile-lost').hidden = state.losses === null;
@@ -89,7 +100,11 @@
     }));
   }
   // What goes on in a run, and the levels that are over.
+  let ran = '';
   function run() {
+    const now = JSON.stringify(state.run || null);
+    if (now === ran) return;
+    ran = now;
     at('run').hidden = !state.run;
     if (!state.run) return;
     const text = (name, said) => { const made = document.createElement(name); made.textContent = said; return made; };
@@ -102,24 +117,38 @@
       return line;
     }));
   }
-  // Rows stay the elements that they are: a click or the focus is not lost when numbers change.
-  const rows = sums.DIMENSIONS.map(() => new Map());
-  function rowOf(place, key) {
-    if (rows[place].has(key)) return rows[place].get(key);
+  // Rows stay the elements that they are: a click or the focus is not lost when numbers change. A row whose key is gone is used again.
+  const rows = sums.DIMENSIONS.map(() => new Map()), unused = sums.DIMENSIONS.map(() => []);
+  const isNamed = (key) => key !== null && key !== FURTHER;
+  function newRow(place, key) {
     const line = document.createElement('tr'), head = document.createElement('th');
     head.scope = 'row';
-    head.append(key === null || key === FURTHER ? '' : button('', () => enter(place, key)));
+    head.append(isNamed(key) ? button('', () => enter(place, line.key)) : '');
     line.append(head, ...Array.from({ length: 5 }, () => document.createElement('td')));
+    return line;
+  }
+  function rowOf(place, key) {
+    if (rows[place].has(key)) return rows[place].get(key);
+    const line = (isNamed(key) && unused[place].pop()) || newRow(place, key);
+    line.key = key;
     rows[place].set(key, line);
     return line;
   }
+  function release(place, key) {
+    if (isNamed(key) && unused[place].length < ROWS) unused[place].push(rows[place].get(key));
+    rows[place].delete(key);
+  }
   function fill(line, place, [key, sum, atLeast, text], found) {
     const head = line.firstChild, label = head.firstChild;
-    if (head.title !== text) head.title = label.textContent = text;
+    if (head.title !== text) {
+      head.title = text;
+      write(label, text);
+    }
     const waited = found.total.waited > 0 ? ((100 * sum.waited) / found.total.waited).toFixed(1) + ' %' : '–';
     const mean = sum.timed ? sum.response / sum.timed : null, least = atLeast ? '≥ ' : '', part = atLeast || found.incomplete ? ' *' : '';
-    const cells = [least + waited, least + digits(sum.count / found.seconds), time(mean) + part, time(sums.percentile(sum, 99)) + part, least + sum.errors];
-    cells.forEach((cell, i) => { if (line.children[i + 1].textContent !== cell) line.children[i + 1].textContent = cell; });
+    // More requests may also belong to the whole, so a share of it is no lower bound.
+    const cells = [found.unknown > 0 ? waited + ' *' : least + waited, least + digits(sum.count / found.seconds), time(mean) + part, time(sums.percentile(sum, 99)) + part, least + sum.errors];
+    cells.forEach((cell, i) => write(line.children[i + 1], cell));
   }
   function table(place, shown, found) {
     const body = document.querySelector('#table-' + sums.DIMENSIONS[place] + ' tbody'), focused = document.activeElement;
@@ -130,7 +159,7 @@
     });
     while (body.children.length > shown.length) body.lastChild.remove();
     const keys = new Set(shown.map(([key]) => key));
-    [...rows[place].keys()].filter((key) => !keys.has(key)).forEach((key) => rows[place].delete(key));
+    [...rows[place].keys()].filter((key) => !keys.has(key)).forEach((key) => release(place, key));
     if (focused !== document.activeElement && body.contains(focused)) focused.focus();
   }
   // Tables with all rows.
@@ -162,7 +191,8 @@
     const down = state.down_since_s == null ? '' : 'INTERFACE DOWN since ' + instant(state.down_since_s);
     // A pipe without packets: nobody knows whether the server or the pipe is silent, nor who waits.
     const stopped = end === null && state.stopped;
-    at('state').className = 'stamp ' + (away || down ? 'away' : end === null && !state.ended && !stopped ? 'live' : '');
+    const look = 'stamp ' + (away || down ? 'away' : end === null && !state.ended && !stopped ? 'live' : '');
+    if (at('state').className !== look) at('state').className = look;
     const now = end !== null ? 'PAUSED' : state.ended ? 'END' : state.silent ? 'NO PACKETS YET' : down ? '' : stopped ? 'NO PACKETS' : 'LIVE';
     say('state', away ? 'DISCONNECTED' : [now, down].filter((part) => part).join(', '));
     say('pause', end === null ? 'Pause' : 'Live');
@@ -207,8 +237,10 @@
         style: { fill: fill(api.value(3)) } };
     };
   }
-  // Lines from corner to corner, which leave what is below them readable.
+  // Lines from corner to corner, which leave what is below them readable. One canvas serves every second.
+  let hatching = null;
   function hatched() {
+    if (hatching) return hatching;
     const tile = document.createElement('canvas'), size = 8;
     tile.width = tile.height = size;
     const pen = tile.getContext('2d');
@@ -218,7 +250,8 @@
       pen.lineTo(from + size, 0);
     }
     pen.stroke();
-    return () => ({ image: tile, repeat: 'repeat' });
+    hatching = { image: tile, repeat: 'repeat' };
+    return hatching;
   }
   function charts(until) {
     const edges = sums.edges(), last = latest(), first = last - sums.KEPT;
@@ -226,28 +259,31 @@
     const cellsOf = (of) => all.flatMap(([s, now]) => (now[of] || []).map(([r, n]) => [s, Math.max(edges[r], 100) / 1e9, (edges[r + 1] || edges[r] * 1.26) / 1e9, n]));
     const cells = cellsOf('heat'), served = cellsOf('service'), both = cells.concat(served);
     const most = both.reduce((most, cell) => Math.max(most, cell[3]), 1);
-    const colors = Array.from({ length: HEAT_STEPS }, (_, i) => css('h' + i));
-    const level = (n) => colors[most <= 1 ? HEAT_STEPS - 1 : Math.min(HEAT_STEPS - 1, Math.floor((Math.log(Math.max(n, 1)) / Math.log(most)) * HEAT_STEPS))];
+    const steps = Array.from({ length: HEAT_STEPS }, (_, i) => css('h' + i));
+    const level = (n) => steps[most <= 1 ? HEAT_STEPS - 1 : Math.min(HEAT_STEPS - 1, Math.floor((Math.log(Math.max(n, 1)) / Math.log(most)) * HEAT_STEPS))];
     const low = both.reduce((low, cell) => Math.min(low, cell[1]), 1e-3), high = both.reduce((high, cell) => Math.max(high, cell[2]), 1e-2);
     const lossy = all.filter(([, now]) => now.incomplete).map(([s]) => [s, low, high, 0]);
     const x = () => ({ type: 'value', min: first, max: last, ...axisLook(), axisLabel: { ...axisLook().axisLabel, formatter: (s) => instant(s).slice(11, 19) } });
     const cursor = [[until - 1, low, high, 0]], shade = (color, opacity) => (s) => ({ ...s, style: { fill: color, opacity } });
-    const layer = (data, fill, look) => ({ type: 'custom', clip: true, silent: true, encode: { x: 0, y: [1, 2] }, data,
+    // Without parts, all cells are on one canvas, and stay the elements that they are.
+    const layer = (data, fill, look) => ({ type: 'custom', clip: true, silent: true, progressive: 0, encode: { x: 0, y: [1, 2] }, data,
       renderItem: (p, api) => (look ? look(rectangle(fill)(p, api)) : rectangle(fill)(p, api)) });
     const grid = { left: 70, right: 60, top: 16, bottom: 26 };
     const replace = { notMerge: true, lazyUpdate: true };
     const map = (chart, data) => chart.setOption({ animation: false, grid, xAxis: x(), yAxis: { type: 'log', min: low, max: high, ...axisLook(), axisLabel: { ...axisLook().axisLabel, formatter: (s) => time(s * 1e9) } },
-      series: [layer(data, level), layer(lossy, hatched()), layer(cursor, () => css('ink'), shade(css('ink'), 0.25))] }, replace);
+      series: [layer(data, level), layer(lossy, hatched), layer(cursor, () => css('ink'), shade(css('ink'), 0.25))] }, replace);
     map(heat, cells);
     map(service, served);
     say('served', within.length ? 'Service times: leave the selection to see them' : 'Service times, last 5 minutes');
     const line = (title, yAxisIndex, color, of) => ({ name: title, type: 'line', yAxisIndex, showSymbol: false, lineStyle: { width: 1.5, color }, itemStyle: { color },
-      data: all.map(([s, now]) => [s + 0.5, of(now)]) });
+      // A second that did not arrive breaks the line.
+      data: all.flatMap(([s, now], i) => (i > 0 && all[i - 1][0] < s - 1 ? [[s - 0.5, null]] : []).concat([[s + 0.5, of(now)]])) });
     const times = all.flatMap(([, now]) => [now.p50, now.p99]).filter((ns) => ns > 0).map((ns) => ns / 1e9);
+    // Not replaced: what was clicked in the legend stays hidden.
     course.setOption({ animation: false, grid: { ...grid, top: 34 }, legend: { textStyle: { color: css('soft') }, top: 0 }, xAxis: x(),
       yAxis: [{ type: 'value', min: 0, ...axisLook() }, { type: 'log', min: Math.min(...times, 1e-3), max: Math.max(...times, 1e-3) * 1.1, ...axisLook(), splitLine: { show: false }, axisLabel: { ...axisLook().axisLabel, formatter: (s) => time(s * 1e9) } }],
       series: [line('op/s', 0, css('s0'), (now) => now.count), line('p50', 1, css('s2'), (now) => (now.p50 ? now.p50 / 1e9 : null)),
-        line('p99', 1, css('s1'), (now) => (now.p99 ? now.p99 / 1e9 : null))] }, replace);
+        line('p99', 1, css('s1'), (now) => (now.p99 ? now.p99 / 1e9 : null))] }, { lazyUpdate: true });
   }
   [heat, service].forEach((map) => map.getZr().on('click', ({ offsetX, offsetY }) => {
     if (map.containPixel('grid', [offsetX, offsetY])) show(Math.floor(map.convertFromPixel({ xAxisIndex: 0 }, offsetX)));
@@ -294,7 +330,7 @@
   const events = new EventSource('events');
   const on = (event, action) => events.addEventListener(event, (message) => { action(JSON.parse(message.data)); drawSoon(); });
   events.addEventListener('open', () => { connected = true; drawSoon(); });
-  events.addEventListener('error', () => { connected = false; draw(); });
+  events.addEventListener('error', () => { connected = false; drawSoon(); });
   on('about', (about) => {
     sums.setEdges(about.edges_ns);
     say('input', about.input);
@@ -314,5 +350,9 @@
     showLatest();
   });
   on('state', (now) => { state = now; });
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawSoon);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+    colors.clear();
+    hatching = null;
+    drawSoon();
+  });
 })();

@@ -207,7 +207,7 @@ const page = (() => {
       const [x0, y0, x1, y1, n] = p.value;
       const all = map.cells.reduce((sum, c) => sum + (c[0] === column ? c[2] : 0), 0);
       return tip(show(y0) + ' – ' + show(y1), [[at(x0) + ' – ' + at(x1), clock(map.start_ns, x0).slice(3)],
-        ['Operations', count(n)], ['Share of the moment', SHOW.percent((n / all) * 100)]]);
+        ['Operations', count(n)], ['Share of the operations of this interval', SHOW.percent((n / all) * 100)]]);
     }
     const [trigger, formatter] = { line: ['axis', moment], bars: ['axis', name], curve: ['item', place], range: ['item', place], cells: ['item', cell] }[shape];
     const pointer = shape === 'bars' ? { type: 'shadow', shadowStyle: { color: theme.soft + '18' } } : { type: 'line', lineStyle: { color: theme.soft } };

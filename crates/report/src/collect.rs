@@ -20,6 +20,7 @@ mod interference;
 mod lease_breaks;
 mod level;
 mod links;
+mod losses;
 pub(crate) mod missing;
 pub mod repeats;
 mod rows;
@@ -168,6 +169,7 @@ fn span(coverage: &Coverage) -> Span {
         first_ns: coverage.first_ns,
         last_ns: coverage.last_ns,
         elapsed_s: elapsed.map(|elapsed| elapsed as f64 / SECOND),
+        between_files_s: input::between_files_ns(coverage) as f64 / SECOND,
     }
 }
 

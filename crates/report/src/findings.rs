@@ -27,6 +27,7 @@ pub mod history;
 mod interference;
 mod iterations;
 mod lease_breaks;
+mod letter;
 mod level_facts;
 mod load_level;
 mod octave;
@@ -70,6 +71,7 @@ pub use headline::Headline;
 pub use interference::{InterferedNumber, Interference, WorkloadShare};
 pub use iterations::{IterationKind, Users};
 pub use lease_breaks::{LeaseBreakRow, LeaseBreaks};
+pub use letter::letter;
 pub use level_facts::LevelFacts;
 pub use load_level::{LoadLevel, load, outstanding, pace};
 pub use octave::{IO_SIZE, Octave, SHARED};
@@ -78,7 +80,7 @@ pub use over_time::{HeatMap, Series};
 pub use overhead::Overhead;
 pub use plimsoll_model::{About, PacketCounts, Reason, Validity, Verdict};
 pub use repeats::{REPEAT, RepeatedLevel, Spread, besides_repeat};
-pub use report::{Report, SCHEMA, TOOL, letter};
+pub use report::{Report, SCHEMA, TOOL};
 pub use rows::{Breakdown, BreakdownRow, BreakdownSeries, Bucket, OperationRow, PercentilePoint, StatusCount};
 pub use rpc_tls::{RpcTls, RpcTlsConnection};
 pub use run::{Fairness, Generator, MovedNumber, Parameter, RoundTrip, Run};
@@ -291,12 +293,12 @@ impl Findings {
         self.run.as_ref().map(|run| run.target.as_str())
     }
 
-    /// The time that rates of the whole are over, s: of a capture its span; of a run the measured phases of its levels, without the
-    /// pauses and warm-ups between them. None where no time passed.
+    /// The time that rates of the whole are over, s: of a capture its span without the time between its files; of a run the measured phases
+    /// of its levels, without the pauses and warm-ups between them. None where no time passed.
     #[must_use]
     pub fn measured_s(&self) -> Option<f64> {
         let measured = match self.levels.is_empty() {
-            true => self.span.elapsed_s,
+            true => self.span.covered_s(),
             false => {
                 let counted = self.levels.iter().filter(|level| level.has_a_span_of_the_whole());
                 Some(counted.filter_map(|level| level.span.elapsed_s).filter(|&s| s > 0.0).sum())

@@ -26,6 +26,7 @@ pub fn findings(recording: &Recording, status_name: StatusName) -> anyhow::Resul
         Measurement::Analyze { source, .. } => of_analysis(recording, source, status_name)?,
     };
     findings.warnings.extend(incomplete(recording).map(|what| format!("This recording {what}")));
+    findings.warnings.extend(earlier(recording));
     Ok(match &recording.manifest.validity {
         Some(recorded) => with_recorded(findings, recorded),
         None => findings,
@@ -128,7 +129,8 @@ fn of_analysis(recording: &Recording, source: Source, status_name: StatusName) -
         }
         _ => "the analysis did not finish, so the recording has no results; analyse the capture again",
     };
-    let level = recording.manifest.levels.first().context(why)?;
+    let earlier = earlier(recording).map_or_else(String::new, |earlier| format!(". {earlier}"));
+    let level = recording.manifest.levels.first().with_context(|| format!("{why}{earlier}"))?;
     let (statistics, coverage) = recording.statistics(level, &mut names)?;
     let findings = Findings::collect(&statistics, &coverage, &names, source, status_name);
     let hosts = host_names(level)?;
@@ -142,6 +144,12 @@ fn of_analysis(recording: &Recording, source: Source, status_name: StatusName) -
 pub(crate) fn host_names(level: &RecordedLevel) -> anyhow::Result<BTreeMap<IpAddr, String>> {
     let names = level.about.get(HOST_NAMES).map(BTreeMap::deserialize).transpose();
     Ok(names.context("manifest.json: unknown format of `about`")?.unwrap_or_default())
+}
+
+/// Where the old recording is that a recording without results has not replaced.
+fn earlier(recording: &Recording) -> Option<String> {
+    let folder = recording.replaced()?;
+    Some(format!("The old recording is still there: plimsoll report {}", folder.display()))
 }
 
 /// A note about an unfinished recording, as the rest of a sentence.

@@ -138,6 +138,7 @@ mod emit;
 mod strict;
 
 pub use emit::Emit;
+pub(crate) use emit::Item;
 pub use strict::{Malformed, Strict, padding};
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::process::Command;
 use plimsoll_testkit::servers::{Samba, Scratch};
 use serde_json::Value;
 
-use crate::{alone, held_to_schema, only_side, text_of};
+use crate::{alone, only_side, side_in, text_of};
 
 /// Clients that read, write, create and remove files of the same directories, under leases.
 const WORKLOAD: &str = r#"
@@ -56,9 +56,7 @@ fn broken(samba: &Samba, folder: &Path) -> (Value, String, Option<Breaks>) {
     let target = format!("smb://{}@{}/data", Samba::USER, samba.address());
     plimsoll(folder, &["run", "contended.toml", "--target", &target, "--tap", "tap.pcapng", "--seed", "3"]);
     let text = plimsoll(folder, &["analyze", "tap.pcapng", "--json", "report.json", "--html", "page.html", "--full"]);
-    let bytes = fs::read(folder.join("report.json")).unwrap();
-    held_to_schema(&serde_json::from_slice(&bytes).unwrap());
-    (only_side(&bytes), text, tshark(folder, samba.address().port()))
+    (side_in(&folder.join("report.json")), text, tshark(folder, samba.address().port()))
 }
 
 /// Notifications, acknowledgements, and the longest time between them.

@@ -10,7 +10,7 @@ use plimsoll_testkit::servers::faulty::{Fault, Faulty, Framing, Rule, Which};
 use plimsoll_testkit::servers::{Samba, Scratch};
 use serde_json::Value;
 
-use crate::{alone, code_and_text, held_to_schema, only_side};
+use crate::{alone, code_and_text, only_side, side_in};
 
 fn samba() -> Option<Samba> {
     samba_with(&[])
@@ -35,9 +35,7 @@ fn drive(folder: &Path, address: SocketAddr, workload: &str, more: &[&str]) -> V
     let (code, said) = plimsoll(folder, &[&run[..], &load, &outputs, more].concat());
     // 4: a busy machine.
     assert!(matches!(code, Some(0 | 4)), "{code:?}: {said}");
-    let bytes = fs::read(folder.join("run.json")).unwrap();
-    held_to_schema(&serde_json::from_slice(&bytes).unwrap());
-    let mut side = only_side(&bytes);
+    let mut side = side_in(&folder.join("run.json"));
     side["said"] = said.into();
     side
 }

@@ -2,26 +2,20 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
-use plimsoll_testkit::command::Running;
 use plimsoll_testkit::servers::Scratch;
 use serde_json::Value;
 
 use crate::faults::command::copy;
+use crate::{begin_in, json};
 
 /// Runs `plimsoll` in a folder; returns its exit code. Its output is in `out` and `err`.
 fn plimsoll(folder: &Path, arguments: &[&str]) -> Option<i32> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    Running::start_in(command.args(arguments).current_dir(folder), folder).unwrap().end().status.code()
+    begin_in(folder, arguments).end().status.code()
 }
 
 fn said(folder: &Path, where_to: &str) -> String {
     fs::read_to_string(folder.join(where_to)).unwrap()
-}
-
-fn json(file: &Path) -> Value {
-    serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
 }
 
 /// A comparison with its exit code, held to its schema.

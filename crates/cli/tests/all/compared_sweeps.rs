@@ -2,8 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use plimsoll_serve::{Embedded, Kind, Options};
 use plimsoll_testkit::servers::Scratch;
@@ -11,33 +10,17 @@ use plimsoll_testkit::servers::faulty::{Fault, Faulty, Framing, Rule, Which};
 use serde_json::Value;
 
 use crate::faults::command::copy;
+use crate::output_in;
 
-/// Maximum duration of a command on a busy machine.
-const LIMIT: Duration = Duration::from_secs(240);
 /// Additional delay of the slower server: about twenty times the other one's time.
 const SLOWER: Duration = Duration::from_millis(4);
 
 /// Runs `plimsoll` in a folder; returns its exit code and output.
 fn plimsoll(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
-    let said = |name: &str| Stdio::from(fs::File::create(folder.join(name)).unwrap());
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(said("out")).stderr(said("err"));
-    let (mut child, began) = (command.spawn().unwrap(), Instant::now());
-    let code = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status.code();
-        }
-        if began.elapsed() > LIMIT {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            panic!("{arguments:?} takes longer than {LIMIT:?}");
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    };
-    let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    let ended = output_in(folder, arguments);
     // The machine may be too busy for a valid one.
-    assert!(matches!(code, Some(0 | 4)), "{}", read("err"));
-    (code, read("out"))
+    assert!(matches!(ended.status.code(), Some(0 | 4)), "{}", String::from_utf8_lossy(&ended.stderr));
+    (ended.status.code(), String::from_utf8(ended.stdout).unwrap())
 }
 
 /// Measured phase of a sweep's load levels, s.

@@ -19,6 +19,11 @@ fn capture(mean_us: i64) -> Vec<u8> {
 
 /// The same with `requests` in 30 seconds.
 fn capture_of(requests: u32, mean_us: i64) -> Vec<u8> {
+    capture_without(requests, mean_us, |_| false)
+}
+
+/// The same, which lacks the responses of some requests.
+fn capture_without(requests: u32, mean_us: i64, is_lost: impl Fn(u32) -> bool) -> Vec<u8> {
     let (client, server): (SocketAddr, SocketAddr) =
         ("192.0.2.7:801".parse().unwrap(), "192.0.2.1:2049".parse().unwrap());
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::new(client, server));
@@ -32,7 +37,8 @@ fn capture_of(requests: u32, mean_us: i64) -> Vec<u8> {
         let asked = traffic.time_ns;
         traffic.send(&mut tcp, Side::Client, &rpc::record(&rpc::getattr(xid, b"root")));
         traffic.time_ns = asked + answered_after;
-        traffic.send(&mut tcp, Side::Server, &rpc::record(&rpc::reply(xid, &rpc::words(&[0]))));
+        let response = tcp.data(Side::Server, &rpc::record(&rpc::reply(xid, &rpc::words(&[0]))));
+        traffic.all((!is_lost(xid)).then_some(&response));
     }
     traffic.pcap()
 }
@@ -131,6 +137,21 @@ fn conditions_fail_where_the_interval_supports_it() {
     assert_eq!(wrong.status.code(), Some(2));
     let said = String::from_utf8(wrong.stderr).unwrap();
     assert!(said.contains("  getattr.men > +10%\n          ^^^\n"), "{said}");
+}
+
+/// The missing operations may be the fastest or the slowest.
+#[test]
+fn conditions_on_times_of_a_capture_that_lacks_operations_are_undecided() {
+    let (scratch, [a, b]) = captures("compare-lossy");
+    let lossy = scratch.path().join("lossy.pcap");
+    std::fs::write(&lossy, capture_without(900, 2_400, |xid| xid % 5 == 0)).unwrap();
+    for (condition, code) in [("getattr.mean > +10%", 1), ("getattr.p50 > 2600us", 0)] {
+        let against = |other: &PathBuf| compare(&[a.clone(), other.clone()], &["--fail-if", condition, "-q"]);
+        assert_eq!(against(&b).status.code(), Some(code), "{condition}");
+        let ended = against(&lossy);
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert!(ended.status.code() == Some(4) && said.contains("missing from the captures"), "{condition}: {said}");
+    }
 }
 
 #[test]

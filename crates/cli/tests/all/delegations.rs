@@ -14,7 +14,7 @@ use plimsoll_testkit::servers::{Export, Ganesha, Scratch};
 use serde_json::Value;
 
 use crate::embedded::{Driven, connect, reached_by};
-use crate::{alone, available, held_to_schema, only_side, text_of};
+use crate::{alone, available, side_in, text_of};
 
 /// Clients that read the files of all, and seldom write one of them.
 const WORKLOAD: &str = r#"
@@ -54,7 +54,7 @@ fn run(folder: &Path, target: &str) -> Value {
     fs::write(folder.join("delegated.toml"), WORKLOAD).unwrap();
     let tap = ["--tap", "tap.pcapng", "--seed", "3", "--json", "run.json"];
     plimsoll(folder, &[&["run", "delegated.toml", "--target", target][..], &tap].concat());
-    only_side(&fs::read(folder.join("run.json")).unwrap())
+    side_in(&folder.join("run.json"))
 }
 
 /// The fact that begins so.
@@ -71,9 +71,7 @@ fn numbers(fact: &str) -> Vec<u64> {
 /// The delegations in the capture of a run: those granted, recalled and returned, opens without one, and the report's text.
 fn analyzed(folder: &Path) -> ([u64; 4], String) {
     let text = plimsoll(folder, &["analyze", "tap.pcapng", "--json", "seen.json", "--html", "page.html", "--full"]);
-    let bytes = fs::read(folder.join("seen.json")).unwrap();
-    held_to_schema(&serde_json::from_slice(&bytes).unwrap());
-    let side = only_side(&bytes);
+    let side = side_in(&folder.join("seen.json"));
     let rows = side["delegations"]["rows"].as_array().cloned().unwrap_or_default();
     let sum = |name: &str| rows.iter().map(|row| row[name].as_u64().unwrap()).sum();
     assert_eq!(sum("granted_write"), 0);
@@ -154,7 +152,6 @@ fn delegations_of_the_embedded_server_are_used_and_recalled() {
     let scratch = Scratch::new("delegations");
     let server = Embedded::start(Kind::Nfs, Options::default()).unwrap();
     let report = run(scratch.path(), &format!("{}&delegations=yes", server.target_of_4(1, None)));
-    held_to_schema(&serde_json::from_slice(&fs::read(scratch.path().join("run.json")).unwrap()).unwrap());
     let [granted, recalled, returned, used] = numbers(&fact(&report, "delegations: ").unwrap())[..] else { panic!() };
     assert!(granted > 0 && used > granted && recalled > 0 && recalled <= returned, "{report}");
     assert_eq!(granted, returned, "each was returned, at the latest when its client left");

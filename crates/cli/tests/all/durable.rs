@@ -11,7 +11,7 @@ use plimsoll_testkit::servers::{Samba, Scratch, Share};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::{alone, held_to_schema, only_side, requests, text_of};
+use crate::{alone, requests, side_in, text_of};
 
 /// What Samba needs to keep files open whose connection is lost, and to tell where further connections go.
 const DURABLE: [&str; 5] = [
@@ -43,9 +43,7 @@ fn drive(folder: &Path, target: &str, more: &[&str]) -> (Value, String) {
 
 /// The findings that a run left.
 fn findings(folder: &Path) -> Value {
-    let bytes = fs::read(folder.join("run.json")).unwrap();
-    held_to_schema(&serde_json::from_slice(&bytes).unwrap());
-    only_side(&bytes)
+    side_in(&folder.join("run.json"))
 }
 
 /// A workload that keeps files open, and changes them.

@@ -19,10 +19,6 @@ fn text(folder: &Path, arguments: &[&str], codes: &[i32]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn read(file: &Path) -> Value {
-    serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
-}
-
 /// A page without its scripts and data.
 fn markup(page: &str) -> String {
     page.split("<script").map(|part| part.split_once("</script>").map_or(part, |(_, rest)| rest)).collect()
@@ -50,7 +46,7 @@ fn an_analysis_keeps_what_is_said_of_it() {
     let system = json!({"server": ["oak"], "version": [], "cpu": ["2 × A", "8 cores"], "memory": ["64 GiB"],
         "disks": [], "network": [], "notes": []});
     let expected = json!({"title": "Before <b>", "labels": {"build": "41", "site": "x"}, "system": system});
-    let report = read(&folder.join("a.json"));
+    let report = crate::json(&folder.join("a.json"));
     crate::held_to_schema(&report);
     assert_eq!(report["sides"][0]["source"]["about"], expected);
     let page = markup(&fs::read_to_string(folder.join("a.html")).unwrap());
@@ -62,7 +58,7 @@ fn an_analysis_keeps_what_is_said_of_it() {
     for part in ["Described as:", "Title        Before <b>", "Label build  41", "CPU          2 × A; 8 cores"] {
         assert!(full.contains(part), "{part} is missing from\n{full}");
     }
-    assert_eq!(read(&folder.join("b.json"))["sides"][0]["source"]["about"], expected);
+    assert_eq!(crate::json(&folder.join("b.json"))["sides"][0]["source"]["about"], expected);
     let metrics = fs::read_to_string(folder.join("R.om")).unwrap();
     let labels =
         "title=\"Before <b>\",label_build=\"41\",label_site=\"x\",system_server=\"oak\",system_cpu=\"2 × A; 8 cores\"";
@@ -97,7 +93,7 @@ fn an_analysis_keeps_what_is_said_of_it() {
     );
     let page = markup(&fs::read_to_string(folder.join("c.html")).unwrap());
     assert!(page.find("<bdi>2 × B</bdi>").unwrap() < page.find("Label site").unwrap());
-    let compared = read(&folder.join("c.json"));
+    let compared = crate::json(&folder.join("c.json"));
     crate::held_to_schema(&compared);
     assert_eq!(compared["sides"][1]["source"]["about"]["labels"]["build"], "42");
 }
@@ -107,7 +103,8 @@ fn a_run_keeps_what_is_said_of_it_and_a_repeat_of_it_has_its_own() {
     let scratch = Scratch::new("labels-run");
     let folder = scratch.path();
     let run = ["run", "--target", "embedded:nfs", "--levels", "1,2", "--duration", "200ms", "--warmup", "10ms", "-q"];
-    let about = |name: &str| read(&folder.join(name).join("manifest.json"))["measured"]["source"]["about"].clone();
+    let about =
+        |name: &str| crate::json(&folder.join(name).join("manifest.json"))["measured"]["source"]["about"].clone();
     text(folder, &[&run[..], &["--record", "R", "--label", "build=41", "--title", "T"]].concat(), &[0, 4]);
     assert_eq!(about("R"), json!({"title": "T", "labels": {"build": "41"}, "system": null}));
     // Nothing is left to run: the earlier description stays, or the present one replaces it.
@@ -161,7 +158,7 @@ fn hostile_text_acts_nowhere() {
         assert!(!text.contains(['\u{1b}', '\u{202e}', '\r']) && text.contains("\\u{202e}"), "{text}");
     }
     // The JSON has all labels.
-    let about = read(&folder.join("a.json"))["sides"][0]["source"]["about"].clone();
+    let about = crate::json(&folder.join("a.json"))["sides"][0]["source"]["about"].clone();
     assert_eq!((&about["title"], &about["labels"]["key"]), (&json!(title), &json!(HOSTILE)));
     for page in ["a.html", "c.html"] {
         let page = fs::read_to_string(folder.join(page)).unwrap();

@@ -96,7 +96,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
-use plimsoll_testkit::command::output;
+use plimsoll_testkit::command::{Running, output};
 use plimsoll_testkit::servers::{Samba, available};
 use plimsoll_testkit::skip;
 
@@ -125,6 +125,11 @@ fn output_of(arguments: &[&str]) -> Output {
 /// The same in a folder.
 fn output_in(folder: &Path, arguments: &[&str]) -> Output {
     output(plimsoll().args(arguments).current_dir(folder))
+}
+
+/// Starts the program in a folder, where its output is in the files `out` and `err`.
+fn begin_in(folder: &Path, arguments: &[&str]) -> Running {
+    Running::start_in(plimsoll().args(arguments).current_dir(folder), folder).unwrap()
 }
 
 /// Runs a command: its exit code, and all that it says.
@@ -197,6 +202,17 @@ fn only_side(report: &[u8]) -> serde_json::Value {
     let sides = report["sides"].as_array().map(Vec::len);
     assert!(report["comparison"].is_null() && sides == Some(1), "{sides:?} sides");
     report["sides"][0].take()
+}
+
+/// A JSON file.
+fn json(file: &Path) -> serde_json::Value {
+    serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
+}
+
+/// The only side of a report in a file, which is held to its schema.
+fn side_in(file: &Path) -> serde_json::Value {
+    held_to_schema(&json(file));
+    only_side(&std::fs::read(file).unwrap())
 }
 
 /// A report in JSON, of one side or of several.

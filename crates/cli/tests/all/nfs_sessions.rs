@@ -9,7 +9,7 @@ use plimsoll_serve::{Embedded, Kind, Options};
 use plimsoll_testkit::servers::{Export, Ganesha, Scratch};
 use serde_json::Value;
 
-use crate::{alone, available, held_to_schema, only_side, text_of};
+use crate::{alone, available, side_in, text_of};
 
 const CLIENTS: usize = 2;
 
@@ -23,9 +23,7 @@ fn drive(folder: &Path, target: &str, more: &[&str]) -> Value {
     let load = ["run", "random-read", "--target", target, "--clients", &clients, "--warmup", "0s", "--duration", "1s"];
     let outputs = ["--seed", "3", "--json", "run.json", "--tap", "tap.pcapng", "--transactions", "run.csv", "--full"];
     let said = plimsoll(folder, &[&load[..], &outputs, more].concat());
-    let bytes = fs::read(folder.join("run.json")).unwrap();
-    held_to_schema(&serde_json::from_slice(&bytes).unwrap());
-    let mut side = only_side(&bytes);
+    let mut side = side_in(&folder.join("run.json"));
     side["said"] = said.into();
     side
 }
@@ -33,9 +31,7 @@ fn drive(folder: &Path, target: &str, more: &[&str]) -> Value {
 /// The findings of a capture or table, with the text as `said`.
 fn analyze(folder: &Path, input: &str) -> Value {
     let said = plimsoll(folder, &["analyze", input, "--json", "seen.json", "--html", "seen.html", "--full"]);
-    let bytes = fs::read(folder.join("seen.json")).unwrap();
-    held_to_schema(&serde_json::from_slice(&bytes).unwrap());
-    let mut side = only_side(&bytes);
+    let mut side = side_in(&folder.join("seen.json"));
     side["said"] = said.into();
     side
 }

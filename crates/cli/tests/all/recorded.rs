@@ -2,33 +2,24 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use plimsoll_testkit::command::Running;
 use plimsoll_testkit::servers::Scratch;
 use serde_json::Value;
+
+use crate::{begin_in, json};
 
 /// A password that no file may hold.
 const SECRET: &str = "pa55-w0rd-of-n0b0dy";
 
-fn begin(folder: &Path, arguments: &[&str]) -> Running {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    Running::start_in(command.args(arguments).current_dir(folder), folder).unwrap()
-}
-
 /// Runs to its end; its exit code.
 fn plimsoll(folder: &Path, arguments: &[&str]) -> Option<i32> {
-    begin(folder, arguments).end().status.code()
+    begin_in(folder, arguments).end().status.code()
 }
 
 fn said(folder: &Path) -> String {
     fs::read_to_string(folder.join("err")).unwrap()
-}
-
-fn json(file: &Path) -> Value {
-    serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
 }
 
 /// What a schema is made of.
@@ -161,7 +152,7 @@ fn what_was_measured_is_reported_where_the_recording_fails() {
     let folder = scratch.path();
     let how =
         ["--levels", "1,2,3", "--duration", "1s", "--warmup", "0s", "--record", "recording", "--json", "run.json"];
-    let mut child = begin(folder, &[&["run"], &how[..]].concat());
+    let mut child = begin_in(folder, &[&["run"], &how[..]].concat());
     assert_eq!(child.wait_until(|_| folder.join("recording/level-0000").exists()), None, "{}", said(folder));
     // Another folder is at the place of the second level.
     fs::create_dir(folder.join("recording/level-0001")).unwrap();
@@ -224,7 +215,7 @@ fn a_killed_run_leaves_its_finished_levels() {
     let mut random = 0x2545_F491_4F6C_DD1D_u64 ^ u64::from(std::process::id());
     let mut held = Vec::new();
     for _ in 0..20 {
-        let mut child = begin(folder, &[&run[..], &["--record", "killed", "--record-transactions", "all"]].concat());
+        let mut child = begin_in(folder, &[&run[..], &["--record", "killed", "--record-transactions", "all"]].concat());
         let level = folder.join("killed/level-0000");
         // From when the first level is under way: before it nothing can be lost.
         let ended = child.wait_until(|_| level.with_extension("partial").exists() || level.exists());
@@ -245,7 +236,8 @@ fn a_killed_duel_leaves_its_finished_runs() {
     let scratch = Scratch::new("recorded-duel-killed");
     let folder = scratch.path();
     let duel = ["duel", "embedded:nfs", "embedded:nfs", "getattr", "--rounds", "1000", "--duration", "60ms", "-q"];
-    let mut child = begin(folder, &[&duel[..], &["--warmup", "10ms", "--clients", "1", "--record", "killed"]].concat());
+    let mut child =
+        begin_in(folder, &[&duel[..], &["--warmup", "10ms", "--clients", "1", "--record", "killed"]].concat());
     let ended = child.wait_until(|_| folder.join("killed/B/level-0001").exists());
     assert_eq!(ended, None, "{}", said(folder));
     let sides = ["killed/A", "killed/B"];

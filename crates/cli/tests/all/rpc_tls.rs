@@ -11,7 +11,7 @@ use plimsoll_testkit::servers::{Export, Ganesha, Scratch};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::{alone, available, code_and_text, held_to_schema, only_side, output_in, requests};
+use crate::{alone, available, code_and_text, output_in, requests, side_in};
 
 /// Reads, writes and all else, in small messages and long ones.
 const WORKLOAD: &str = r#"
@@ -74,9 +74,7 @@ fn runs(folder: &Path, target: &str) -> Value {
     let (code, said) = drive(folder, target, &[&["--tls-ca", "ca.pem"][..], &outputs].concat());
     // 4: a busy machine.
     assert!(matches!(code, Some(0 | 4)), "{said}");
-    let bytes = fs::read(folder.join("run.json")).unwrap();
-    held_to_schema(&serde_json::from_slice(&bytes).unwrap());
-    let side = only_side(&bytes);
+    let side = side_in(&folder.join("run.json"));
     let level = &side["levels"][0];
     assert_eq!((&level["errors"], &level["failed"]), (&0.into(), &0.into()), "{said}");
     assert_eq!(level["failures"].as_array().map(Vec::len), Some(0), "{said}");
@@ -186,9 +184,7 @@ fn a_capture_of_the_network_is_said_to_be_encrypted() {
     let _said = tcpdump.end();
     let ran = output_in(folder.path(), &["analyze", "net.pcap", "--json", "net.json"]);
     assert_eq!(ran.status.code(), Some(4), "no verdict: {}", String::from_utf8_lossy(&ran.stderr));
-    let bytes = fs::read(folder.path().join("net.json")).unwrap();
-    held_to_schema(&serde_json::from_slice(&bytes).unwrap());
-    let side = only_side(&bytes);
+    let side = side_in(&folder.path().join("net.json"));
     let found = &side["rpc_tls"];
     assert!(found["connections"].as_u64() >= Some(1) && found["requests"].as_u64() > Some(0), "{found}");
     assert!(found["request_bytes"].as_u64() > Some(1 << 20), "it wrote files: {found}");

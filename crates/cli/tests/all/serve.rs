@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::process::Command;
 
 use plimsoll_testkit::command::{Running, output};
+use plimsoll_testkit::servers::Scratch;
 use rustix::process::Signal;
 
 fn serve(arguments: &[&str]) -> Command {
@@ -51,8 +52,8 @@ fn without_a_user_it_takes_anonymous_logons_only() {
 
 #[test]
 fn the_password_is_nowhere() {
-    let file = std::env::temp_dir().join(format!("plimsoll-serve-{}", std::process::id()));
-    std::fs::write(&file, "geheim%40wort\n").unwrap();
+    let scratch = Scratch::new("serve");
+    let file = scratch.file("password", "geheim%40wort\n");
     let arguments = ["smb", "--listen", "127.0.0.1:0", "--user", "crew", "--password-file", file.to_str().unwrap()];
     let mut child = Running::start(&mut serve(&arguments)).unwrap();
     let url = child.first_line();
@@ -62,7 +63,6 @@ fn the_password_is_nowhere() {
     let rest = child.end();
     let told = format!("{title}{}{}", String::from_utf8_lossy(&rest.stdout), String::from_utf8_lossy(&rest.stderr));
     assert!(!told.contains("geheim"), "{told}");
-    std::fs::remove_file(&file).unwrap();
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! `plimsoll analyze`: usage and results.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use plimsoll_testkit::command::{output, output_fed};
+use plimsoll_testkit::servers::Scratch;
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, rpc};
 use serde_json::Value;
 
@@ -25,29 +26,6 @@ fn capture() -> Vec<u8> {
         traffic.send(&mut tcp, Side::Client, &rpc::record(&rpc::lookup(99, b"root", NASTY)));
     }
     traffic.pcap()
-}
-
-/// A private folder for each test, removed at its end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("plimsoll-{test}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
-        let path = self.0.join(name);
-        std::fs::write(&path, bytes).unwrap();
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 fn analyze(arguments: &[&str], input: Option<&[u8]>) -> Output {
@@ -75,8 +53,8 @@ fn count(report: &Value, procedure: &str) -> u64 {
 
 #[test]
 fn a_capture_becomes_a_report() {
-    let folder = Folder::new("report");
-    let path = folder.file("a.pcap", &capture());
+    let folder = Scratch::new("report");
+    let path = folder.file("a.pcap", capture());
     let output = analyze(&[text(&path), "--full"], None);
     assert_eq!(output.status.code(), Some(0));
     let report = String::from_utf8(output.stdout).unwrap();
@@ -102,7 +80,7 @@ fn standard_input_in_and_json_out() {
 
 #[test]
 fn files_in_order_are_one_capture() {
-    let folder = Folder::new("ring");
+    let folder = Scratch::new("ring");
     let bytes = capture();
     let (a, b) = (folder.file("a.pcap", &bytes), folder.file("b.pcap", &bytes));
     let report = json(&analyze(&[text(&a), text(&b), "--json", "-"], None));
@@ -112,8 +90,8 @@ fn files_in_order_are_one_capture() {
 
 #[test]
 fn filters_and_breakdowns() {
-    let folder = Folder::new("filters");
-    let path = folder.file("a.pcap", &capture());
+    let folder = Scratch::new("filters");
+    let path = folder.file("a.pcap", capture());
     let run = |flags: &[&str]| json(&analyze(&[&[text(&path), "--json", "-"], flags].concat(), None));
     let lookups = run(&["--operation", "lookup"]);
     assert_eq!((count(&lookups, "GETATTR"), count(&lookups, "LOOKUP")), (0, 2));
@@ -129,9 +107,9 @@ fn filters_and_breakdowns() {
 
 #[test]
 fn tables_and_pages_are_written() {
-    let folder = Folder::new("files");
-    let path = folder.file("a.pcap", &capture());
-    let (csv, html) = (folder.0.join("t.csv"), folder.0.join("p.html"));
+    let folder = Scratch::new("files");
+    let path = folder.file("a.pcap", capture());
+    let (csv, html) = (folder.path().join("t.csv"), folder.path().join("p.html"));
     let output = analyze(&[text(&path), "-q", "--transactions", text(&csv), "--html", text(&html)], None);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(output.stdout.is_empty());
@@ -143,7 +121,7 @@ fn tables_and_pages_are_written() {
 
 #[test]
 fn what_is_wrong_is_said() {
-    let folder = Folder::new("errors");
+    let folder = Scratch::new("errors");
     let code = |arguments: &[&str]| {
         let output = analyze(arguments, None);
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
@@ -151,11 +129,11 @@ fn what_is_wrong_is_said() {
     let (status, message) = code(&["/nonexistent.pcap"]);
     assert_eq!(status, Some(3));
     assert!(message.contains("/nonexistent.pcap"));
-    let garbage = folder.file("garbage.bin", &[0x42; 4096]);
+    let garbage = folder.file("garbage.bin", [0x42_u8; 4096]);
     let (status, message) = code(&[text(&garbage)]);
     assert_eq!(status, Some(3));
     assert!(message.contains("editcap"), "the way out is named: {message}");
-    let path = folder.file("a.pcap", &capture());
+    let path = folder.file("a.pcap", capture());
     assert_eq!(code(&[text(&path), "--by", "colour"]).0, Some(2));
     assert_eq!(code(&[text(&path), "--html", "/nonexistent/p.html"]).0, Some(3));
     assert_eq!(code(&[text(&path), "--transactions", "t.xlsx"]).0, Some(2));

@@ -2,33 +2,16 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
-use plimsoll_testkit::command::Running;
 use plimsoll_testkit::servers::{Export, Ganesha, Scratch};
 use serde_json::Value;
 
-use crate::{alone, available};
-
-fn begin(folder: &Path, arguments: &[&str]) -> Running {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    Running::start_in(command.args(arguments).current_dir(folder), folder).unwrap()
-}
+use crate::{alone, available, begin_in, json, side_in};
 
 /// Runs `plimsoll`; returns its exit code and output.
 fn plimsoll(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
-    let ended = begin(folder, arguments).end();
+    let ended = begin_in(folder, arguments).end();
     (ended.status.code(), String::from_utf8(ended.stderr).unwrap())
-}
-
-fn json(file: &Path) -> Value {
-    serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
-}
-
-/// The only side of a report that is held to its schema.
-fn side(file: &Path) -> Value {
-    crate::held_to_schema(&json(file));
-    crate::only_side(&fs::read(file).unwrap())
 }
 
 #[test]
@@ -39,7 +22,7 @@ fn a_sweep_tells_what_its_levels_tell_together() {
     let (code, said) = plimsoll(folder, &[&["sweep", "getattr"], &how[..]].concat());
     // A busy machine's generator may have been the bottleneck.
     assert!(matches!(code, Some(0 | 4)), "{said}");
-    let report = side(&folder.join("sweep.json"));
+    let report = side_in(&folder.join("sweep.json"));
     let curve = &report["curves"][0];
     let loads: Vec<f64> =
         curve["points"].as_array().unwrap().iter().map(|point| point["load"].as_f64().unwrap()).collect();
@@ -66,7 +49,7 @@ fn each_value_of_what_is_varied_is_a_curve() {
     let vary = ["--vary", "block=0.75kB,6kB", "--json", "varied.json"];
     let (code, said) = plimsoll(folder, &[&levels[..], &vary].concat());
     assert!(matches!(code, Some(0 | 4)), "{said}");
-    let report = side(&folder.join("varied.json"));
+    let report = side_in(&folder.join("varied.json"));
     let seen: Vec<(&str, u64, f64)> = report["levels"]
         .as_array()
         .unwrap()
@@ -104,7 +87,7 @@ fn a_sweep_that_was_killed_goes_on() {
     let scratch = Scratch::new("sweep-killed");
     let folder = scratch.path();
     let recording = folder.join("recording");
-    let mut child = begin(folder, &LEVELS);
+    let mut child = begin_in(folder, &LEVELS);
     let ended = child.wait_until(|_| recording.join("level-0002.partial").exists());
     assert_eq!(ended, None, "{:?}", child.said());
     child.kill();
@@ -132,7 +115,7 @@ fn a_sweep_that_was_killed_goes_on() {
     let after = json(&recording.join("manifest.json"));
     assert_eq!((&after["state"], after["levels"].as_array().unwrap().len()), (&Value::from("finished"), 4));
     assert_eq!(after["levels"].as_array().unwrap()[..finished], before["levels"].as_array().unwrap()[..finished]);
-    let whole = side(&folder.join("whole.json"));
+    let whole = side_in(&folder.join("whole.json"));
     let spans =
         |of: &Value| of["levels"].as_array().unwrap().iter().map(|level| level["span"].clone()).collect::<Vec<_>>();
     for (level, span) in after["levels"].as_array().unwrap().iter().zip(spans(&whole)) {
@@ -143,11 +126,11 @@ fn a_sweep_that_was_killed_goes_on() {
     // All levels exist: nothing is measured, and the reports of command and recording are the same.
     let (again, said) = plimsoll(folder, &[&LEVELS[..], &["--continue", "--json", "again.json"]].concat());
     assert_eq!(again, code, "{said}");
-    assert_eq!(side(&folder.join("again.json"))["levels"], whole["levels"]);
+    assert_eq!(side_in(&folder.join("again.json"))["levels"], whole["levels"]);
     let (again, said) = plimsoll(folder, &["report", "recording", "--json", "report.json"]);
     assert_eq!(again, code, "{said}");
-    assert_eq!(side(&folder.join("report.json"))["levels"], whole["levels"]);
-    assert_eq!(side(&folder.join("report.json"))["curves"], whole["curves"]);
+    assert_eq!(side_in(&folder.join("report.json"))["levels"], whole["levels"]);
+    assert_eq!(side_in(&folder.join("report.json"))["curves"], whole["curves"]);
 }
 
 /// Stopped by Ctrl-C in a level: that level is not whole, and is run again.
@@ -156,7 +139,7 @@ fn a_level_that_was_cut_short_is_run_again() {
     let scratch = Scratch::new("sweep-stopped");
     let folder = scratch.path();
     let recording = folder.join("recording");
-    let mut child = begin(folder, &LEVELS);
+    let mut child = begin_in(folder, &LEVELS);
     assert_eq!(child.wait_until(|_| recording.join("level-0001.partial").exists()), None);
     child.signal(rustix::process::Signal::INT);
     assert!(child.end().status.code().is_some());
@@ -164,7 +147,7 @@ fn a_level_that_was_cut_short_is_run_again() {
     assert_eq!(before["state"], "interrupted");
     let (code, said) = plimsoll(folder, &[&LEVELS[..], &["--continue", "--json", "whole.json"]].concat());
     assert!(matches!(code, Some(0 | 4)), "{said}");
-    let whole = side(&folder.join("whole.json"));
+    let whole = side_in(&folder.join("whole.json"));
     let levels: Vec<&str> =
         whole["levels"].as_array().unwrap().iter().map(|level| level["load_name"].as_str().unwrap()).collect();
     assert_eq!(levels, ["1 client", "2 clients", "3 clients", "4 clients"]);
@@ -203,7 +186,7 @@ fn a_complete_recording_is_only_printed_and_another_computer_is_refused() {
     let (code, said) = plimsoll(folder, &[&TWO[..], &go_on].concat());
     assert!(matches!(code, Some(0 | 4)), "{said}");
     assert_eq!(json(&manifest), whole);
-    assert_eq!(side(&folder.join("again.json"))["levels"].as_array().unwrap().len(), 2);
+    assert_eq!(side_in(&folder.join("again.json"))["levels"].as_array().unwrap().len(), 2);
 
     let mut elsewhere = whole.clone();
     elsewhere["machine"]["cores"] = 999.into();
@@ -251,7 +234,7 @@ fn a_continued_sweep_that_fails_keeps_its_levels_and_says_why() {
     assert_eq!((&kept["state"], kept["levels"].as_array().unwrap().len()), (&Value::from("interrupted"), 1));
     let (code, said) = plimsoll(folder, &["report", "R", "--json", "R.json", "--export", "R.om"]);
     assert!(matches!(code, Some(0 | 4)), "{said}");
-    let report = side(&folder.join("R.json"));
+    let report = side_in(&folder.join("R.json"));
     assert_eq!(report["validity"], kept["validity"]);
     let (reasons, warnings) = (report["validity"]["reasons"].to_string(), report["warnings"].to_string());
     assert!(reasons.contains("The run ended early, without these load levels: 2 clients. The reason: "), "{reasons}");
@@ -276,12 +259,12 @@ fn a_sweep_that_failed_is_not_finished() {
     let (code, said) = plimsoll(folder, &["report", "R", "--json", "R.json"]);
     assert!(matches!(code, Some(0 | 4)), "{said}");
     for report in ["run.json", "R.json"] {
-        let report = side(&folder.join(report));
+        let report = side_in(&folder.join(report));
         assert_eq!(report["validity"], manifest["validity"]);
         let reasons = report["validity"]["reasons"].to_string();
         assert!(reasons.contains("without these load levels: 2 clients, 3 clients"), "{reasons}");
     }
-    let warnings = side(&folder.join("R.json"))["warnings"].to_string();
+    let warnings = side_in(&folder.join("R.json"))["warnings"].to_string();
     assert!(warnings.contains("ended early") && warnings.contains("not finished: 2 clients, 3 clients"), "{warnings}");
 }
 
@@ -293,7 +276,7 @@ fn depth_is_varied() {
     let outputs = ["--json", "depth.json", "--full", "--record", "run"];
     let (code, said) = plimsoll(folder, &[&["sweep", "random-read"], &how[..], &outputs].concat());
     assert!(matches!(code, Some(0 | 4)), "{said}");
-    let report = side(&folder.join("depth.json"));
+    let report = side_in(&folder.join("depth.json"));
     let curves: Vec<&str> =
         report["levels"].as_array().unwrap().iter().map(|level| level["curve"].as_str().unwrap()).collect();
     assert_eq!(curves, ["depth=1", "depth=2", "depth=4"]);
@@ -303,7 +286,7 @@ fn depth_is_varied() {
     // A recorded run is repeated with the same depths.
     let (code, said) = plimsoll(folder, &["run", "--from", "run", "--json", "again.json"]);
     assert!(matches!(code, Some(0 | 4)), "{said}");
-    let again = side(&folder.join("again.json"));
+    let again = side_in(&folder.join("again.json"));
     assert_eq!(again["levels"].as_array().unwrap().iter().map(deepest).collect::<Vec<_>>(), depths);
     for (wrong, expected) in [
         ("depth=0", "--vary depth=0: expected an integer >= 1"),
@@ -331,7 +314,7 @@ fn slots_of_a_session_are_varied() {
     let outputs = ["--json", "slots.json", "--full", "--target", &target];
     let (code, said) = plimsoll(folder, &[&["sweep", "random-read"], &how[..], &outputs].concat());
     assert!(matches!(code, Some(0 | 4)), "{said}");
-    let report = side(&folder.join("slots.json"));
+    let report = side_in(&folder.join("slots.json"));
     let deepest = |level: &Value| level["queue_depth"]["max"].as_u64().unwrap();
     let depths: Vec<u64> = report["levels"].as_array().unwrap().iter().map(deepest).collect();
     assert_eq!(depths, [1, 4, 8], "no more than the session has slots, and no more than the depth");

@@ -9,7 +9,7 @@ use plimsoll_testkit::command::Running;
 use plimsoll_testkit::servers::{Samba, Scratch, Share};
 use serde_json::Value;
 
-use crate::{alone, code_and_text, held_to_schema, only_side, samba};
+use crate::{alone, code_and_text, samba, side_in};
 
 const ACCOUNTS: usize = 50;
 
@@ -22,9 +22,7 @@ fn plimsoll(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 fn side(folder: &Path, json: &str) -> Value {
-    let bytes = fs::read(folder.join(json)).unwrap();
-    held_to_schema(&serde_json::from_slice(&bytes).unwrap());
-    only_side(&bytes)
+    side_in(&folder.join(json))
 }
 
 /// Requests by server and user.

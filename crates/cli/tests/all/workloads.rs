@@ -3,6 +3,7 @@
 use std::process::{Command, Output};
 
 use plimsoll_testkit::command;
+use plimsoll_testkit::servers::Scratch;
 
 fn workloads(arguments: &[&str]) -> Output {
     command::output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).arg("workloads").args(arguments))
@@ -42,10 +43,8 @@ fn the_list_has_a_line_for_each() {
 fn what_is_shown_is_a_workload_again() {
     let (shown, _) = told(&workloads(&["show", "mixed"]));
     assert!(shown.contains("30.0 % of the iterations: read\n") && shown.contains("# SHA-256"), "{shown}");
-    let path = std::env::temp_dir().join(format!("plimsoll-workloads-{}.toml", std::process::id()));
-    std::fs::write(&path, &shown).unwrap();
-    let again = workloads(&["show", path.to_str().unwrap()]);
-    std::fs::remove_file(&path).unwrap();
+    let scratch = Scratch::new("workloads");
+    let again = workloads(&["show", scratch.file("shown.toml", &shown).to_str().unwrap()]);
     assert!(again.status.success());
     assert!(told(&again).0.starts_with(&shown));
 }
@@ -89,10 +88,9 @@ fn what_is_none_is_refused_with_its_place() {
     let output = workloads(&["show", "mixd"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(told(&output).1.contains("built-in workloads: mixed, stream-read"), "{:?}", told(&output));
-    let path = std::env::temp_dir().join(format!("plimsoll-wrong-{}.toml", std::process::id()));
-    std::fs::write(&path, "name = \"w\"\ndescription = \"\"\n[files]\ncount = -1\n").unwrap();
+    let scratch = Scratch::new("wrong");
+    let path = scratch.file("wrong.toml", "name = \"w\"\ndescription = \"\"\n[files]\ncount = -1\n");
     let output = workloads(&["show", path.to_str().unwrap()]);
-    std::fs::remove_file(&path).unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(told(&output).1.contains("line 4:"), "{:?}", told(&output));
 }

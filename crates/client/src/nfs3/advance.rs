@@ -98,12 +98,11 @@ impl Calling<'_> {
     /// The call that the operation is about.
     fn act(&mut self, job: &mut Job) {
         let (path, intended) = (job.path, job.intended);
-        let root = self.client.handles.root();
         match &job.goal {
-            Goal::Connect => self.say(&FsInfo { root: &root }, path, intended),
+            Goal::Connect => self.say(&FsInfo { root: &self.client.handles.root() }, path, intended),
             Goal::Leave => self.end_context(job),
             Goal::Null => self.say(&Null, path, intended),
-            Goal::Space => self.say(&FsStat { root: &root }, path, intended),
+            Goal::Space => self.say(&FsStat { root: &self.client.handles.root() }, path, intended),
             Goal::GetAttributesOf(handle) => self.say(&GetAttr { object: handle }, path, intended),
             Goal::Set(handle, attributes) => {
                 self.say(&SetAttr { object: handle, attributes: *attributes }, path, intended)

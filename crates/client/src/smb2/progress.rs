@@ -29,7 +29,7 @@ impl SmbClient {
         &mut self,
         (channel, call): (u32, &Call<RequestContext>),
         reply: &Reply<'_>,
-        found: Found<'_>,
+        found: &Found<'_>,
         at: i64,
         out: &mut Outbox,
         events: &mut dyn Events,
@@ -40,7 +40,7 @@ impl SmbClient {
         job.due_at(at);
         match (&job.kind, found) {
             (Kind::Connect, found) => {
-                self.logged(call, reply, &found, at, out, events);
+                self.logged(call, reply, found, at, out, events);
                 return Ok(());
             }
             (Kind::Leave, _) => {
@@ -48,15 +48,15 @@ impl SmbClient {
                 return Ok(());
             }
             (Kind::LogOn, found) => {
-                self.secondary_logged_on(call, reply, &found, at, out, events);
+                self.secondary_logged_on(call, reply, found, at, out, events);
                 return Ok(());
             }
             (Kind::Reopen { .. }, found) => {
-                self.reopened(call, reply, &found, at, out, events);
+                self.reopened(call, reply, found, at, out, events);
                 return Ok(());
             }
             (Kind::Bind, found) => {
-                self.binding_answered((channel, call), reply, &found, at, out, events);
+                self.binding_answered((channel, call), reply, found, at, out, events);
                 return Ok(());
             }
             // A secondary session may end alone. Requests that the client's own logoff ends are not the server's doing.
@@ -69,7 +69,7 @@ impl SmbClient {
             }
             (_, Found::Refused) => job.refused(call, reply.status()),
             (_, found) => {
-                if let (Kind::List { listing: Some(listing), .. }, Found::Opened(opened)) = (&job.kind, &found)
+                if let (Kind::List { listing: Some(listing), .. }, Found::Opened(opened)) = (&job.kind, found)
                     && let (Some(cache), Some(granted)) = (&mut self.directory_cache, opened.granted.lease)
                     && listing.key == Some(granted.lease.key)
                     && !granted.breaking
@@ -77,8 +77,8 @@ impl SmbClient {
                     let lease = create::Lease { state: granted.lease.state & job.unbroken, ..granted.lease };
                     cache.opened(&listing.path, opened.file, lease, at);
                 }
-                job.take(call, &found, &mut self.files, events)?;
-                self.switch(call.what.step, reply, &found)?;
+                job.take(call, found, &mut self.files, events)?;
+                self.switch(call.what.step, reply, found)?;
             }
         }
         if self.jobs.get(id).is_some_and(|job| job.pending == 0) {

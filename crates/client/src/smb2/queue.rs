@@ -101,7 +101,8 @@ impl SmbClient {
         }
     }
 
-    /// Sends the message that was built, without checking credits. Returns the position of its first header in the outbox.
+    /// Sends the message that was built, without checking credits. It is not needed afterwards. Returns the position of its first header in
+    /// the outbox.
     pub(super) fn launch(&mut self, job: JobId, protection: Protection, now: i64, out: &mut Outbox) -> usize {
         let channel = self.choose_channel(protection);
         self.launch_on(channel, job, protection, now, out)
@@ -137,8 +138,8 @@ impl SmbClient {
             None => Owner { job, intended: None, path: Symbol::NONE, file: None, keep: false },
         };
         match self.channels.as_mut().and_then(|channels| channels.get_mut(channel)) {
-            Some(other) => other.connection.send(&self.outgoing, &owner, protection, now, out.channel(channel)),
-            None => self.connection.send(&self.outgoing, &owner, protection, now, out),
+            Some(other) => other.connection.send(&mut self.outgoing, &owner, protection, now, out.channel(channel)),
+            None => self.connection.send(&mut self.outgoing, &owner, protection, now, out),
         }
     }
 

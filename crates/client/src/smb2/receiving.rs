@@ -120,12 +120,16 @@ impl SmbClient {
             Err(of_distrusted(reply.header()))
         };
         self.report_answer(channel, call, reply, &found, at, events);
+        // By reference, because the content of a response is long.
         let found = match self.of_a_repeated_request(channel, call, reply.status(), at.1) {
             Some(Repeated::Later) => return Ok(()),
-            Some(Repeated::DoneBefore) => found.map(|_| Found::Nothing),
-            None => found,
+            Some(Repeated::DoneBefore) => &found.map(|_| Found::Nothing),
+            None => &found,
         };
-        let taken = found.and_then(|found| self.progress((channel, call), reply, found, at.1, out, events));
+        let taken = match found {
+            Ok(found) => self.progress((channel, call), reply, found, at.1, out, events),
+            Err(cause) => Err(*cause),
+        };
         if let (Err(cause), Some(job)) = (taken, self.jobs.get(call.what.job)) {
             let outcome = if cause == Cause::SessionLost { Outcome::Refused } else { Outcome::Failed };
             job.fail(Failure { procedure: Some(call.procedure), status: Some(reply.status()), outcome, cause });

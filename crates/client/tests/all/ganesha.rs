@@ -12,7 +12,7 @@ use plimsoll_client::nfs3::{self, MountError, NfsClient, NfsOptions, Ports};
 use plimsoll_client::operation::{Access, Caching, Cause, Disposition};
 use plimsoll_client::{FileKey, Operation, Reply};
 use plimsoll_model::{Endpoint, Outcome, Symbol};
-use plimsoll_testkit::servers::{Export, Ganesha, available};
+use plimsoll_testkit::servers::{Export, Ganesha, Scratch, available};
 use plimsoll_wire::rpc::Caller;
 
 /// Longer than any operation takes on a busy machine.
@@ -170,10 +170,9 @@ fn libnfs_reads_what_was_written_and_the_reverse() {
         return plimsoll_testkit::skip("needs nfs-cat (Debian: libnfs-utils)");
     };
     assert!(theirs.stdout.len() == length as usize && content.matches(9, 0, &theirs.stdout));
-    let source = std::env::temp_dir().join(format!("plimsoll-theirs-{}", std::process::id()));
-    std::fs::write(&source, &theirs.stdout[1..]).unwrap();
+    let scratch = Scratch::new("theirs");
+    let source = scratch.file("theirs", &theirs.stdout[1..]);
     let copied = Command::new("nfs-cp").arg(&source).arg(ganesha.libnfs_url(Export::Data, "theirs")).output().unwrap();
-    std::fs::remove_file(&source).unwrap();
     assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
     let key = file(&mut client, "theirs", Disposition::Open);
     assert!(content.matches(9, 1, &read_back(&mut client, key, length - 1)));

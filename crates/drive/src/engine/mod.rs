@@ -40,7 +40,7 @@ pub use rendezvous::Rendezvous;
 pub use result::EngineResult;
 pub use session_requests::{SessionRequests, SessionTally};
 pub use setup::{ConnectionInfo, ServerAccess, Setup};
-pub use tally::{Answered, ClientTally, ConnectionFailure, ErrorOutside, GivenUp, IterationTally, Unanswered};
+pub use tally::{Answered, ClientTally, ConnectionFailure, ErrorCount, GivenUp, IterationTally, Unanswered};
 pub use watch::{Phase, Progress, Watch};
 pub use worker::Checkpoint;
 pub use worker_result::Part;

@@ -30,6 +30,7 @@ pub struct SessionTally {
 
 impl SessionRequests {
     /// Counts a request outside of the phase, if it belongs to a session.
+    #[cold]
     pub(crate) fn count(&mut self, transaction: &Transaction, after: bool) {
         let counts = transaction.counted && transaction.procedure.row().group == Group::Session;
         if !counts || transaction.outcome == Outcome::NeverSent {

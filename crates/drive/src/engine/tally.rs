@@ -20,8 +20,13 @@ pub struct ClientTally {
     pub without_request: u64,
     /// Failed actions by cause. A short list: one entry per cause.
     pub errors: Vec<(Cause, u64)>,
-    /// The same outside of the measured phase (connecting, warm-up, drain). No table has these, so the status is said here. Few kinds.
-    pub errors_outside: Vec<ErrorOutside>,
+    /// Failures of `errors` with an error status, by status. If the failing request was due after the phase, no table has its status. At
+    /// most `KINDS_IN_WORDS` have words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub error_statuses: Vec<ErrorCount>,
+    /// Failed actions outside of the measured phase (connecting, warm-up, drain). No table has these, so the status is said here. Few
+    /// kinds.
+    pub errors_outside: Vec<ErrorCount>,
     /// Connections that were lost or could not be made. These are not actions, whatever was outstanding. A short list: one entry per
     /// kind.
     pub connection_failures: Vec<ConnectionFailure>,
@@ -58,12 +63,12 @@ pub struct ClientTally {
     pub refused_account: Option<String>,
 }
 
-/// Kinds of [`ErrorOutside`] per client that say their status.
-const KINDS_OUTSIDE: usize = 8;
+/// Kinds of [`ErrorCount`] in a list that say their status.
+const KINDS_IN_WORDS: usize = 8;
 
-/// Actions of a client that did not succeed for the same reason, outside of the measured phase.
+/// Actions of a client that did not succeed for the same reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ErrorOutside {
+pub struct ErrorCount {
     /// The cause.
     pub cause: Cause,
     /// The same in words, with the status and the procedure where the server answered.
@@ -104,16 +109,21 @@ impl ClientTally {
         self.actions == 0
     }
 
-    /// An action failed outside of the measured phase. A server that makes up ever new statuses does not fill the memory: after some kinds,
-    /// the cause alone is said.
-    pub(crate) fn failed_outside(&mut self, failure: &Failure) {
+    /// An action failed in the measured phase.
+    pub(crate) fn failed(&mut self, failure: &Failure) {
         let cause = failure.cause;
-        let full = self.errors_outside.len() >= KINDS_OUTSIDE;
-        let words = if full { cause.label().to_owned() } else { failure.to_string() };
-        match self.errors_outside.iter_mut().find(|known| known.cause == cause && known.words == words) {
-            Some(known) => known.count += 1,
-            None => self.errors_outside.push(ErrorOutside { cause, words, count: 1 }),
+        match self.errors.iter_mut().find(|(known, _)| *known == cause) {
+            Some((_, count)) => *count += 1,
+            None => self.errors.push((cause, 1)),
         }
+        if cause == Cause::Status {
+            count_in_words(&mut self.error_statuses, failure);
+        }
+    }
+
+    /// An action failed outside of the measured phase.
+    pub(crate) fn failed_outside(&mut self, failure: &Failure) {
+        count_in_words(&mut self.errors_outside, failure);
     }
 
     /// A response only asked to repeat the request later.
@@ -151,6 +161,21 @@ impl ClientTally {
     #[must_use]
     pub fn error_count(&self) -> u64 {
         self.errors.iter().map(|(_, count)| count).sum()
+    }
+}
+
+/// Counts a failed action. A server that makes up ever new statuses does not fill the memory: after some kinds, the cause alone is said.
+fn count_in_words(counts: &mut Vec<ErrorCount>, failure: &Failure) {
+    let cause = failure.cause;
+    let words = failure.to_string();
+    if let Some(known) = counts.iter_mut().find(|known| known.words == words) {
+        known.count += 1;
+        return;
+    }
+    let words = if counts.len() >= KINDS_IN_WORDS { cause.label().to_owned() } else { words };
+    match counts.iter_mut().find(|known| known.words == words) {
+        Some(known) => known.count += 1,
+        None => counts.push(ErrorCount { cause, words, count: 1 }),
     }
 }
 
@@ -261,12 +286,31 @@ mod tests {
         tally.failed_outside(&refused(2));
         tally.failed_outside(&refused(2));
         let known =
-            ErrorOutside { cause: Cause::Status, words: "error status: NFS3ERR_NOENT, READDIR".to_owned(), count: 2 };
+            ErrorCount { cause: Cause::Status, words: "error status: NFS3ERR_NOENT, READDIR".to_owned(), count: 2 };
         assert_eq!(tally.errors_outside, [known]);
         (1_000..1_100).for_each(|status| tally.failed_outside(&refused(status)));
-        assert_eq!(tally.errors_outside.len(), KINDS_OUTSIDE + 1);
+        tally.failed_outside(&refused(2));
+        assert_eq!((tally.errors_outside.len(), tally.errors_outside[0].count), (KINDS_IN_WORDS + 1, 3));
         let last = tally.errors_outside.last().unwrap();
         assert_eq!((last.words.as_str(), last.count), ("error status", 93));
-        assert_eq!((tally.count_of(Cause::Status), tally.count_of(Cause::TimedOut)), (102, 0));
+        assert_eq!((tally.count_of(Cause::Status), tally.count_of(Cause::TimedOut)), (103, 0));
+    }
+
+    #[test]
+    fn errors_in_the_phase_are_counted_by_cause_and_statuses_in_words_too() {
+        let mut tally = ClientTally::default();
+        let full = Failure {
+            procedure: Some(Procedure::of(Protocol::Nfs3, 7)),
+            status: Some(28),
+            outcome: Outcome::Refused,
+            cause: Cause::Status,
+        };
+        tally.failed(&full);
+        tally.failed(&full);
+        tally.failed(&Failure::without_answer(Cause::TimedOut));
+        assert_eq!(tally.errors, [(Cause::Status, 2), (Cause::TimedOut, 1)]);
+        let words = "error status: NFS3ERR_NOSPC, WRITE".to_owned();
+        assert_eq!(tally.error_statuses, [ErrorCount { cause: Cause::Status, words, count: 2 }]);
+        assert_eq!(tally.count_of(Cause::Status), 2, "each is counted once");
     }
 }

@@ -24,6 +24,13 @@ pub(super) enum Timer {
     Deadline(u32, u32),
 }
 
+impl Timer {
+    /// Whether it is a start which is not to be late.
+    fn is_start(self) -> bool {
+        matches!(self, Timer::Slot(_) | Timer::Arrival(_))
+    }
+}
+
 /// All timers, soonest first.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
@@ -46,7 +53,12 @@ impl Timers {
     /// When the next thing is to happen, if that is a start which is not to be late.
     pub(super) fn next_start(&self) -> Option<i64> {
         let Reverse((at, _, timer)) = self.heap.peek()?;
-        matches!(timer, Timer::Slot(_) | Timer::Arrival(_)).then_some(*at)
+        timer.is_start().then_some(*at)
+    }
+
+    /// Whether a start before `limit` is due.
+    pub(super) fn is_start_due(&self, now: i64, limit: i64) -> bool {
+        self.heap.iter().any(|Reverse((at, _, timer))| *at <= now && *at < limit && timer.is_start())
     }
 
     /// Takes the next thing out if it is due.
@@ -74,5 +86,7 @@ mod tests {
         assert_eq!((timers.next(), timers.next_start()), (Some(30), Some(30)));
         timers.push(29, Timer::Measure);
         assert_eq!((timers.next(), timers.next_start()), (Some(29), None));
+        let due = [(29, 99), (30, 99), (99, 30), (99, 31)].map(|(now, limit)| timers.is_start_due(now, limit));
+        assert_eq!(due, [false, true, false, true], "also behind another timer");
     }
 }

@@ -49,11 +49,18 @@ impl Socket {
     #[inline]
     pub(super) fn receive_when_there(&mut self, buffer: &mut [u8], take: Take) -> io::Result<(usize, Option<i64>)> {
         if !self.patient {
-            set_socket_timeout(&self.file, Timeout::Recv, Some(PATIENCE))?;
-            fcntl_setfl(&self.file, fcntl_getfl(&self.file)? - OFlags::NONBLOCK)?;
-            self.patient = true;
+            self.become_patient()?;
         }
         self.take_in(buffer, take, 0)
+    }
+
+    /// Lets receives wait from now on.
+    #[cold]
+    fn become_patient(&mut self) -> io::Result<()> {
+        set_socket_timeout(&self.file, Timeout::Recv, Some(PATIENCE))?;
+        fcntl_setfl(&self.file, fcntl_getfl(&self.file)? - OFlags::NONBLOCK)?;
+        self.patient = true;
+        Ok(())
     }
 
     #[inline]

@@ -85,11 +85,16 @@ pub(super) fn discard(socket: &OwnedFd, count: usize) -> io::Result<(usize, Opti
     let dropped = unsafe { receive_into(socket, nowhere, libc::MSG_TRUNC | libc::MSG_DONTWAIT) };
     match dropped {
         // QEMU's user mode requires a buffer here.
-        Err(error) if error.raw_os_error() == Some(libc::EFAULT) => {
-            let mut unread = [0; 16_384];
-            let room = count.min(unread.len());
-            receive(socket, unread.get_mut(..room).unwrap_or_default(), libc::MSG_DONTWAIT)
-        }
+        Err(error) if error.raw_os_error() == Some(libc::EFAULT) => read_unwanted(socket, count),
         dropped => dropped,
     }
+}
+
+/// Drops up to `count` received bytes by reading them. A separate function, because the buffer would be in the stack frame of each receive.
+#[cold]
+#[inline(never)]
+fn read_unwanted(socket: &OwnedFd, count: usize) -> io::Result<(usize, Option<i64>)> {
+    let mut unread = [0; 16_384];
+    let room = count.min(unread.len());
+    receive(socket, unread.get_mut(..room).unwrap_or_default(), libc::MSG_DONTWAIT)
 }

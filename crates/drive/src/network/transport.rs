@@ -95,6 +95,14 @@ impl<N: Network> Transport<N> {
         received.unwrap_or_else(|| Err(ErrorKind::WouldBlock.into()))
     }
 
+    /// Drops data of a connection with TLS. A separate function, because the buffer would be in the stack frame of each receive.
+    #[inline(never)]
+    fn read_unwanted(&mut self, key: ConnectionKey, count: usize) -> io::Result<Received> {
+        let mut unwanted = [0; 16 << 10];
+        let room = count.min(unwanted.len());
+        self.received(key, unwanted.get_mut(..room).unwrap_or_default(), Take::AtOnce)
+    }
+
     /// Receives data of a connection with TLS; `receive` gets its bytes from the network, or `None` if it must not wait for them.
     fn decrypted(
         &mut self,
@@ -275,13 +283,10 @@ impl<N: Network> Network for Transport<N> {
     }
 
     fn discard(&mut self, key: ConnectionKey, count: usize) -> io::Result<Received> {
-        if self.of(key).is_none() {
-            return self.net.discard(key, count);
+        match self.of(key) {
+            Some(_) => self.read_unwanted(key, count),
+            None => self.net.discard(key, count),
         }
-        let mut unwanted = [0; 16 << 10];
-        let room = count.min(unwanted.len());
-        let unwanted = unwanted.get_mut(..room).unwrap_or_default();
-        self.received(key, unwanted, Take::AtOnce)
     }
 
     fn want_writable(&mut self, key: ConnectionKey, wanted: bool) -> io::Result<()> {

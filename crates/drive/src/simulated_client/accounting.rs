@@ -197,9 +197,10 @@ impl<'a, S: Sink> Accounting<'a, S> {
         let read = self.wake_ns.map_or(0, beyond_waking);
         // A delay cannot be longer than the time that it is part of.
         let read = read.min(u64::try_from(last - first).unwrap_or(0));
+        let phase_end = self.window.1;
         let slot = slot.and_then(|slot| self.slots.get_mut(slot));
         let start = slot.map_or(0, |slot| {
-            slot.delay.read(last, read);
+            slot.delay.read(last, read, phase_end);
             // Further requests of the operation are due when the answers before them were read.
             if timeline.intended == Some(slot.intended) { slot.delay.start() } else { 0 }
         });

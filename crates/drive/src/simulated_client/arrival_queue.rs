@@ -4,6 +4,7 @@
 //! as long as it has to be.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::pacing::Schedule;
 
@@ -16,10 +17,21 @@ pub(crate) struct ArrivalQueue {
     pub(crate) free: VecDeque<u32>,
     /// A timer will come for the next iteration.
     pub(crate) armed: bool,
+    /// Where [`ArrivalQueue::due_until`] has got to. Only runs with checkpoints have it, and each user has a queue.
+    counted: Option<Box<Counted>>,
+}
+
+/// The iterations of a schedule that were counted, taken or not.
+#[derive(Debug)]
+struct Counted {
+    /// Those after them, the first of which is at `head`.
+    rest: Due,
+    head: i64,
+    count: u64,
 }
 
 /// The iterations of a schedule that are ours.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Due {
     /// All iterations of the schedule.
     All(Schedule),
@@ -30,7 +42,7 @@ pub(crate) enum Due {
         /// The client whose iteration is next.
         next: u32,
         /// Whether each client is ours.
-        mine: Box<[bool]>,
+        mine: Arc<[bool]>,
     },
 }
 
@@ -56,7 +68,7 @@ impl ArrivalQueue {
     /// A queue without waiting slots.
     pub(crate) fn new(mut schedule: Due) -> Self {
         let head = schedule.next().unwrap_or(i64::MAX);
-        Self { schedule, head, free: VecDeque::new(), armed: false }
+        Self { schedule, head, free: VecDeque::new(), armed: false, counted: None }
     }
 
     /// When the next iteration is due.
@@ -67,6 +79,18 @@ impl ArrivalQueue {
     /// The next iteration is taken.
     pub(crate) fn take(&mut self) {
         self.head = self.schedule.next().unwrap_or(i64::MAX);
+    }
+
+    /// How many iterations from `begin` until before `until` are due, of which `taken` were taken. Each is counted once, so a later call may
+    /// only have a later `until`.
+    pub(crate) fn due_until(&mut self, (begin, until): (i64, i64), taken: u64) -> u64 {
+        let from_here = || Box::new(Counted { rest: self.schedule.clone(), head: self.head, count: taken });
+        let counted = self.counted.get_or_insert_with(from_here);
+        while counted.head < until {
+            counted.count += u64::from(counted.head >= begin);
+            counted.head = counted.rest.next().unwrap_or(i64::MAX);
+        }
+        counted.count
     }
 }
 
@@ -88,5 +112,16 @@ mod tests {
         both.extend(other.take_while(|&at| at <= whole[999]));
         both.sort_unstable();
         assert_eq!(both, whole);
+    }
+
+    #[test]
+    fn what_is_due_is_counted_once_whether_it_was_taken_or_not() {
+        let mut queue = ArrivalQueue::new(Due::All(Schedule::open(0, 1e9, Arrivals::Constant, 7)));
+        // Due at 0, 1, 2 … ns; those at 0 and 1 are before the phase.
+        (0..5).for_each(|_| queue.take());
+        assert_eq!(queue.due_until((2, 5), 3), 3);
+        assert_eq!(queue.due_until((2, 9), 3), 7);
+        (0..9).for_each(|_| queue.take());
+        assert_eq!(queue.due_until((2, 20), 12), 18);
     }
 }

@@ -11,8 +11,9 @@ pub(crate) struct Delay {
     inherited: u64,
     /// From the intended instant of its operation until it was begun.
     start: u64,
-    /// How long its operation has stood still.
+    /// How long its operation has stood still, and for how much of that before the end of the phase.
     stood: u64,
+    stood_in_phase: u64,
     /// Delays until then are in `stood`.
     counted: i64,
     /// Delays of this iteration, which delay the next one if it waits for this one.
@@ -27,10 +28,12 @@ impl Delay {
         self.inherited = std::mem::take(&mut self.iteration).min(u64::try_from(since.saturating_sub(due)).unwrap_or(0));
     }
 
-    /// An operation begins. `possible`: the earliest time at which the slot could have begun it; `None` if unknown.
-    pub(crate) fn begin(&mut self, (intended, possible): (i64, Option<i64>), now: i64) {
+    /// An operation begins. `possible`: the earliest time at which the slot could have begun it; `None` if unknown. `phase_end`: when the
+    /// measured phase ends.
+    pub(crate) fn begin(&mut self, (intended, possible): (i64, Option<i64>), now: i64, phase_end: i64) {
         let since = possible.map(|possible| possible.max(intended).max(self.ready));
-        self.stood = since.map_or(0, |since| beyond_waking(now.saturating_sub(since)));
+        let until = |at: i64| since.map_or(0, |since| beyond_waking(at.saturating_sub(since)));
+        (self.stood, self.stood_in_phase) = (until(now), until(now.min(phase_end)));
         let inherited = std::mem::take(&mut self.inherited);
         self.start = inherited.saturating_add(self.stood);
         self.iteration = self.iteration.saturating_add(inherited);
@@ -42,18 +45,21 @@ impl Delay {
         self.start
     }
 
-    /// An answer was read at `at`, `late` later than it could have been. Answers that lay there together were late together.
-    pub(crate) fn read(&mut self, at: i64, late: u64) {
-        let new = u64::try_from(at.saturating_sub(self.counted)).unwrap_or(0);
-        self.stood = self.stood.saturating_add(late.min(new));
+    /// An answer was read at `at`, `late` later than it could have been. Answers that lay there together were late together. A stop may have
+    /// moved `phase_end` since the operation began.
+    pub(crate) fn read(&mut self, at: i64, late: u64, phase_end: i64) {
+        let new = late.min(u64::try_from(at.saturating_sub(self.counted)).unwrap_or(0));
+        let after_phase = u64::try_from(at.saturating_sub(phase_end)).unwrap_or(0);
+        self.stood = self.stood.saturating_add(new);
+        self.stood_in_phase = self.stood_in_phase.saturating_add(new.saturating_sub(after_phase));
         self.counted = self.counted.max(at);
     }
 
-    /// The operation that was meant for `intended` ended: how long it stood still.
+    /// The operation that was meant for `intended` ended: how long it stood still before the end of the phase.
     pub(crate) fn end(&mut self, intended: i64, at: i64) -> u64 {
         let late = std::mem::take(&mut self.stood).min(u64::try_from(at.saturating_sub(intended)).unwrap_or(0));
         self.iteration = self.iteration.saturating_add(late);
-        late
+        std::mem::take(&mut self.stood_in_phase).min(late)
     }
 }
 
@@ -67,8 +73,8 @@ mod tests {
     /// An iteration of one operation: how late it was from its intended start, and how long it stood still.
     fn iteration(delay: &mut Delay, (due, free): (i64, i64), (begun, read, late): (i64, i64, u64)) -> (u64, u64) {
         delay.start_iteration(due, free);
-        delay.begin((due, Some(0)), begun);
-        delay.read(read, late);
+        delay.begin((due, Some(0)), begun, i64::MAX);
+        delay.read(read, late, i64::MAX);
         (delay.start() + late, delay.end(due, read))
     }
 
@@ -97,18 +103,38 @@ mod tests {
     fn an_action_stands_still_once_at_a_time() {
         let mut delay = Delay::default();
         let late_start = 3 * MS + i64::try_from(WAKING_NS).unwrap();
-        delay.begin((0, Some(0)), late_start);
+        delay.begin((0, Some(0)), late_start, i64::MAX);
         assert_eq!(delay.start(), 3_000_000);
         // Two answers were there for 8 ms and 6 ms when both were read; one that came after was read 2 ms late.
-        delay.read(20 * MS, 8_000_000);
-        delay.read(20 * MS, 6_000_000);
-        delay.read(23 * MS, 2_000_000);
+        delay.read(20 * MS, 8_000_000, i64::MAX);
+        delay.read(20 * MS, 6_000_000, i64::MAX);
+        delay.read(23 * MS, 2_000_000, i64::MAX);
         assert_eq!(delay.end(0, 23 * MS), 13_000_000);
         // The next operation of the iteration is due when this one ended; the earliest possible time of its start is unknown.
-        delay.begin((23 * MS, None), 40 * MS);
+        delay.begin((23 * MS, None), 40 * MS, i64::MAX);
         assert_eq!((delay.start(), delay.end(23 * MS, 41 * MS)), (0, 0));
         delay.start_iteration(0, 90 * MS);
-        delay.begin((0, Some(0)), 90 * MS);
+        delay.begin((0, Some(0)), 90 * MS, i64::MAX);
         assert_eq!(delay.start(), 13_000_000, "the iteration waited for both actions");
+    }
+
+    #[test]
+    fn what_stands_still_after_the_phase_is_lost_to_no_phase() {
+        let waking = i64::try_from(WAKING_NS).unwrap();
+        let lost = |(begun, read, late), phase_end| {
+            let mut delay = Delay::default();
+            delay.begin((0, Some(0)), begun, phase_end);
+            delay.read(read, late, phase_end);
+            delay.end(0, read)
+        };
+        let late_start = (20 * MS + waking, 21 * MS + waking, 0);
+        assert_eq!([99 * MS, 5 * MS + waking].map(|end| lost(late_start, end)), [20_000_000, 5_000_000]);
+        let late_read = (0, 30 * MS, 8_000_000);
+        assert_eq!([30, 27, 22, 10].map(|end| lost(late_read, end * MS)), [8_000_000, 5_000_000, 0, 0]);
+        // The run was stopped after the operation began.
+        let mut delay = Delay::default();
+        delay.begin((0, Some(0)), 0, 99 * MS);
+        delay.read(30 * MS, 8_000_000, 27 * MS);
+        assert_eq!(delay.end(0, 30 * MS), 5_000_000);
     }
 }

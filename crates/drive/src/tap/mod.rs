@@ -87,7 +87,8 @@ impl Tap {
         stream
     }
 
-    /// The first `count` bytes of `slices` were sent.
+    /// The first `count` bytes of `slices` were sent. Cold, because most runs have no tap.
+    #[cold]
     pub fn sent(&self, stream: &mut Stream, at: i64, slices: &[IoSlice<'_>], count: usize) {
         let mut output = self.lock();
         let mut left = count;
@@ -111,7 +112,8 @@ impl Tap {
         }
     }
 
-    /// Bytes were received: `kept`, followed by `dropped` bytes that were not read.
+    /// Bytes were received: `kept`, followed by `dropped` bytes that were not read. Cold, because most runs have no tap.
+    #[cold]
     pub fn received(&self, stream: &mut Stream, at: i64, kept: &[u8], dropped: usize) {
         let mut output = self.lock();
         for piece in kept.chunks(LARGEST) {

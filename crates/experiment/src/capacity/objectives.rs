@@ -94,7 +94,7 @@ impl Objectives {
 
     /// Whether a run met them; `scheduled`: its starts had a schedule.
     pub(super) fn judge(&self, ran: &LevelResult, scheduled: bool) -> Outcome {
-        let mut missed: Vec<String> = ran.failures().map(|failures| failed(failures, ran)).collect();
+        let mut missed = failed(ran);
         if ran.late_iterations() > 0 {
             missed.push(format!(
                 "iterations that ended after the same user's next iteration was due: {}",
@@ -131,10 +131,16 @@ impl Objectives {
     }
 }
 
-/// Failures of a cause, with the most frequent status if the server answered with error statuses.
-fn failed((cause, count): &(String, u64), ran: &LevelResult) -> String {
-    let status = most_frequent(ran.statistics()).filter(|_| cause == Cause::Status.label());
-    format!("{cause}: {count}{}", status.map_or_else(String::new, |status| format!(", most frequent {status}")))
+/// Failures by cause. All error statuses are one cause, with the most frequent of them.
+fn failed(ran: &LevelResult) -> Vec<String> {
+    let label = Cause::Status.label();
+    let (statuses, others): (Vec<_>, Vec<_>) = ran.failures().partition(|(cause, _)| cause.starts_with(label));
+    let count: u64 = statuses.iter().map(|(_, count)| count).sum();
+    let in_words = || statuses.iter().max_by_key(|(_, count)| *count)?.0.strip_prefix(label)?.strip_prefix(": ");
+    let most = most_frequent(ran.statistics()).or_else(|| in_words().map(str::to_owned));
+    let most = most.map_or_else(String::new, |status| format!(", most frequent {status}"));
+    let of_statuses = (count > 0).then(|| format!("{label}: {count}{most}"));
+    of_statuses.into_iter().chain(others.iter().map(|(cause, count)| format!("{cause}: {count}"))).collect()
 }
 
 /// Why a run cannot be judged that did what `why` says.
@@ -359,6 +365,15 @@ mod tests {
         let Outcome::Missed(missed) = judged else { panic!("it failed") };
         let denied = "error status: 1, most frequent STATUS_ACCESS_DENIED, CREATE (1): check the rights of the account";
         assert!(missed[0].starts_with(denied) && missed[1] == "timed out: 2", "{missed:?}");
+        // The requests that got a status were due after the phase, so the tables have none.
+        let mut recorded = MeasuredLevel::default();
+        let continued = "lost connection: connection reset (operations continued)";
+        let failures =
+            [("error status: NFS3ERR_IO, READ", 1), ("error status: NFS3ERR_NOSPC, WRITE", 2), (continued, 1)];
+        recorded.about.failures = failures.map(|(cause, count)| (cause.to_owned(), count)).to_vec();
+        let judged = Objectives::default().judge(&LevelResult::of_recording(recorded), false);
+        let Outcome::Missed(missed) = judged else { panic!("it failed") };
+        assert_eq!(missed, ["error status: 3, most frequent NFS3ERR_NOSPC, WRITE"]);
     }
 
     #[test]

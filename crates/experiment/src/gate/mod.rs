@@ -5,6 +5,7 @@ mod apart;
 mod clocks;
 mod decisions;
 mod earlier;
+mod missing;
 mod observation;
 mod question;
 mod recorded;

@@ -5,7 +5,7 @@ use plimsoll_stats::comparison::{Interval, confidence_sequence};
 
 use super::apart::{Apart, Unit};
 use super::observation::{Observation, grain};
-use plimsoll_results::comparison::{Condition, Outcome, Threshold};
+use plimsoll_results::comparison::{Condition, Outcome, PossibleNumber, Threshold, may_change};
 
 /// Rounds that may not count because the load generator was the bottleneck, before the gate gives up; from then on, as many as count.
 pub(super) const MAX_UNCOUNTED: usize = 3;
@@ -30,8 +30,10 @@ pub struct Question {
     observations: Vec<Observation>,
     /// Rounds without a number, and the reason of the last one.
     without: usize,
-    /// See `without`.
+    /// See `without`; or why missing operations, or time between capture files, may change the outcome.
     lacks: Option<String>,
+    /// What the missing operations of captures, and the time between their files, may change; `None` if nothing.
+    pub(super) possible: Option<[PossibleNumber; 2]>,
     /// Why it can fail, but not pass: too many of the candidate's actions failed, or it has too few requests.
     cannot_pass: Option<String>,
 }
@@ -71,7 +73,7 @@ impl Question {
     pub fn new(condition: Condition, level_name: String, alpha: f64) -> Self {
         let (seen, known, unanswerable, observations) = (Seen::Rounds(0), None, None, Vec::new());
         let (outcome, confidence, without, lacks) = (Outcome::Undecided, 1.0 - alpha, 0, None);
-        let cannot_pass = None;
+        let (cannot_pass, possible) = (None, None);
         Self {
             condition,
             level_name,
@@ -83,6 +85,7 @@ impl Question {
             observations,
             without,
             lacks,
+            possible,
             cannot_pass,
         }
     }
@@ -197,6 +200,11 @@ impl Question {
         };
         let known = Known { value: own(mean), low: own(interval.low - grain), high: own(interval.high + grain) };
         self.known = Some(known);
+        let is_open = |sides: &[PossibleNumber; 2]| !self.condition.is_certain((known.low, known.high), Some(*sides));
+        if let Some(sides) = self.possible.filter(is_open) {
+            self.lacks = Some(may_change(&self.condition, &sides, ["the baseline", "the candidate"]));
+            return;
+        }
         match (self.condition.outcome((known.low, known.high)), &self.cannot_pass) {
             // Of the actions that failed, errors are only a part: requests without a response are not among them. A percentile of too few
             // requests may be too low.

@@ -12,6 +12,7 @@ pub use levels::RecordedSide;
 
 use super::apart::Unit;
 use super::clocks::refuse_other_clocks;
+use super::missing::note_missing;
 use super::question::{Question, Seen, refuse_other_loads};
 use super::result::{Basis, GateResult};
 use levels::{Level, length, levels};
@@ -37,6 +38,7 @@ pub fn judge_recordings(
     let mut questions: Vec<Question> = levels.iter().flat_map(ask).collect();
     refuse_other_loads(&mut questions, report);
     refuse_other_clocks(&mut questions, report);
+    note_missing(&mut questions, report, sides[0].len());
     let refused = report.comparison.as_ref().and_then(|comparison| comparison.refused.clone());
     let rounds = rounds(&levels);
     if rounds.is_none() {

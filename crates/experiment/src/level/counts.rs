@@ -183,7 +183,15 @@ pub(crate) fn failures(clients: &[ClientTally]) -> Vec<(String, u64)> {
     let mut sums = BTreeMap::new();
     for client in clients {
         for &(cause, count) in &client.errors {
-            *sums.entry(cause.label().to_owned()).or_insert(0) += count;
+            let of_cause = client.error_statuses.iter().filter(|error| error.cause == cause);
+            let in_words: u64 = of_cause.map(|error| error.count).sum();
+            // A client that was recorded by an earlier version has no words.
+            if count > in_words {
+                *sums.entry(cause.label().to_owned()).or_insert(0) += count - in_words;
+            }
+        }
+        for error in &client.error_statuses {
+            *sums.entry(error.words.clone()).or_insert(0) += error.count;
         }
         // A failure before or after the measured phase does not affect any number, but is reported.
         for error in &client.errors_outside {
@@ -228,6 +236,8 @@ fn failed(client: &ClientTally) -> impl Iterator<Item = Cause> {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_drive::engine::ErrorCount;
+
     use super::*;
 
     /// Of 1 to 5 ms: the sample's deviation is √2.5 ms, the population's √2 ms; of one value there is none.
@@ -299,6 +309,30 @@ mod tests {
         assert!(!attributable(&few, &[]), "they were connected");
         assert!(!attributable(&few, &[ConnectionFailure { was_up: true, ..refused }]), "they were connected and lost");
         assert!(!attributable(&[900, 10, 20, 950, 15, 870, 0], &[refused]), "the others differ as well");
+    }
+
+    #[test]
+    fn failures_with_an_error_status_name_it() {
+        let full =
+            || ErrorCount { cause: Cause::Status, words: "error status: NFS3ERR_NOSPC, WRITE".to_owned(), count: 2 };
+        let errors = vec![(Cause::Status, 3), (Cause::TimedOut, 1)];
+        let client = |errors_outside| ClientTally {
+            errors: errors.clone(),
+            error_statuses: vec![full()],
+            errors_outside,
+            ..ClientTally::default()
+        };
+        let found = failures(&[client(vec![full()]), client(Vec::new())]);
+        let found: Vec<(&str, u64)> = found.iter().map(|(cause, count)| (cause.as_str(), *count)).collect();
+        assert_eq!(
+            found,
+            [
+                ("error status", 2),
+                ("error status: NFS3ERR_NOSPC, WRITE", 4),
+                ("error status: NFS3ERR_NOSPC, WRITE (not in the measured phase)", 2),
+                ("timed out", 2),
+            ]
+        );
     }
 
     #[test]

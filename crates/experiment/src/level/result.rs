@@ -5,7 +5,9 @@ use plimsoll_model::{Guarantees, Reason, Validity, Verdict};
 use plimsoll_report::collect::comparison::MeasuredRun;
 use plimsoll_report::collect::run::{Answered, MeasuredLevel, RecordedFacts, operations_together};
 use plimsoll_report::collect::times_of;
-use plimsoll_report::findings::{IterationKind, LevelFacts, MovedNumber, OUTSIDE_THE_PHASE, ServerCounters, Times};
+use plimsoll_report::findings::{
+    IterationKind, KEPT_OPERATIONS, LevelFacts, MovedNumber, OUTSIDE_THE_PHASE, ServerCounters, Times,
+};
 use plimsoll_stats::{Intervals, Statistics};
 use plimsoll_workload::{DataSource, Workload};
 
@@ -259,9 +261,10 @@ impl LevelResult {
         self.recorded.about.facts.generator.never_sent
     }
 
-    /// Failed actions: cause and number.
+    /// Failed actions and connections of the measured phase: cause and number. A lost connection is no failure if its operations continued.
     pub fn failures(&self) -> impl Iterator<Item = &(String, u64)> {
-        self.recorded.about.failures.iter().filter(|(cause, _)| !cause.ends_with(OUTSIDE_THE_PHASE))
+        let counts = |cause: &str| !cause.ends_with(OUTSIDE_THE_PHASE) && !cause.ends_with(KEPT_OPERATIONS);
+        self.recorded.about.failures.iter().filter(move |(cause, _)| counts(cause))
     }
 
     /// Why the load generator, and not the server, is to blame for bad numbers; `None` where it kept up.

@@ -8,54 +8,37 @@ use super::{PATIENCE, Source};
 /// Maximum size of a page of metrics, bytes; enough for machines with hundreds of disks.
 const LARGEST: u64 = 16 << 20;
 
-/// A sum over a page: the name of a metric, and label values (or their beginnings) that exclude a line.
+/// A sum over a page: the names of a metric, and values of a label (or their beginnings) that exclude a line.
 struct Metric {
-    names: &'static [&'static str],
-    without: &'static [(&'static str, &'static str)],
+    names: [&'static str; 2],
+    label: &'static str,
+    without: &'static [&'static str],
+}
+
+/// Only whole disks: partitions and stacked devices would be counted twice.
+const fn disk(node: &'static str, windows: &'static str) -> Metric {
+    Metric { names: [node, windows], label: "device", without: &["dm-", "md", "loop"] }
+}
+
+const fn network(node: &'static str, windows: &'static str) -> Metric {
+    let without = &["lo", "veth", "docker", "br", "virbr", "vnet", "tap", "tun", "bond"];
+    Metric { names: [node, windows], label: "device", without }
 }
 
 /// CPU time except idle. (On Windows, privileged time includes deferred calls and interrupts.)
 const CPU: Metric = Metric {
-    names: &["node_cpu_seconds_total", "windows_cpu_time_total"],
-    without: &[("mode", "idle"), ("mode", "iowait"), ("mode", "dpc"), ("mode", "interrupt")],
+    names: ["node_cpu_seconds_total", "windows_cpu_time_total"],
+    label: "mode",
+    without: &["idle", "iowait", "dpc", "interrupt"],
 };
-/// Only whole disks: partitions and stacked devices would be counted twice.
-const DISK_READ: Metric = Metric {
-    names: &["node_disk_read_bytes_total", "windows_physical_disk_read_bytes_total"],
-    without: &[("device", "dm-"), ("device", "md"), ("device", "loop")],
-};
-const DISK_WRITTEN: Metric = Metric {
-    names: &["node_disk_written_bytes_total", "windows_physical_disk_write_bytes_total"],
-    without: &[("device", "dm-"), ("device", "md"), ("device", "loop")],
-};
-const DISK_READ_TIME: Metric = Metric {
-    names: &["node_disk_read_time_seconds_total", "windows_physical_disk_read_latency_seconds_total"],
-    without: DISK_READ.without,
-};
-const DISK_READS: Metric = Metric {
-    names: &["node_disk_reads_completed_total", "windows_physical_disk_reads_total"],
-    without: DISK_READ.without,
-};
-const DISK_WRITES: Metric = Metric {
-    names: &["node_disk_writes_completed_total", "windows_physical_disk_writes_total"],
-    without: DISK_READ.without,
-};
-const RECEIVED: Metric = Metric {
-    names: &["node_network_receive_bytes_total", "windows_net_bytes_received_total"],
-    without: &[
-        ("device", "lo"),
-        ("device", "veth"),
-        ("device", "docker"),
-        ("device", "br"),
-        ("device", "virbr"),
-        ("device", "vnet"),
-        ("device", "tap"),
-        ("device", "tun"),
-        ("device", "bond"),
-    ],
-};
-const SENT: Metric =
-    Metric { names: &["node_network_transmit_bytes_total", "windows_net_bytes_sent_total"], without: RECEIVED.without };
+const DISK_READ: Metric = disk("node_disk_read_bytes_total", "windows_physical_disk_read_bytes_total");
+const DISK_WRITTEN: Metric = disk("node_disk_written_bytes_total", "windows_physical_disk_write_bytes_total");
+const DISK_READ_TIME: Metric =
+    disk("node_disk_read_time_seconds_total", "windows_physical_disk_read_latency_seconds_total");
+const DISK_READS: Metric = disk("node_disk_reads_completed_total", "windows_physical_disk_reads_total");
+const DISK_WRITES: Metric = disk("node_disk_writes_completed_total", "windows_physical_disk_writes_total");
+const RECEIVED: Metric = network("node_network_receive_bytes_total", "windows_net_bytes_received_total");
+const SENT: Metric = network("node_network_transmit_bytes_total", "windows_net_bytes_sent_total");
 
 /// An exporter behind a URL.
 pub(super) struct Exporter {
@@ -113,8 +96,8 @@ impl Metric {
             Some(rest) => rest.rsplit_once('}')?,
             None => ("", rest),
         };
-        let left_out = |(label, value): &(&str, &str)| {
-            let start = format!("{label}=\"{value}");
+        let left_out = |value: &&str| {
+            let start = format!("{}=\"{value}", self.label);
             let mut at = labels.match_indices(&start).map(|(at, _)| at);
             at.any(|at| at == 0 || labels.get(at - 1..at) == Some(","))
         };

@@ -25,7 +25,7 @@ fn sweep(found: &Found, name: &str, middle: Duration, seed: u32) -> Contestant {
             let level = found.loaded(&script, clients, (seed * 100 + levels.len() as u32, LENGTH), block);
             let words = format!("{}, block={block}B", level.load_name());
             let runs = vec![level.measured().unwrap()];
-            levels.push(LevelRuns { level_name: words, point: Some(level.recorded().point()), runs });
+            levels.push(LevelRuns { level_name: words, point: Some(level.recorded().point()), runs, findings: None });
         }
     }
     Contestant { findings: Findings { name: name.to_owned(), ..Findings::default() }, levels }

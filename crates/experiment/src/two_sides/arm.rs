@@ -123,6 +123,7 @@ impl<'a> Arm<'a> {
                 level_name: level_spec.load_name.clone(),
                 point,
                 runs: ran().filter_map(LevelResult::measured).collect(),
+                findings: None,
             }
         });
         let levels = levels.collect();

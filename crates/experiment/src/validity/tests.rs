@@ -4,7 +4,7 @@ mod schedules;
 
 use super::*;
 use crate::tests::connection_failures::refused;
-use plimsoll_drive::engine::{ErrorOutside, Generator, Unanswered};
+use plimsoll_drive::engine::{ErrorCount, Generator, Unanswered};
 use plimsoll_report::findings::Times;
 
 fn times(p50_s: f64, p99_s: f64) -> Option<Times> {
@@ -120,12 +120,12 @@ fn clients_without_service_are_found_whenever_they_failed() {
     let worked = ClientTally { actions: 1, ..refused_before };
     assert_eq!(found(&[client(9, &[]), client(0, &[]), connected, worked]), Vec::<String>::new());
     let cause = Cause::TimedOut;
-    let outside = vec![ErrorOutside { cause, words: "timed out".to_owned(), count: 1 }];
+    let outside = vec![ErrorCount { cause, words: "timed out".to_owned(), count: 1 }];
     let hanging = ClientTally { connected: true, errors_outside: outside, ..client(0, &[]) };
     let said =
         "1 of 2 clients completed no action and failed outside the measured phase (most frequent cause: timed out)";
     assert_eq!(found(&[client(9, &[]), hanging.clone()]), [said]);
-    let status = ErrorOutside { cause: Cause::Status, words: "error status".to_owned(), count: 1 };
+    let status = ErrorCount { cause: Cause::Status, words: "error status".to_owned(), count: 1 };
     let paused = [ClientTally { errors_outside: vec![status], ..hanging.clone() }];
     let scheduled = Generator { asked_rate: Some(1.0), ..Generator::default() };
     assert!(unserved(&level(&scheduled, &paused, false)).is_empty(), "it may have had no iteration");
@@ -206,6 +206,12 @@ fn a_failed_level_names_the_most_frequent_status() {
             .ends_with("(limit 1 %), most frequent cause: error status STATUS_DISK_FULL, WRITE (133): free space"),
         "{reasons:?}"
     );
+    // Each request that got a status was due after the phase, so the tables have none.
+    let words = "error status: NFS3ERR_NOSPC, WRITE".to_owned();
+    let error_statuses = vec![ErrorCount { cause: Cause::Status, words, count: 133 }];
+    let late = [ClientTally { error_statuses, ..client(1162, &[(Cause::Status, 133)]) }];
+    let reasons = super::reasons(&level(&generator, &late, false));
+    assert!(reasons[0].text.ends_with(", most frequent cause: error status: NFS3ERR_NOSPC, WRITE"), "{reasons:?}");
     let timeouts = [client(10, &[(Cause::TimedOut, 9), (Cause::Status, 1)])];
     let reasons = super::reasons(&Level { status, ..level(&generator, &timeouts, false) });
     assert!(reasons[0].text.ends_with("most frequent cause: timed out"), "{reasons:?}");

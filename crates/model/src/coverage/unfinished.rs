@@ -44,6 +44,8 @@ pub struct Unfinished {
     pub first_ns: i64,
     /// When the last of them was sent, ns.
     pub last_ns: i64,
+    /// The capture has acknowledgements of all of them: the server's system received them, and packets of this direction were captured.
+    pub is_acknowledged: bool,
     /// The last one: its procedure,
     pub procedure: Procedure,
     /// its share,
@@ -56,9 +58,10 @@ impl Unfinished {
     /// Adds another request of the same connection.
     pub fn add(&mut self, other: &Unfinished) {
         let (requests, first_ns) = (self.requests.saturating_add(other.requests), self.first_ns.min(other.first_ns));
+        let is_acknowledged = self.is_acknowledged && other.is_acknowledged;
         if other.last_ns >= self.last_ns {
             *self = *other;
         }
-        (self.requests, self.first_ns) = (requests, first_ns);
+        (self.requests, self.first_ns, self.is_acknowledged) = (requests, first_ns, is_acknowledged);
     }
 }

@@ -32,6 +32,7 @@ impl Connection {
             let end = tcp_flow.next().unwrap_or_default();
             let mut messages = Messages { paired: &mut self.paired, direction, shared };
             self.framed.framers[direction].end(end, |message| messages.take(message));
+            self.framed.framers[direction].release_kept(&mut shared.long_messages);
             if self.may_lack_messages(direction) {
                 self.paired.link.holes[direction] += 1;
                 self.paired.link.breaks[direction] = self.paired.link.breaks[direction].wrapping_add(1);
@@ -51,10 +52,13 @@ impl Connection {
             let responded_ns = self.responded_ns;
             self.paired.link.ended = Some(Ended::Closed { direction, at_ns, responded_ns });
         }
+        self.paired.link.acknowledged = self.acknowledged();
         let waited = self.has_waited(&shared.smb2);
         self.paired.pairing.end(&self.paired.link, shared);
         self.settle_packets(shared, packets);
         self.settle(waited, shared);
+        shared.smb2.leave(&self.paired.link, &mut shared.output);
+        shared.account.add_asynchronous(&shared.output.tally.take());
     }
 
     /// No packet came for minutes. Drops answers whose requests have not come, and passes on what waits behind holes if it takes memory
@@ -95,11 +99,16 @@ impl Connection {
 
     /// What requests that still wait know of the connection if the capture ends now.
     pub(crate) fn link_at_the_end(&self) -> ConnectionContext {
-        let mut link = ConnectionContext { ended: Some(Ended::WithCapture), ..self.paired.link };
+        let (ended, acknowledged) = (Some(Ended::WithCapture), self.acknowledged());
+        let mut link = ConnectionContext { ended, acknowledged, ..self.paired.link };
         for direction in (0..2).filter(|&direction| self.may_lack_messages(direction)) {
             link.holes[direction] += 1;
         }
         link
+    }
+
+    fn acknowledged(&self) -> [u64; 2] {
+        [0, 1].map(|direction| self.tcp_flows[direction].acknowledged())
     }
 
     /// Whether messages may be in missing bytes behind the last message, or in bytes that were not recognised.

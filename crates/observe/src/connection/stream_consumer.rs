@@ -200,6 +200,9 @@ impl<S: Sink> StreamConsumer<'_, S> {
                 framer.late((chunk, seen_ns), self.framed.framing, allow_raw, |message| messages.take(message))
             }
         };
+        if framer.keeps_much() {
+            framer.count_kept(&mut messages.shared.long_messages);
+        }
         if framer.faults.cuts != cuts {
             messages.count_cuts(framer.faults.cuts - cuts);
         }

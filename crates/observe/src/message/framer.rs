@@ -7,6 +7,7 @@ mod chain;
 mod cursor;
 mod faults;
 mod head;
+mod large;
 mod losses;
 mod partial_message;
 mod search;
@@ -15,6 +16,7 @@ mod torn;
 use serde::{Deserialize, Serialize};
 
 pub use faults::Faults;
+pub use large::LongMessages;
 
 use arrivals::wait;
 use cursor::Cursor;
@@ -52,6 +54,8 @@ pub struct Framer {
     decrypts: bool,
     /// For a chunk that fills a gap: the time since which later bytes were there.
     gap_seen_ns: Option<i64>,
+    /// Bytes of the message under way that are in the count of all streams.
+    counted: usize,
     /// Faults so far.
     pub faults: Faults,
 }
@@ -107,7 +111,8 @@ impl Framer {
 
     /// The stream begins here (SYN seen), or the framing state has become invalid.
     pub fn restart(&mut self, at_boundary: bool) {
-        self.message.buffer.clear();
+        // It may have been much, and nothing may follow.
+        self.message.buffer = Vec::new();
         self.search.restart();
         self.state = if at_boundary { State::Boundary } else { State::Lost };
     }

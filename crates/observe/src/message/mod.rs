@@ -10,7 +10,7 @@ pub(crate) mod tls;
 
 use serde::{Deserialize, Serialize};
 
-pub use framer::{Faults, Framer};
+pub use framer::{Faults, Framer, LongMessages};
 pub use prefix::Framing;
 pub use signature::{HEADER_NEED, is_call, is_reply, recognise, smb_headers};
 

@@ -22,10 +22,7 @@ impl<S: Sink> Observer<S> {
         let encrypted = std::mem::take(&mut smb2.sealed).finish();
         let (breaks, lease_breaks) = std::mem::take(&mut output.breaks).finish();
         let credits = smb2.credits;
-        let unseen = output.tally.take();
-        account.unseen.add(&unseen);
-        let asynchronous = unseen.requests_after_gap + unseen.requests_after_cut;
-        account.unseen.missing.add(&Missing { operations: asynchronous, low: 0, high: asynchronous, unknown: 0 });
+        account.add_asynchronous(&output.tally.take());
         account.unseen.missing.add(&between_connections(&account.ends, account.bursts.finish(), self.span));
         let until_ns = self.span.1.max(self.until_ns.unwrap_or(i64::MIN));
         add_incomplete(&self.fragments, (self.span.0, until_ns), &mut output.anomalies, &mut account.unseen);

@@ -18,7 +18,7 @@ use crate::named_services::NamedServices;
 use crate::packet::Stamp;
 
 /// Where transactions and counts go.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(bound(serialize = "", deserialize = "S: Default"))]
 pub struct Output<S> {
     /// Takes the transactions.
@@ -67,73 +67,19 @@ pub struct Output<S> {
 impl<S> Output<S> {
     /// Hands transactions to `sink`; so far there was none.
     pub(crate) fn new(sink: S) -> Self {
-        Self {
-            sink,
-            names: Names::default(),
-            anomalies: Anomalies::default(),
-            tally: Default::default(),
-            unread: 0,
-            resent: Default::default(),
-            one_way: 0,
-            jumped_at: 0,
-            late_requests: Default::default(),
-            unfinished: Default::default(),
-            last_responses: Default::default(),
-            breaks: Default::default(),
-            oplock_breaks: Default::default(),
-            slots: Default::default(),
-            delegations: Default::default(),
-            early: Default::default(),
-            waiting: Default::default(),
-            spare_calls: Default::default(),
-            services: None,
-        }
+        Output::<()>::default().with_sink(sink)
     }
 
     /// The same with another sink.
     pub(crate) fn with_sink<T>(self, sink: T) -> Output<T> {
-        let Self {
-            sink: _,
-            names,
-            anomalies,
-            tally,
-            unread,
-            resent,
-            one_way,
-            jumped_at,
-            late_requests,
-            unfinished,
-            last_responses,
-            breaks,
-            oplock_breaks,
-            slots,
-            delegations,
-            early,
-            waiting,
-            spare_calls,
-            services,
-        } = self;
-        Output {
-            sink,
-            names,
-            anomalies,
-            tally,
-            unread,
-            resent,
-            one_way,
-            jumped_at,
-            late_requests,
-            unfinished,
-            last_responses,
-            breaks,
-            oplock_breaks,
-            slots,
-            delegations,
-            early,
-            waiting,
-            spare_calls,
-            services,
+        macro_rules! moved {
+            ($from:ident, $($field:ident)*) => {{
+                let Output { sink: _, $($field),* } = $from;
+                Output { sink, $($field),* }
+            }};
         }
+        moved!(self, names anomalies tally unread resent one_way jumped_at late_requests unfinished last_responses breaks
+            oplock_breaks slots delegations early waiting spare_calls services)
     }
 }
 

@@ -8,6 +8,7 @@
 
 mod asynchronous;
 mod breaks;
+mod channels;
 mod context;
 mod credits;
 mod due;
@@ -15,6 +16,7 @@ mod encrypted_response;
 mod request;
 mod response;
 mod sealed;
+mod waiting;
 
 use plimsoll_model::{Anomaly, Credits, Outcome, Sink};
 use plimsoll_wire::smb2::compound::{Member, Members};
@@ -24,24 +26,14 @@ use serde::{Deserialize, Serialize};
 
 use self::asynchronous::{AcrossChannels, Asynchronous};
 pub(crate) use self::breaks::BreakTimes;
+use self::channels::Channels;
+use self::waiting::Waiting;
 use super::early::{Early, EarlyCount};
-use super::{Answer, ConnectionContext, LastUse, Output, Pending, PendingTable, Role};
+use super::{ConnectionContext, LastUse, Output, Pending, PendingTable, Role};
 use crate::decrypt::{Channel, Decryption, Opened};
 use crate::message::Message;
 use crate::missing::{Ids, client_by_port};
 use crate::names::Smb2Names;
-
-/// A request that waits.
-#[derive(Debug, Serialize, Deserialize)]
-struct Waiting {
-    pending: Pending,
-    command: u16,
-    id: Option<u64>,
-    /// It may wait by design, and does if an interim answer says so (a blocking lock).
-    may_wait: bool,
-    /// What its answer will teach.
-    binding: context::Binding,
-}
 
 /// What all SMB2 connections share.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -57,6 +49,8 @@ pub struct Smb2Shared {
     pub(crate) sealed: sealed::SealedTimes,
     /// Requests with an interim answer.
     asynchronous: Asynchronous,
+    /// The connections that may bring their final answers.
+    channels: Channels,
 }
 
 impl Smb2Shared {
@@ -288,12 +282,12 @@ impl Smb2 {
 
     /// The connection has ended: what still waits was not answered.
     pub fn end<S: Sink>(&mut self, link: &ConnectionContext, shared: &mut Smb2Shared, output: &mut Output<S>) {
-        let asynchronous = shared.asynchronous.left(link.connection);
+        let asynchronous = shared.left(link);
         let own = self.waiting.drain(&mut output.waiting).into_iter().map(|(_, waiting)| waiting);
         for waiting in own.chain(asynchronous) {
             output.unanswered(link, waiting.id, &waiting.pending);
         }
-        // These stay in the list: a missing answer does not show that it was lost.
+        // These stay in the list until the connection is settled: a missing answer does not show that it was lost.
         for request in shared.asynchronous.locked(link.connection) {
             output.unfinished.locked(link, request);
         }

@@ -123,6 +123,7 @@ fn of(
         requests: 1,
         first_ns: sent_ns,
         last_ns: sent_ns,
+        is_acknowledged: link.acknowledged[from] >= request.end_offset,
         procedure: request.procedure,
         share: request.share,
         path: request.path,

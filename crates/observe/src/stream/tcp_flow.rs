@@ -58,6 +58,11 @@ impl TcpFlow {
         self.known.then_some(if told > self.next + 1 { told } else { self.next })
     }
 
+    /// Offset up to which the other side has acknowledged, as far as its packets were captured.
+    pub fn acknowledged(&self) -> u64 {
+        self.acknowledged
+    }
+
     /// The data in its packets.
     pub fn sizes(&self) -> Sizes {
         Sizes { largest: self.largest, segments: self.segments, bytes: self.segment_bytes }

@@ -1,9 +1,9 @@
 //! Requests with an interim answer whose final one the capture lost.
 
-use plimsoll_model::{Coverage, WaitEnd};
+use plimsoll_model::{Coverage, Outcome, WaitEnd};
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, smb2};
 
-use crate::conversation::observed;
+use crate::conversation::{observed, observing};
 
 const INTERIM_BODY: [u8; 9] = [9, 0, 0, 0, 0, 0, 0, 0, 0];
 const READ: u16 = 8;
@@ -62,6 +62,43 @@ fn a_request_of_a_connection_that_ended_is_unanswered() {
     })
     .unseen;
     assert_eq!((unseen.paired, unseen.requests_waiting), (2, 1), "{unseen:?}");
+}
+
+/// In a watch of days, the requests of closed connections would take the room of those that wait.
+#[test]
+fn requests_of_a_closed_connection_leave_before_the_capture_ends() {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    traffic.all(&tcp.handshake());
+    let mut body = [0; 24];
+    body[0] = 25;
+    let set_up = smb2::request(smb2::command::SESSION_SETUP, 0).session(0).body(&body);
+    let is_set_up = smb2::response(smb2::command::SESSION_SETUP, 0, 0).body(&[9, 0, 0, 0, 72, 0, 0, 0]);
+    traffic.exchange(&mut tcp, &nbss(&set_up.bytes()), &nbss(&is_set_up.bytes()));
+    let notify = smb2::request(smb2::command::CHANGE_NOTIFY, 1).body(&[32; 32]);
+    for (id, command, request) in
+        [(1, smb2::command::CHANGE_NOTIFY, notify), (2, READ, smb2::read(2, smb2::file(1), 3_000))]
+    {
+        traffic.send(&mut tcp, Side::Client, &nbss(&request.bytes()));
+        let interim = smb2::response(command, id, smb2::PENDING).asynchronous(904 + id).body(&INTERIM_BODY);
+        traffic.send(&mut tcp, Side::Server, &nbss(&interim.bytes()));
+    }
+    traffic.tcp(&tcp.rst(Side::Client));
+    let mut other = Tcp::between_ports(701, 445);
+    traffic.all(&other.handshake());
+    for id in 1..=2 {
+        traffic.time_ns += 61_000_000_000;
+        traffic.exchange(&mut other, &nbss(&smb2::echo(id).bytes()), &nbss(&smb2::echoed(id).bytes()));
+        // Closed connections are looked for when the packets of another one come.
+        let mut next = Tcp::between_ports(701 + id as u16, 445);
+        traffic.all(&next.handshake());
+    }
+    let mut observer = observing(&traffic);
+    let unanswered = observer.sink().0.iter().filter(|row| row.outcome == Outcome::Unanswered);
+    assert_eq!(unanswered.map(|row| row.id).collect::<Vec<_>>(), [Some(2), Some(1)]);
+    let coverage = observer.finish().coverage;
+    assert_eq!((coverage.unseen.paired, coverage.unseen.requests_waiting), (3, 2), "{:?}", coverage.unseen);
+    let ends: Vec<_> = coverage.unfinished.iter().map(|one| (one.end, one.requests)).collect();
+    assert_eq!(ends, [(WaitEnd::Client, 1)], "the notification waits by design");
 }
 
 /// A server may answer requests of a session after it has answered the LOGOFF: message IDs belong to connections, not to sessions.

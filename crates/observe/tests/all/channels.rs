@@ -5,7 +5,7 @@ use plimsoll_observe::Observed;
 use plimsoll_testkit::smb2::{self, command};
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss};
 
-use crate::conversation::observed;
+use crate::conversation::{observed, observing};
 
 const SESSION: u64 = 33;
 const BINDING: u8 = 1;
@@ -209,4 +209,69 @@ fn a_new_session_at_the_address_of_a_channel_is_another_one() {
     reads_once(&mut traffic, &mut one, 4);
     reads_once(&mut traffic, &mut new, 4);
     assert_eq!(shares(&traffic), [r"\\server\old", r"\\server\new"].map(|share| Some(share.to_owned())));
+}
+
+/// A READ with an interim response on a channel that the client breaks off.
+fn breaks_off_a_channel() -> (Traffic, Tcp) {
+    let mut traffic = Traffic::new(Link::Ethernet);
+    let [mut first, mut second] = connections(&mut traffic, [1, 1]);
+    sets_up(&mut traffic, &mut first, [1, 5], 0);
+    connects_and_opens(&mut traffic, &mut first, r"\\server\data");
+    sets_up(&mut traffic, &mut second, [1, 5], BINDING);
+    asks(&mut traffic, &mut second, &read(50)[0]);
+    let interim = smb2::response(command::READ, 50, smb2::PENDING).session(SESSION).asynchronous(905);
+    says(&mut traffic, &mut second, &interim.body(&INTERIM));
+    traffic.tcp(&second.rst(Side::Client));
+    traffic.time_ns += 61_000_000_000;
+    reads_once(&mut traffic, &mut first, 4);
+    (traffic, first)
+}
+
+#[test]
+fn a_response_may_come_on_another_channel_after_the_end_of_its_own() {
+    let (mut traffic, mut first) = breaks_off_a_channel();
+    let [_, response] = read(50);
+    says(&mut traffic, &mut first, &response.asynchronous(905));
+    let observed = observed(&traffic);
+    assert_eq!(reads(&observed).len(), 2);
+    assert_eq!(observed.coverage.anomalies.count(Anomaly::ResponseWithoutRequest), 0);
+}
+
+/// The capture does not show the channels of such a session.
+#[test]
+fn a_request_of_a_session_from_before_the_capture_is_not_over_with_its_connection() {
+    let mut traffic = Traffic::new(Link::Ethernet);
+    let [mut first, mut second] = connections(&mut traffic, [1, 1]);
+    asks(&mut traffic, &mut second, &read(50)[0]);
+    let interim = smb2::response(command::READ, 50, smb2::PENDING).session(SESSION).asynchronous(905);
+    says(&mut traffic, &mut second, &interim.body(&INTERIM));
+    traffic.tcp(&second.rst(Side::Client));
+    for id in [4, 5] {
+        traffic.time_ns += 61_000_000_000;
+        // Closed connections are looked for when the packets of another one come.
+        let mut other = Tcp::new(([10, 0, 1, 8], id as u16).into(), ([10, 0, 1, 1], 445).into());
+        traffic.all(&other.handshake());
+        reads_once(&mut traffic, &mut first, id);
+    }
+    let [_, response] = read(50);
+    says(&mut traffic, &mut first, &response.asynchronous(905));
+    let observed = observed(&traffic);
+    assert_eq!(reads(&observed).len(), 3);
+    assert_eq!(observed.coverage.anomalies.count(Anomaly::ResponseWithoutRequest), 0);
+}
+
+#[test]
+fn a_request_is_over_with_the_last_channel_of_its_session() {
+    let (mut traffic, first) = breaks_off_a_channel();
+    let unanswered = |traffic: &Traffic| {
+        let mut observer = observing(traffic);
+        let rows = observer.sink().0.iter().filter(|row| row.outcome == Outcome::Unanswered);
+        rows.map(|row| row.id).collect::<Vec<_>>()
+    };
+    assert!(unanswered(&traffic).is_empty());
+    traffic.tcp(&first.rst(Side::Client));
+    traffic.time_ns += 61_000_000_000;
+    let mut other = Tcp::new(([10, 0, 1, 8], 700).into(), ([10, 0, 1, 1], 445).into());
+    traffic.all(&other.handshake());
+    assert_eq!(unanswered(&traffic), [Some(50)]);
 }

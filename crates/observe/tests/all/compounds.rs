@@ -1,6 +1,6 @@
 //! Members of an SMB2 compound belong to the session of the first; an NFSv4 compound counts once.
 
-use plimsoll_model::{Outcome, Transaction};
+use plimsoll_model::{Anomaly, Outcome, Transaction};
 use plimsoll_observe::Observer;
 use plimsoll_observe::capture::{Frame, LinkType};
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, rpc, smb2};
@@ -21,6 +21,23 @@ fn related_members_have_the_session_of_the_first() {
     assert_eq!(rows, [(Some(5), Some(33), Some(0)), (Some(6), Some(33), Some(1))]);
     let paths: Vec<_> = observed.sink.iter().map(|row| observed.names.text(row.path)).collect();
     assert_eq!(paths, [Some("file"), Some("file")]);
+}
+
+/// Servers allow writes of 8 MiB, behind which a client may close the file.
+#[test]
+fn members_behind_a_long_payload_are_found() {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    traffic.all(&tcp.handshake());
+    let close = smb2::close(6, [0xFF; 16]).related();
+    let request = nbss(&smb2::compound(&[smb2::write(5, smb2::file(1), &vec![7; 8 << 20]), close]));
+    traffic.all(&tcp.split(Side::Client, &request, 60_000));
+    let answers = [smb2::written(5, 8 << 20), smb2::closed(6).related()];
+    traffic.send(&mut tcp, Side::Server, &nbss(&smb2::compound(&answers)));
+    let observed = observed(&traffic);
+    let rows: Vec<_> = observed.sink.iter().map(|row| (row.id, row.outcome)).collect();
+    assert_eq!(rows, [(Some(5), Outcome::Succeeded), (Some(6), Outcome::Succeeded)]);
+    let anomalies = &observed.coverage.anomalies;
+    assert_eq!((anomalies.count(Anomaly::HeaderCutShort), anomalies.count(Anomaly::ResponseWithoutRequest)), (0, 0));
 }
 
 /// The path of a READ of a file that a compound opened, `second` being the compound's second member with its response.

@@ -36,6 +36,24 @@ fn a_request_without_a_response_is_noted_with_the_end_that_ended_its_connection(
     }
 }
 
+/// Without this, the capture may lack what the server sends.
+#[test]
+fn a_request_without_a_response_is_noted_with_its_acknowledgement() {
+    let is_acknowledged = |by_server: bool| {
+        let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+        traffic.exchange(&mut tcp, &nbss(&smb2::echo(1).bytes()), &nbss(&smb2::echoed(1).bytes()));
+        traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(2, smb2::file(1), 3_000).bytes()));
+        if by_server {
+            traffic.tcp(&tcp.ack(Side::Server));
+        }
+        traffic.time_ns += 100 * MS;
+        traffic.tcp(&tcp.fin(Side::Client));
+        let [one] = coverage(&traffic).unfinished[..] else { panic!("one connection") };
+        one.is_acknowledged
+    };
+    assert_eq!([true, false].map(is_acknowledged), [true, false]);
+}
+
 #[test]
 fn a_request_whose_response_may_be_lost_or_that_ends_a_session_is_not_noted() {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));

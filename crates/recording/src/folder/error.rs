@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::names::REPLACED;
 use crate::error::Cause;
 
 /// A recording could not be written or read.
@@ -83,6 +84,12 @@ impl fmt::Display for FolderError {
             Self::NoRecording { folder, inside } if inside.is_empty() => write!(
                 f,
                 "{folder:?} contains no recording: manifest.json is missing; name a folder written with --record"
+            ),
+            Self::NoRecording { folder, inside } if inside.len() == 1 && inside[0].ends_with(REPLACED) => write!(
+                f,
+                "{folder:?} contains no recording, because a Plimsoll process was killed while it replaced one: name the old recording, \
+                {:?}",
+                inside[0]
             ),
             Self::NoRecording { folder, inside } if inside.len() == 1 => {
                 write!(f, "{folder:?} is not a recording, but contains one: name {:?}", inside[0])

@@ -17,7 +17,7 @@ pub const SCHEMA: &str = "plimsoll.recording/1";
 /// Beginning of the name of a folder with results so far.
 pub(super) const SO_FAR: &str = "so-far-";
 /// Its file.
-pub(super) const NAME: &str = "manifest.json";
+pub(super) const NAME: &str = names::MANIFEST;
 /// The same until it is complete.
 pub(super) const NEW: &str = "manifest.json.new";
 /// No manifest is longer: a level takes less than a kilobyte, and its `about` has other limits (`about.rs`).

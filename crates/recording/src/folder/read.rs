@@ -36,6 +36,11 @@ impl Recording {
         Ok(Self { folder: folder.to_owned(), manifest, partial })
     }
 
+    /// The old recording that this one is to replace as soon as it has results; `None` without one.
+    pub fn replaced(&self) -> Option<PathBuf> {
+        names::replaced(&self.folder).filter(|_| self.manifest.levels.is_empty())
+    }
+
     /// The statistics and coverage of a level, exact; adds names to `names`.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::about::AboutSizes;
 use super::checkpoint::CheckpointWriter;
 use super::manifest::{self, sync_folder};
-use super::names::{entries, name, partial_name};
+use super::names::{self, entries, name, partial_name};
 use super::{FolderError, LevelWriter, Manifest, Progress, RecordedLevel, own_files, replaced};
 
 /// A recording being written, level by level.
@@ -22,6 +22,8 @@ pub struct RecordingWriter {
     about_sizes: AboutSizes,
     /// Whether this writer created the folder.
     is_own_folder: bool,
+    /// Whether this writer began with an old recording aside, which it is to replace.
+    replaces: bool,
     /// Held while it is written.
     lock: fs::File,
 }
@@ -95,7 +97,13 @@ impl RecordingWriter {
             own_files::clear(folder)?;
         }
         manifest.write(folder).inspect_err(|_| replaced::undo(folder))?;
-        Ok(Self { folder: folder.to_owned(), manifest, about_sizes: AboutSizes::default(), is_own_folder, lock })
+        let (replaces, about_sizes) = (names::replaced(folder).is_some(), AboutSizes::default());
+        Ok(Self { folder: folder.to_owned(), manifest, about_sizes, is_own_folder, replaces, lock })
+    }
+
+    /// Whether it has no results so far, and is to replace an old recording: [`RecordingWriter::discard`] restores that.
+    pub fn can_restore(&self) -> bool {
+        self.replaces && names::replaced(&self.folder).is_some() && !manifest::has_results(&self.folder)
     }
 
     /// Removes the recording unless it has results, and restores the one that it was to replace. If there was none, also removes the folder
@@ -143,7 +151,8 @@ impl RecordingWriter {
         // The manifest first: levels that it does not name are not part of the recording, even if this program is killed.
         manifest.write(folder)?;
         own_files::remove_levels(folder, |path| !kept.contains(path))?;
-        Ok(Self { folder: folder.to_owned(), manifest, about_sizes, is_own_folder: false, lock })
+        let (is_own_folder, replaces) = (false, false);
+        Ok(Self { folder: folder.to_owned(), manifest, about_sizes, is_own_folder, replaces, lock })
     }
 
     /// Updates the description of the measurement; it is written with the next level, or by [`RecordingWriter::publish`].

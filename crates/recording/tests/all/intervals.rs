@@ -209,6 +209,11 @@ fn a_recording_stays_until_the_one_that_replaces_it_has_results() {
         drop(killed.begin(0, None).unwrap());
     }
     assert_eq!(names(), ["level-0000.partial", "manifest.json", "replaced"]);
+    assert_eq!(Recording::open(folder).unwrap().replaced(), Some(folder.join("replaced")));
+    // Killed before the new manifest was there.
+    fs::remove_file(folder.join("manifest.json")).unwrap();
+    let missing = Recording::open(folder).map(drop).unwrap_err().to_string();
+    assert!(missing.contains("was killed while it replaced one: name ") && missing.contains("replaced\""), "{missing}");
     create().discard().unwrap();
     assert_eq!(names(), ["level-0000", "manifest.json"]);
     let recording = Recording::open(folder).unwrap();
@@ -262,6 +267,7 @@ fn a_kill_at_any_moment_loses_no_results() {
     assert_eq!((count(), aside.exists()), (600, false), "the rest of the old one");
     fs::create_dir(&aside).unwrap();
     fs::rename(folder.join("level-0000"), aside.join("level-0000")).unwrap();
+    assert_eq!(count(), 600, "it is read where it is");
     drop(RecordingWriter::resume(&folder, &before, |_| true).unwrap());
     assert_eq!((count(), aside.exists()), (600, false), "its level comes back");
     // No kill, but the new manifest cannot be written.
@@ -273,7 +279,13 @@ fn a_kill_at_any_moment_loses_no_results() {
     let level = replacing.begin(0, None).unwrap();
     let finished =
         Finished { load_name: None, span_ns: (None, None), state: Vec::new(), about: Value::Null, part: None };
+    assert!(replacing.can_restore());
     replacing.end(level, finished, &Names::default()).unwrap();
+    // The removal of the old one may fail.
+    fs::create_dir(&aside).unwrap();
+    fs::copy(folder.join("manifest.json"), aside.join("manifest.json")).unwrap();
+    assert!(!replacing.can_restore(), "it has results");
+    fs::remove_dir_all(&aside).unwrap();
     replacing.discard().unwrap();
     assert_eq!((count(), aside.exists()), (0, false), "the new one stays");
 }

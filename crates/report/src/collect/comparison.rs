@@ -17,7 +17,6 @@ use plimsoll_stats::comparison::{
 
 pub use contestant::{Contestant, Ignore, IterationCost, LevelRuns, LoadPoint, MeasuredRun};
 pub use loads::{differing_loads, time_out};
-pub(super) use missing::present;
 pub(super) use ranking::moved_metrics;
 pub use ranking::protocols;
 pub use work::differing_work;
@@ -47,13 +46,19 @@ impl Report {
     }
 
     /// The same in spite of these differences.
-    pub fn compare_as(contestants: Vec<Contestant>, order: Order, warnings: Vec<String>, ignore: Ignore) -> Report {
+    pub fn compare_as(contestants: Vec<Contestant>, order: Order, mut warnings: Vec<String>, ignore: Ignore) -> Report {
         let mut levels: Vec<ComparedLevel> =
             common(&contestants).iter().map(|level| compared(&contestants, level, (order, ignore))).collect();
         let tested = judge_mixes(&mut levels);
         let (method, ranking) = (method(&levels, tested), ranking::ranking(&contestants, order));
         // A server is not ahead because more, or something else, was asked of it.
         let ranking = ranking.filter(|_| levels.iter().flat_map(|level| &level.other_loads).all(Option::is_none));
+        let lossy = lossy_sides(&levels, contestants.len());
+        if let (Some(_), Some(sides)) = (&ranking, &lossy) {
+            let why = "lack operations, or do not cover all of the time";
+            warnings.push(format!("The servers are not ranked, because the captures of {sides} {why}"));
+        }
+        let ranking = ranking.filter(|_| lossy.is_none());
         let guarantees = guarantees::compared(&contestants);
         let sides: Vec<Findings> = contestants.into_iter().map(|one| one.findings).collect();
         let refused = guarantees::refusal(&guarantees).filter(|_| !ignore.guarantees);
@@ -97,8 +102,9 @@ fn compared(contestants: &[Contestant], level: &[&LevelRuns], (order, ignore): (
         .map(|place| usable.get(place).copied().unwrap_or(true) && loads::is_same(&other_loads, place))
         .collect();
     let moved = contestants.iter().zip(level).map(|(one, its)| ranking::moved_metrics(one, its)).collect::<Vec<_>>();
-    let rows = Scope::of(&intervals).into_iter().map(|scope| judged(row(scope, level, from), &comparable, &moved));
-    let rows = clocks::judged(missing::judged(rows.collect(), contestants), contestants);
+    let scopes = Scope::of(&intervals);
+    let rows = scopes.iter().map(|&scope| judged(row(scope, level, from), &comparable, &moved));
+    let rows = clocks::judged(missing::judged(rows.collect(), &scopes, contestants, level), contestants);
     let rows = loads::neutral(rows, level, ignore).into_iter();
     ComparedLevel {
         level_name: level.first().map(|first| first.level_name.clone()).unwrap_or_default(),
@@ -111,6 +117,15 @@ fn compared(contestants: &[Contestant], level: &[&LevelRuns], (order, ignore): (
         mixes: mix::others(level, ignore),
         rows: rows.filter(|row| !row.metrics.is_empty()).collect(),
     }
+}
+
+/// The sides whose captures lack operations of a load level, or time between their files, in words.
+fn lossy_sides(levels: &[ComparedLevel], sides: usize) -> Option<String> {
+    let rows = || levels.iter().flat_map(|level| &level.rows).filter(|row| row.scope == "all");
+    let is_lossy = |metric: &ComparedMetric, side: usize| metric.possible.get(side).is_some_and(Option::is_some);
+    let lossy = (0..sides).filter(|&side| rows().flat_map(|row| &row.metrics).any(|metric| is_lossy(metric, side)));
+    let names: Vec<String> = lossy.map(letter).collect();
+    (!names.is_empty()).then(|| names.join(" and "))
 }
 
 /// The row with verdicts only on usable numbers of the same load, because other numbers cannot be judged.
@@ -223,6 +238,7 @@ fn compare(metric: Metric, courses: &[Vec<Course>], from: From) -> Option<Compar
         more_is_better: metric.more_is_better(),
         differences: all.iter().skip(1).map(|other| difference(other).map(shown_difference)).collect(),
         estimates: all.iter().map(|one| one.as_ref().map(|one| shown(&one.estimate))).collect(),
+        possible: vec![None; all.len()],
     })
 }
 

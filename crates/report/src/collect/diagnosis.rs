@@ -230,6 +230,7 @@ fn outages(evidence: &Evidence<'_>, waited_s: f64, statuses: &[Found]) -> Vec<Fo
     // If nothing comes back from the server, no request gets a response.
     let no_response = unfinished::no_response(evidence, waited_s);
     found.extend(no_response.into_iter().chain(hanging::hanging(evidence, waited_s)).filter(|_| unanswered.is_none()));
+    found.extend(hanging::silent(evidence, waited_s, unanswered.is_some()));
     // A server that is away does not let clients connect either.
     let is_away = unanswered.is_some() || found.iter().any(|one| one.statement.rule == Rule::Restart);
     found.extend(unopened::unopened(evidence, waited_s).filter(|_| !is_away));

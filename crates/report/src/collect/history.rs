@@ -7,9 +7,10 @@ mod plan;
 use plimsoll_stats::changes::{CARRYOVER, FEWEST_RUNS, MOST_RUNS, change_points};
 use plimsoll_stats::comparison::{CONFIDENCE, Course, Metric, Scope, repeats};
 
-use super::comparison::{Contestant, LevelRuns, MeasuredRun, moved_metrics, numbers, present, shown};
+use super::comparison::{Contestant, LevelRuns, MeasuredRun, moved_metrics, numbers, shown};
+use super::losses::{between_files_share, missing, possible};
 use crate::findings::TOOL;
-use crate::findings::comparison::{ComparedVerdict, Estimate};
+use crate::findings::comparison::{ComparedVerdict, Estimate, Possible};
 use crate::findings::history::{
     History, HistoryMethod, HistoryMetric, HistoryRun, HistorySeries, MetricChange, RunFact, SCHEMA,
 };
@@ -59,8 +60,8 @@ struct Row {
 struct Number {
     metric: Metric,
     estimate: Option<Estimate>,
-    /// The true number divided by this one, at least and at most.
-    possible: (f64, f64),
+    /// What may be missing; `None` if nothing changes this number.
+    possible: Option<Possible>,
 }
 
 impl Run {
@@ -138,7 +139,7 @@ fn run(recorded: &RecordedRun, level: &LevelRuns) -> Run {
         let count = |run: &MeasuredRun| Course::new(&run.intervals, run.span_ns, asked_for).sum().row.count;
         level.runs.iter().map(count).sum()
     };
-    let (all, present) = (requests(Scope::All), present(&recorded.contestant));
+    let answered: u64 = level.runs.iter().map(|run| run.course(Scope::All).sum().answered()).sum();
     let of_row = |scope: Scope| {
         let wanted: &[Metric] = match scope {
             Scope::All => &OF_ALL,
@@ -146,10 +147,10 @@ fn run(recorded: &RecordedRun, level: &LevelRuns) -> Run {
             Scope::Group(_) | Scope::Procedure(_) => return None,
         };
         let courses: Vec<Course> = level.runs.iter().map(|run| run.course(scope)).collect();
-        let number = |&metric: &Metric| Number {
-            metric,
-            estimate: numbers(metric, &courses).map(|found| shown(&found.estimate)),
-            possible: losses::possible(metric, &courses, all, present),
+        let number = |&metric: &Metric| {
+            let estimate = numbers(metric, &courses).map(|found| shown(&found.estimate));
+            let factors = possible(metric, &courses, missing(scope, findings, answered));
+            Number { metric, estimate, possible: Possible::of(factors, between_files_share(metric, findings)) }
         };
         Some(Row { scope, requests: requests(scope), numbers: wanted.iter().map(number).collect() })
     };
@@ -186,7 +187,7 @@ fn one_series(
     let is_neutral = plan.outstanding.is_none();
     changes(&mut metrics, &counted, (false_alarms, is_neutral));
     for ((scope, kind), metric) in wanted.into_iter().zip(&mut metrics) {
-        let possible = |run: &Run| run.number(scope, kind).map_or((1.0, 1.0), |number| number.possible);
+        let possible = |run: &Run| run.number(scope, kind).and_then(|number| number.possible);
         losses::judge(metric, &counted, &runs.iter().map(possible).collect::<Vec<_>>());
     }
     let runs: Vec<HistoryRun> = runs.into_iter().map(|run| run.shown).collect();

@@ -155,24 +155,43 @@ fn down(coverage: &Coverage) -> Option<Reason> {
 /// Below this share of the time, rates are hardly wrong even if nobody captured between the files.
 const BETWEEN_FILES: f64 = 0.01;
 
-/// Time passed between capture files. Rates include it, although perhaps nobody captured then.
-fn between_files(coverage: &Coverage) -> Option<Reason> {
-    let (first, last) = coverage.first_ns.zip(coverage.last_ns)?;
-    let gaps: Vec<(i64, i64)> = coverage.file_gaps.within((first, last)).collect();
-    let length = |&(from, to): &(i64, i64)| to.abs_diff(from);
-    // With a filter, the other gaps may be outside the selected time.
-    let others = if coverage.capture_ns.is_none() { coverage.file_gaps.others_ns() } else { 0 };
-    let total = gaps.iter().map(length).fold(others, u64::saturating_add);
-    let &(from, to) = gaps.iter().max_by_key(|gap| length(gap))?;
-    if (total as f64) < BETWEEN_FILES * last.abs_diff(first) as f64 {
-        return None;
+/// Time between capture files, in which perhaps nobody captured.
+struct BetweenFiles {
+    total_ns: u64,
+    longest: (i64, i64),
+    is_one: bool,
+}
+
+impl BetweenFiles {
+    /// None if it is short.
+    fn of(coverage: &Coverage) -> Option<Self> {
+        let (first, last) = coverage.first_ns.zip(coverage.last_ns)?;
+        let gaps: Vec<(i64, i64)> = coverage.file_gaps.within((first, last)).collect();
+        let length = |&(from, to): &(i64, i64)| to.abs_diff(from);
+        // With a filter, the other gaps may be outside the selected time.
+        let others = if coverage.capture_ns.is_none() { coverage.file_gaps.others_ns() } else { 0 };
+        let total_ns = gaps.iter().map(length).fold(others, u64::saturating_add);
+        let &longest = gaps.iter().max_by_key(|gap| length(gap))?;
+        let is_long = total_ns as f64 >= BETWEEN_FILES * last.abs_diff(first) as f64;
+        is_long.then_some(Self { total_ns, longest, is_one: gaps.len() == 1 })
     }
+}
+
+/// The time between capture files that rates leave out, ns.
+pub(super) fn between_files_ns(coverage: &Coverage) -> u64 {
+    BetweenFiles::of(coverage).map_or(0, |between| between.total_ns)
+}
+
+/// Other numbers than the throughput include the time between capture files.
+fn between_files(coverage: &Coverage) -> Option<Reason> {
+    let BetweenFiles { total_ns, longest: (from, to), is_one } = BetweenFiles::of(coverage)?;
     let longest = Zone::shown().span(from, to);
-    let which = if gaps.len() == 1 { format!("from {longest}") } else { format!("the longest from {longest}") };
+    let which = if is_one { format!("from {longest}") } else { format!("the longest from {longest}") };
     Some(Reason::partial(format!(
-        "The captures have no packets for {} between the end of a file and the beginning of the next one ({which}). If nobody captured \
-         then, all numbers per second, all shares of the time and the mean queue depth are too low: analyse these captures separately.",
-        time(total as f64 / 1e9)
+        "The captures have no packets for {} between the end of a file and the beginning of the next one ({which}). The throughput does \
+         not include this time; comparisons and histories include it. If nobody captured then, all other numbers per second, all shares \
+         of the time and the mean queue depth are too low: analyse these captures separately.",
+        time(total_ns as f64 / 1e9)
     )))
 }
 
@@ -245,6 +264,7 @@ mod tests {
         let one = said(&coverage);
         assert!(one.starts_with("The captures have no packets for 30.0 s between the end of a file"), "{one}");
         assert!(one.contains("(from 2023-11-14 22:13:30 to 22:14:00 UTC)"), "{one}");
+        assert_eq!(between_files_ns(&coverage), 30_000_000_000);
         coverage.file_gaps.add(START + 50 * SECOND, START + 62 * SECOND);
         assert!(
             said(&coverage).contains("42.0 s") && said(&coverage).contains("(the longest from 2023-11-14 22:13:30")
@@ -256,7 +276,7 @@ mod tests {
         assert!(said(&many).contains(&time(30.0 + 12.0 + 1_100.0)), "{}", said(&many));
         // Of hours that are left, 42 s change no rate; a filter selects a time without a gap.
         coverage.last_ns = Some(START + 4_300 * SECOND);
-        assert_eq!(said(&coverage), "");
+        assert_eq!((said(&coverage), between_files_ns(&coverage)), (String::new(), 0));
         (coverage.first_ns, coverage.last_ns) = (Some(START + 70 * SECOND), Some(START + 90 * SECOND));
         assert_eq!(said(&coverage), "");
     }

@@ -115,27 +115,11 @@ mod tests {
         1.0 + deviation * ((0..12).map(|_| draw(state)).sum::<f64>() - 6.0)
     }
 
-    fn no_times() -> Times {
-        let zero = 0.0;
-        Times {
-            count: 1,
-            min_s: zero,
-            max_s: zero,
-            mean_s: zero,
-            stddev_s: None,
-            p50_s: zero,
-            p90_s: zero,
-            p95_s: zero,
-            p99_s: zero,
-            p999_s: zero,
-        }
-    }
-
     fn level(place: u32, round: u32, beside: bool, times: f64, seed: &mut u64) -> LoadLevel {
         let names = ["home", "stream"];
         let others = if beside { vec![names[1 - place as usize].to_owned()] } else { Vec::new() };
         let one = |seed: &mut u64| times * noise(seed, 0.1);
-        let time = Times { mean_s: one(seed), p95_s: one(seed), p99_s: one(seed), ..no_times() };
+        let time = Times { mean_s: one(seed), p95_s: one(seed), p99_s: one(seed), ..Times::alike(1, 0.0) };
         LoadLevel {
             facts: LevelFacts {
                 load_name: "4 clients".to_owned(),
@@ -207,7 +191,8 @@ mod tests {
             let times =
                 if level.facts.share.as_ref().is_some_and(|share| !share.beside.is_empty()) { 3.0 } else { 1.0 };
             let seconds = 0.01 * times;
-            level.response_time = Some(Times { mean_s: seconds, p95_s: seconds, p99_s: seconds, ..no_times() });
+            level.response_time =
+                Some(Times { mean_s: seconds, p95_s: seconds, p99_s: seconds, ..Times::alike(1, 0.0) });
         }
         let found = interference(&levels);
         let p95 = found[1].numbers.iter().find(|number| number.metric == "p95").unwrap();

@@ -2,11 +2,29 @@
 //!
 //! Intervals contain the true value with [`Method::confidence`]. Times are seconds, sizes bytes, shares 0..=1.
 
+use plimsoll_model::Group;
 use serde::{Deserialize, Serialize};
 
 use super::Diagnosis;
 pub use super::compared::{ComparedUnit, ComparedVerdict};
+use super::letter::letter;
 use super::ranking::Ranking;
+
+/// In place of the smallest detectable difference, if captures lack operations.
+pub(crate) const MAY_BE_HIDDEN: &str = "Missing operations may hide a difference.";
+
+/// The time that capture files do not cover, as a part of a sentence: of each side its name and the part of the time between its files. `None`
+/// if the files of all sides cover all of it.
+#[must_use]
+pub fn not_covered(sides: &[(String, f64)]) -> Option<String> {
+    let mut words = Vec::new();
+    for (name, share) in sides.iter().filter(|(_, share)| *share > 0.0) {
+        let begin = if words.is_empty() { "the capture files of" } else { "those of" };
+        let not = if words.is_empty() { "do not cover " } else { "" };
+        words.push(format!("{begin} {name} {not}{:.1} %", (share * 100.0).min(99.9)));
+    }
+    (!words.is_empty()).then(|| format!("{} of the time between first and last packet", words.join(", ")))
+}
 
 /// How the sides of a report differ.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -150,6 +168,42 @@ impl ComparedLevel {
         Some((words, mix))
     }
 
+    /// The sides (the baseline, or the one at `place`) whose missing operations leave a difference without a verdict, in words; `None` if
+    /// every difference that may have a verdict has one.
+    pub(crate) fn sides_without_verdict(&self, place: usize) -> Option<String> {
+        let open: Vec<&ComparedMetric> = self.without_verdict(place).collect();
+        let lacks = |side: usize| open.iter().any(|metric| metric.is_missing_operations(side));
+        let sides: Vec<String> = [0, place].into_iter().filter(|&side| lacks(side)).map(letter).collect();
+        (!sides.is_empty()).then(|| sides.join(" and "))
+    }
+
+    /// How much of the time the capture files of the two sides do not cover, if this leaves a rate without a verdict.
+    pub(crate) fn time_without_verdict(&self, place: usize) -> Option<String> {
+        let share = |side: usize| self.without_verdict(place).map(move |metric| metric.between_files_share(side));
+        let sides = [0, place].map(|side| (letter(side), share(side).fold(0.0, f64::max)));
+        not_covered(&sides)
+    }
+
+    fn without_verdict(&self, place: usize) -> impl Iterator<Item = &ComparedMetric> {
+        let is_open = move |metric: &&ComparedMetric| {
+            let found = place.checked_sub(1).and_then(|at| metric.differences.get(at)?.as_ref());
+            found.is_some_and(|found| found.verdict == ComparedVerdict::CannotTell)
+        };
+        self.rows.iter().flat_map(|row| &row.metrics).filter(is_open)
+    }
+
+    /// How operations lack, in words before the sides. Those of the group Compound may belong to other groups.
+    pub(crate) fn lack(&self) -> &'static str {
+        let has_compounds = self.rows.iter().any(|row| row.scope == "group" && row.name == Group::Compound.label());
+        if has_compounds { "missing from, or not recognised in," } else { "missing from" }
+    }
+
+    /// Whether operations are missing that may change a number of all operations of the side at `place`, or of the baseline.
+    pub(crate) fn lacks_operations(&self, place: usize) -> bool {
+        let mut all = self.rows.iter().filter(|row| row.scope == "all").flat_map(|row| &row.metrics);
+        all.any(|metric| metric.lacks_operations(place))
+    }
+
     /// The moved metrics that the side at `place` has, in words; `None` if there are none.
     #[must_use]
     pub fn moved_words(&self, place: usize) -> Option<String> {
@@ -193,9 +247,71 @@ pub struct ComparedMetric {
     pub estimates: Vec<Option<Estimate>>,
     /// One per side after the baseline; null where one of the two has no interval.
     pub differences: Vec<Option<Difference>>,
+    /// One per side: what the operations that its capture lacks, and the time between its files, may change; null if these change nothing.
+    #[serde(default)]
+    pub possible: Vec<Option<Possible>>,
+}
+
+/// What missing operations may change of a number: the true number divided by the measured one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Possible {
+    /// At least.
+    pub least: f64,
+    /// At most; null if there is no limit.
+    pub most: Option<f64>,
+    /// The part of the time that lies between capture files, if it may change the number (a rate); otherwise 0. If nobody captured then,
+    /// the true rate is higher by the factor 1 / (1 - this part).
+    #[serde(default)]
+    pub between_files_share: f64,
+}
+
+impl Possible {
+    /// With the factors of missing operations, and the part of the time between files. `None` if nothing changes.
+    #[must_use]
+    pub fn of((least, most): (f64, f64), between_files_share: f64) -> Option<Self> {
+        let most_of_all = Some(most).filter(|most| most.is_finite());
+        let changes = (least, most, between_files_share) != (1.0, 1.0, 0.0);
+        changes.then_some(Self { least, most: most_of_all, between_files_share })
+    }
+
+    /// The true number divided by the measured one, at least and at most.
+    #[must_use]
+    pub fn factors(&self) -> (f64, f64) {
+        (self.least, self.most.unwrap_or(f64::INFINITY) / (1.0 - self.between_files_share))
+    }
+
+    /// Whether operations are missing that may change the number.
+    #[must_use]
+    pub fn has_missing_operations(&self) -> bool {
+        (self.least, self.most) != (1.0, Some(1.0))
+    }
 }
 
 impl ComparedMetric {
+    /// The true number of the side at `place` divided by the measured one, at least and at most; the baseline has place 0.
+    #[must_use]
+    pub fn possible_at(&self, place: usize) -> (f64, f64) {
+        let found = self.possible.get(place).copied().flatten();
+        found.map_or((1.0, 1.0), |found| found.factors())
+    }
+
+    /// Whether operations are missing that may change this number of the side at `place`; the baseline has place 0.
+    #[must_use]
+    pub fn is_missing_operations(&self, place: usize) -> bool {
+        self.possible.get(place).copied().flatten().is_some_and(|found| found.has_missing_operations())
+    }
+
+    /// The part of the time between the capture files of the side at `place` that may change this number; the baseline has place 0.
+    #[must_use]
+    pub fn between_files_share(&self, place: usize) -> f64 {
+        self.possible.get(place).copied().flatten().map_or(0.0, |found| found.between_files_share)
+    }
+
+    /// Whether operations are missing that may change this number of the side at `place`, or of the baseline.
+    pub(crate) fn lacks_operations(&self, place: usize) -> bool {
+        [0, place].into_iter().any(|side| self.is_missing_operations(side))
+    }
+
     /// Whether a report shows it in rows other than the total; the JSON has all metrics.
     pub(crate) fn is_brief(&self) -> bool {
         ["throughput", "mean", "p50", "p99"].contains(&self.metric.as_str())
@@ -233,7 +349,7 @@ pub struct Difference {
     /// Upper end.
     pub relative_high: Option<f64>,
     /// better, worse, none shown, or cannot tell where one of the two must not be used, where the loads or mixes differ, or where
-    /// operations that a capture lacks may be the difference of two rates. more or fewer of a throughput if a load is unknown.
+    /// operations that a capture lacks may be the difference. more or fewer of a throughput if a load is unknown.
     pub verdict: ComparedVerdict,
     /// Approximate probability of a difference this large if there is none.
     pub p_value: f64,

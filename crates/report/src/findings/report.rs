@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Findings;
 use super::comparison::Comparison;
+use super::letter::letter;
 
 /// The schema's name; its number changes when a field is removed or changes its meaning.
 pub const SCHEMA: &str = "plimsoll.report/2";
@@ -45,13 +46,5 @@ impl Report {
 impl From<Findings> for Report {
     fn from(findings: Findings) -> Report {
         Report::of([findings], None)
-    }
-}
-
-/// A, B, …, Z, then numbers.
-pub fn letter(place: usize) -> String {
-    match u8::try_from(place) {
-        Ok(place) if place < 26 => char::from(b'A' + place).to_string(),
-        _ => (place + 1).to_string(),
     }
 }

@@ -18,3 +18,11 @@ pub struct Times {
     pub p99_s: f64,
     pub p999_s: f64,
 }
+
+#[cfg(test)]
+impl Times {
+    /// Times of requests that took equally long.
+    pub(crate) fn alike(count: u64, s: f64) -> Self {
+        Self { count, min_s: s, max_s: s, mean_s: s, stddev_s: None, p50_s: s, p90_s: s, p95_s: s, p99_s: s, p999_s: s }
+    }
+}

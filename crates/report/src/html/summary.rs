@@ -147,7 +147,9 @@ fn story(findings: &Findings) -> Markup {
     }
     html! {
         p.story {
-            "In " strong { (elapsed) } ", "
+            "In " strong { (elapsed) }
+            @if findings.span.between_files_s > 0.0 { " (the capture files cover " (optional(findings.span.covered_s(), long_duration)) ")" }
+            ", "
             @let seen = totals.requests.saturating_add(totals.long_lived);
             strong { (count(seen)) @if seen == 1 { " request" } @else { " requests" } }
             " to file servers" @if seen == 1 { " was " } @else { " were " } "seen on "

@@ -87,12 +87,15 @@ fn line(row: &Shown, live: &LiveScreen, name_columns: usize) -> String {
     let part = if row.at_least || live.lately.is_incomplete() { "*" } else { "" };
     let time = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), |ns| format!("{}{part}", duration(ns / 1e9)));
     let share = |part: u64, whole: u64| if whole > 0 { part as f64 / whole as f64 } else { 0.0 };
+    let waited = share(row.sum.waited_ns, live.waited_ns) * 100.0;
+    // More requests may also belong to the whole, so a share of it is no lower bound.
+    let waited = if live.unknown_share > 0.0 { format!("{waited:.1}%*") } else { format!("{least}{waited:.1}%") };
     let per_second = if live.table_s > 0.0 { row.sum.count as f64 / live.table_s } else { 0.0 };
     format!(
         "{cursor}{name}{:pad$}{:>9}{:>8}{:>11}{:>11}{:>10}",
         "",
         format!("{least}{}", significant(per_second)),
-        format!("{least}{:.1}%", share(row.sum.waited_ns, live.waited_ns) * 100.0),
+        waited,
         time(row.sum.mean_ns()),
         time(row.sum.percentile_ns(99.0).map(|ns| ns as f64)),
         format!("{least}{}", row.sum.errors),
@@ -137,6 +140,15 @@ mod tests {
             ["\u{2265}1.50", "\u{2265}75.0%", "2.00", "ms*", "2.00", "ms*", "\u{2265}0"]
         );
         assert_eq!(numbers(&lines[3]), ["0.500", "25.0%", "2.00", "ms", "2.00", "ms", "0"]);
+    }
+
+    /// Of a whole that may have more requests, a row may have a smaller share.
+    #[test]
+    fn a_share_of_a_selection_that_may_lack_requests_is_no_lower_bound() {
+        let least = LiveScreenRow { at_least: true, ..row(Some("a"), 3) };
+        let lines = lines(&LiveScreen { unknown_share: 0.5, ..live(vec![least, row(Some("b"), 1)]) }, 80, 5);
+        let shares = [2, 3].map(|at| lines[at].split_whitespace().find(|word| word.contains('%')).unwrap().to_owned());
+        assert_eq!(shares, ["75.0%*", "25.0%*"]);
     }
 
     #[test]

@@ -32,14 +32,9 @@ pub(crate) fn beside_local(calls: &Calls) -> Option<Table> {
         caption: format!(
             "Mean response times on the target and in a local directory, and the share of the data that came from disks. {COMPARED}"
         ),
-        columns: vec![
-            Column::new("Call", "Call"),
-            Column::new("Remote", "Remote"),
-            Column::new("Local", "Local"),
-            Column::new("Remote, from disk", "From disk"),
-            Column::new("Local, from disk", "(local)"),
-            Column::new("Difference", "Difference"),
-            Column::new("Times", "Times"),
+        columns: columns![
+            "Call", "Remote", "Local", "Remote, from disk": "From disk", "Local, from disk": "(local)", "Difference",
+            "Times"
         ],
         rows: calls.beside_local.iter().map(row).collect(),
         notes: note.into_iter().collect(),

@@ -52,19 +52,9 @@ fn table(found: &Channels, prefix: &str, at: &str, counts: Counts) -> Table {
             share, file data, bytes of all messages, mean number of outstanding requests, and response times. Not counted: requests that \
             wait by design, and requests that set up the session."
         ),
-        columns: vec![
-            Column::new("Session and client", "Client"),
-            Column::of_pages("Server"),
-            Column::new("Requests", "Requests"),
-            Column::new("Share", "Share"),
-            Column::of_pages("Errors"),
-            Column::new("Unanswered", "Unansw."),
-            Column::new("File data", "Data"),
-            Column::new("Messages", "Wire"),
-            Column::new("Mean depth", "Depth"),
-            Column::new("Mean", "Mean"),
-            Column::new("p95", "p95"),
-            Column::new("Max", "Max"),
+        columns: columns![
+            "Session and client": "Client", page "Server", "Requests", "Share", page "Errors", "Unanswered": "Unansw.",
+            "File data": "Data", "Messages": "Wire", "Mean depth": "Depth", "Mean", "p95", "Max"
         ],
         rows: found
             .sessions

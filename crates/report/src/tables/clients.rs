@@ -26,15 +26,10 @@ fn table(group: &LevelGroup<'_>) -> Option<Table> {
             the level), successful actions, and errors (failed actions).",
             group.words()
         ),
-        columns: vec![
-            Column::new("Level and client", "Level, client"),
-            Column::of_pages("Thread of the load generator"),
-            Column::new("Iterations", "Iterations"),
-            Column::new("Iterations / mean", "/ mean"),
-            Column::new("Actions", "Actions"),
-            Column::new("Errors", "Errors"),
-            Column::new("Mean response time", "Mean"),
-            Column::new("Response time / mean", "/ mean"),
+        columns: columns![
+            "Level and client": "Level, client", page "Thread of the load generator", "Iterations",
+            "Iterations / mean": "/ mean", "Actions", "Errors", "Mean response time": "Mean",
+            "Response time / mean": "/ mean"
         ],
         rows: shared().flat_map(|(prefix, level)| rows(prefix, level)).collect(),
         notes: notes(shared().map(|(_, level)| *level)),

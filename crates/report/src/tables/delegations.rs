@@ -20,16 +20,10 @@ fn table(found: &Delegations, prefix: &str, number: usize) -> Table {
         title: format!("{prefix}NFS 4 delegations"),
         scaled: None,
         caption: format!("{prefix}Delegations that NFS 4 servers granted and recalled. {EXPLANATION}"),
-        columns: vec![
-            Column::new("Client and server", "Client and server"),
-            Column::new("Granted for reading", "Read"),
-            Column::new("Granted for writing", "Write"),
-            Column::new("Asked for, not granted", "None"),
-            Column::new("Recalled", "Recalled"),
-            Column::new("Returned", "Returned"),
-            Column::new("Mean time", "Mean"),
-            Column::new("Max", "Max"),
-            Column::new("No return captured", "No return"),
+        columns: columns![
+            "Client and server", "Granted for reading": "Read", "Granted for writing": "Write",
+            "Asked for, not granted": "None", "Recalled", "Returned", "Mean time": "Mean", "Max",
+            "No return captured": "No return"
         ],
         rows: found.rows.iter().take(MOST_ROWS).map(line).collect(),
         notes: notes(found),

@@ -29,20 +29,11 @@ fn table(group: &LevelGroup<'_>) -> Table {
             iterations of a client, divided by the mean of all clients.",
             group.words()
         ),
-        columns: vec![
-            Column::new("Level", "Level"),
-            Column::new("Processor", "CPU"),
-            Column::new("Processor, per operation", "CPU/op"),
-            Column::of_pages("Polling, extra"),
-            Column::new("Schedule lag, p50", "Lag p50"),
-            Column::new("Schedule lag, p99", "Lag p99"),
-            Column::new("Wake-up, p50", "Wake p50"),
-            Column::of_pages("Never sent"),
-            Column::of_pages("Avoided by leases"),
-            Column::new("Starved", "Starved"),
-            Column::new("Jain's index", "Jain"),
-            Column::new("Least", "Min"),
-            Column::new("Most", "Max"),
+        columns: columns![
+            "Level", "Processor": "CPU", "Processor, per operation": "CPU/op", page "Polling, extra",
+            "Schedule lag, p50": "Lag p50", "Schedule lag, p99": "Lag p99", "Wake-up, p50": "Wake p50",
+            page "Never sent", page "Avoided by leases", "Starved", "Jain's index": "Jain", "Least": "Min",
+            "Most": "Max"
         ],
         rows: group.levels.iter().map(|(prefix, level)| row(prefix, level)).collect(),
         notes: notes(group),

@@ -66,12 +66,8 @@ pub(crate) fn highest_data(sides: &[Findings]) -> Option<Table> {
         caption: "Highest rate of file data read, and of file data written, on each load curve, and the load level with this rate. \
         Valid load levels only."
             .to_owned(),
-        columns: vec![
-            Column::new("Curve", "Curve"),
-            Column::new("Read, Mbit/s", "Read Mbit/s"),
-            Column::words("At", "At"),
-            Column::new("Written, Mbit/s", "Written Mbit/s"),
-            Column::words("At", "At"),
+        columns: columns![
+            "Curve", "Read, Mbit/s": "Read Mbit/s", words "At", "Written, Mbit/s": "Written Mbit/s", words "At"
         ],
         rows: all.iter().map(row).collect(),
         notes: vec![Note::quiet("Valid load levels only.")],

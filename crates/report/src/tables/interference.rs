@@ -25,14 +25,7 @@ pub(crate) fn interference(sides: &[Findings]) -> Option<Table> {
         from alone to beside, with its 95 % interval, and whether it is significant (5 % level, Holm's correction for all numbers). \
         Response times cover all operations together."
             .to_owned(),
-        columns: vec![
-            Column::words("Number", "Number"),
-            Column::new("Alone", "Alone"),
-            Column::new("Beside", "Beside"),
-            Column::new("Change", "Change"),
-            Column::new("95 % interval", "95 % interval"),
-            Column::words("Verdict", "Verdict"),
-        ],
+        columns: columns![words "Number", "Alone", "Beside", "Change", "95 % interval", words "Verdict"],
         rows,
         notes: notes(sides),
     })

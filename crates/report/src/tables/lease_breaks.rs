@@ -31,16 +31,10 @@ fn table(found: &LeaseBreaks, prefix: &str, number: usize) -> Table {
         title: format!("{prefix}Lease and oplock breaks"),
         scaled: None,
         caption: format!("{prefix}Leases and oplocks that servers broke (SMB2 only). {EXPLANATION}"),
-        columns: vec![
-            Column::new("Client, share, and broken state", "Client and break"),
-            Column::new("Breaks", "Breaks"),
-            Column::new("Acknowledged", "Acked"),
-            Column::new("Mean time", "Mean"),
-            Column::new("Max", "Max"),
-            Column::new("Closed instead", "Closed"),
-            Column::new("Unanswered", "Unansw."),
-            Column::new("Requests that waited", "Waits"),
-            Column::new("Waited in all", "Waited"),
+        columns: columns![
+            "Client, share, and broken state": "Client and break", "Breaks", "Acknowledged": "Acked",
+            "Mean time": "Mean", "Max", "Closed instead": "Closed", "Unanswered": "Unansw.",
+            "Requests that waited": "Waits", "Waited in all": "Waited"
         ],
         rows,
         notes: notes(found),

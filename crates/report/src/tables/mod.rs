@@ -1,6 +1,16 @@
 //! Tables of load levels, defined once for all renderers, for one side or several: a report of one side is a comparison of one. Names and
 //! explanations are here; the renderers format times and rates.
 
+/// The columns of a table: names, and the names in the terminal if these are others. `words` hold words; only a page has room for `page`.
+macro_rules! columns {
+    (@ $name:literal) => { Column::new($name, $name) };
+    (@ $name:literal $short:literal) => { Column::new($name, $short) };
+    (@ words $name:literal) => { Column::words($name, $name) };
+    (@ words $name:literal $short:literal) => { Column::words($name, $short) };
+    (@ page $name:literal) => { Column::of_pages($name) };
+    ($($($kind:ident)? $name:literal $(: $short:literal)?),+) => { vec![$(columns!(@ $($kind)? $name $($short)?)),+] };
+}
+
 mod calls;
 mod channels;
 mod clients;

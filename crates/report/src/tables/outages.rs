@@ -22,15 +22,9 @@ pub(super) fn table(group: &LevelGroup<'_>) -> Table {
             Outages: silences of at least 1 s and at least 10 times the median response time of the slowest operation.",
             group.words()
         ),
-        columns: vec![
-            Column::new("Level", "Level"),
-            Column::new("Slowest", "Slowest"),
-            Column::new("Longest silence", "Silence"),
-            Column::new("Outages", "Outages"),
-            Column::new("Length of all outages", "Outage time"),
-            Column::new("Unanswered", "Unansw."),
-            Column::new("Short reads", "Short"),
-            Column::new("Empty reads", "Empty"),
+        columns: columns![
+            "Level", "Slowest", "Longest silence": "Silence", "Outages", "Length of all outages": "Outage time",
+            "Unanswered": "Unansw.", "Short reads": "Short", "Empty reads": "Empty"
         ],
         rows: group.levels.iter().map(|(prefix, level)| row(prefix, level)).collect(),
         notes: [Note::quiet(

@@ -20,14 +20,7 @@ pub(crate) fn repeats<'a>(sides: &'a [Findings]) -> Option<Table> {
         caption: "Repeats of each level: mean over the repeats with its 95 % interval. This interval includes the differences between \
         runs; the interval of a single run does not. In brackets: the lowest and the highest repeat."
             .to_owned(),
-        columns: vec![
-            Column::new("Level", "Level"),
-            Column::new("Runs", "Runs"),
-            Column::new("Operations", "op/s"),
-            Column::new("Mean", "Mean"),
-            Column::new("p50", "p50"),
-            Column::new("p99", "p99"),
-        ],
+        columns: columns!["Level", "Runs", "Operations": "op/s", "Mean", "p50", "p99"],
         rows: levels()
             .map(|(prefix, level)| Row {
                 name: format!("{prefix}{}", level.words()),

@@ -36,13 +36,7 @@ pub(crate) fn server_counters(sides: &[Findings]) -> Option<Table> {
         title: "The server's own counters".to_owned(),
         scaled: None,
         caption: format!("The server's own counters. {EXPLANATION}{more}"),
-        columns: vec![
-            Column::new("Level", "Level"),
-            Column::words("Counter", "Counter"),
-            Column::new("Count", "Count"),
-            Column::new("Mean", "Mean"),
-            Column::new("Waiting, mean", "Waiting"),
-        ],
+        columns: columns!["Level", words "Counter", "Count", "Mean", "Waiting, mean": "Waiting"],
         rows: loads.iter().flat_map(rows).collect(),
         notes: notes.into_iter().chain(incomplete).chain(missing).collect(),
     })

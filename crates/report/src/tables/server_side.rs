@@ -32,16 +32,10 @@ pub(crate) fn server_side(sides: &[Findings]) -> Option<Table> {
         title: "Server-side metrics (disk and network in MB/s)".to_owned(),
         scaled: None,
         caption: "Server-side metrics.".to_owned(),
-        columns: vec![
-            Column::new("Level", "Level"),
-            Column::new("Cores busy", "Cores"),
-            Column::new("Processor, per operation", "CPU/op"),
-            Column::new("Disk, read", "Disk read"),
-            Column::new("Disk, written", "written"),
-            Column::new("Disk reads per second", "Reads/s"),
-            Column::of_pages("Disk writes per second"),
-            Column::new("Received", "Net in"),
-            Column::new("Sent", "Net out"),
+        columns: columns![
+            "Level", "Cores busy": "Cores", "Processor, per operation": "CPU/op", "Disk, read": "Disk read",
+            "Disk, written": "written", "Disk reads per second": "Reads/s", page "Disk writes per second",
+            "Received": "Net in", "Sent": "Net out"
         ],
         rows: servers().map(row).collect(),
         notes: std::iter::once(Note::of(Weight::Quiet, source)).chain(from_disk(&seen)).chain(missing).collect(),

@@ -21,17 +21,9 @@ pub(crate) fn session_requests(sides: &[Findings]) -> Option<Table> {
         title: "Logons and logoffs outside of the measured phase".to_owned(),
         scaled: None,
         caption: format!("Logons and logoffs outside of the measured phase. {EXPLANATION}"),
-        columns: vec![
-            Column::new("Level", "Level"),
-            Column::words("Request", "Request"),
-            Column::new("Before the phase", "Before"),
-            Column::new("Errors", "Errors"),
-            Column::new("Mean", "Mean"),
-            Column::new("Max", "Max"),
-            Column::new("After the phase", "After"),
-            Column::new("Errors", "Errors"),
-            Column::new("Mean", "Mean"),
-            Column::new("Max", "Max"),
+        columns: columns![
+            "Level", words "Request", "Before the phase": "Before", "Errors", "Mean", "Max", "After the phase": "After",
+            "Errors", "Mean", "Max"
         ],
         rows,
         notes: vec![Note::quiet(EXPLANATION)],

@@ -20,15 +20,10 @@ fn table(found: &Slots, prefix: &str, number: usize) -> Table {
         title: format!("{prefix}NFS 4.1 sessions"),
         scaled: None,
         caption: format!("{prefix}NFS 4.1 sessions and the use of their slots. {EXPLANATION}"),
-        columns: vec![
-            Column::new("Client, server and session", "Client, server, session"),
-            Column::new("Slots granted", "Granted"),
-            Column::new("Slots", "Slots"),
-            Column::new("Requests", "Requests"),
-            Column::new("Most slots in use", "Most used"),
-            Column::new("All slots in use", "All used"),
-            Column::new("Part of the session's time", "of time"),
-            Column::new("Waits for a slot", "Waits"),
+        columns: columns![
+            "Client, server and session": "Client, server, session", "Slots granted": "Granted", "Slots", "Requests",
+            "Most slots in use": "Most used", "All slots in use": "All used", "Part of the session's time": "of time",
+            "Waits for a slot": "Waits"
         ],
         rows: found.rows.iter().take(MOST_ROWS).map(line).collect(),
         notes: notes(found),

@@ -31,14 +31,9 @@ pub(crate) fn users(sides: &[Findings]) -> Option<Table> {
         action. Duration: from the start of the measured phase until the last iteration due in the phase had ended, or until \
         Plimsoll stopped waiting for this iteration. Data per user: file data that a user read and wrote per second, on average."
                 .to_owned(),
-        columns: vec![
-            Column::new("Users", "Users"),
-            Column::new("Overload", "Overload"),
-            Column::new("Iterations", "Iterations/s"),
-            Column::new("Failed", "Failed"),
-            Column::new("Failed, share", "Failed [%]"),
-            Column::new("Duration, ms", "Duration [ms]"),
-            Column::new("Data per user, kB/s", "kB/s/user"),
+        columns: columns![
+            "Users", "Overload", "Iterations": "Iterations/s", "Failed", "Failed, share": "Failed [%]",
+            "Duration, ms": "Duration [ms]", "Data per user, kB/s": "kB/s/user"
         ],
         rows: with.iter().filter_map(row).collect(),
         notes: vec![Note::quiet(
@@ -82,17 +77,9 @@ pub(crate) fn late_iterations(sides: &[Findings]) -> Option<Table> {
         iteration to the end of the late one. Took too long: late iterations that began on time. Begun late: late iterations that began late, \
         because the previous iteration had not ended or no connection was free. Never ended: iterations that Plimsoll stopped waiting for."
             .to_owned(),
-        columns: vec![
-            Column::new("Users", "Users"),
-            Column::words("Iteration", "Iteration"),
-            Column::new("Late", "Late"),
-            Column::new("Of", "Of"),
-            Column::new("Took, mean", "Took"),
-            Column::new("Over, mean", "Over"),
-            Column::new("Over, most", "Over max"),
-            Column::new("Took too long", "Too long"),
-            Column::new("Begun late", "Begun late"),
-            Column::new("Never ended", "No end"),
+        columns: columns![
+            "Users", words "Iteration", "Late", "Of", "Took, mean": "Took", "Over, mean": "Over",
+            "Over, most": "Over max", "Took too long": "Too long", "Begun late", "Never ended": "No end"
         ],
         rows,
         notes: vec![Note::quiet(

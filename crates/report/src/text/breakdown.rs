@@ -69,7 +69,7 @@ pub(super) fn draw_rows(page: &mut Page<'_>, findings: &Findings, rows: usize) -
         table.row(cells);
     }
     page.table(&table)?;
-    notes(page, breakdown, shown)
+    notes(page, findings, breakdown, shown)
 }
 
 /// Whether there is a column of file data per second: for users and clients; other breakdowns have it in JSON and on the page.
@@ -118,9 +118,12 @@ fn columns(breakdown: &Breakdown) -> usize {
     usize::try_from(breakdown.bins).unwrap_or(0).div_ceil(bins_each(breakdown)).min(spark_columns(breakdown))
 }
 
-fn notes(page: &mut Page<'_>, breakdown: &Breakdown, shown: usize) -> fmt::Result {
+fn notes(page: &mut Page<'_>, findings: &Findings, breakdown: &Breakdown, shown: usize) -> fmt::Result {
     if has_rates(breakdown) {
-        page.paragraph(Role::Quiet, "", "MB/s: file data read and written per second, averaged over the whole time.")?;
+        let has_gaps = findings.span.between_files_s > 0.0;
+        let over = if has_gaps { "the time that the capture files cover" } else { "the whole time" };
+        let text = format!("MB/s: file data read and written per second, averaged over {over}.");
+        page.paragraph(Role::Quiet, "", &text)?;
     }
     if breakdown.bins > 0 {
         let width = time(breakdown.bin_s * bins_each(breakdown) as f64);

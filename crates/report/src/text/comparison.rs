@@ -8,7 +8,7 @@ use super::units::{NONE, TimeScale, in_table, significant, unit_label};
 use super::{Section, Sections};
 use crate::findings::comparison::{
     ComparedLevel, ComparedMetric, ComparedRow, ComparedUnit, ComparedVerdict, Comparison, Condition, Difference,
-    Estimate,
+    Estimate, MAY_BE_HIDDEN,
 };
 use crate::findings::{Findings, Verdict, differing_clocks};
 pub(super) use compact::draw as compact;
@@ -180,6 +180,12 @@ fn pair(
     let clocks = differing_clocks(baseline, other, place + 1);
     if let Some(clocks) = &clocks {
         page.paragraph(Role::Bad, "", &format!("No verdict on response times: {clocks}."))?;
+    } else if let Some(sides) = level.sides_without_verdict(place + 1) {
+        let why = format!("operations are {} {sides}, and may be the fastest or the slowest", level.lack());
+        page.paragraph(Role::Bad, "", &format!("Cannot tell some differences: {why}."))?;
+    }
+    if let Some(why) = level.time_without_verdict(place + 1) {
+        page.paragraph(Role::Bad, "", &format!("Cannot tell whether some rates differ: {why}."))?;
     }
     for (at, side) in [(0, baseline), (place + 1, other)] {
         if let Some(moved) = level.moved_words(at) {
@@ -199,7 +205,7 @@ fn pair(
         return page.paragraph(Role::Bad, "", &why);
     }
     // Longer runs would not show a difference of clocks that differ.
-    if clocks.is_some() { Ok(()) } else { page.paragraph(Role::Quiet, "", &detectable(&level.rows, place)) }
+    if clocks.is_some() { Ok(()) } else { page.paragraph(Role::Quiet, "", &detectable(level, place)) }
 }
 
 /// All together, groups, and procedures; an operation of one procedure would say the same twice.
@@ -296,16 +302,21 @@ pub(super) fn verdict(found: &Difference) -> String {
 const DETECTABLE: [&str; 3] = ["throughput", "mean", "p99"];
 
 /// What runs of this length could have shown of all operations together.
-fn detectable(rows: &[ComparedRow], place: usize) -> String {
-    detection("Runs", DETECTABLE.map(|name| could_detect(rows, place, name)))
+fn detectable(level: &ComparedLevel, place: usize) -> String {
+    let least = DETECTABLE.map(|name| could_detect(&level.rows, place, name));
+    if level.lacks_operations(place + 1) && least.iter().all(Option::is_none) {
+        return MAY_BE_HIDDEN.to_owned();
+    }
+    detection("Runs", least)
 }
 
 /// The same of all pairs and levels whose differences have a verdict. `None` if there is no such pair.
 pub(super) fn detectable_everywhere(comparison: &Comparison) -> Option<String> {
     let usable = comparison.levels.iter().filter(|level| level.invalid.is_empty());
     let pairs = usable.flat_map(|level| (0..level.runs.len().saturating_sub(1)).map(move |place| (level, place)));
-    let is_judged =
-        |level: &ComparedLevel, place| level.other_load(place).is_none() && level.other_mix(place).is_none();
+    let is_judged = |level: &ComparedLevel, place| {
+        level.other_load(place).is_none() && level.other_mix(place).is_none() && !level.lacks_operations(place)
+    };
     let pairs: Vec<_> = pairs.filter(|(level, place)| is_judged(level, place + 1)).collect();
     if pairs.is_empty() {
         return None;

@@ -1,115 +1,85 @@
 //! The appearance of the report, and its sections.
 
-/// Parts of the report. The title and the verdict are no parts: they are always there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Section {
+/// Declares the sections, each with its word in flags: those of a report of one side, in its order, and those of comparisons only.
+macro_rules! sections {
+    ($($(#[$doc:meta])* $section:ident $word:literal,)* ; $($(#[$own_doc:meta])* $own:ident $own_word:literal,)*) => {
+        /// Parts of the report. The title and the verdict are no parts: they are always there.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum Section {
+            $($(#[$doc])* $section,)*
+            $($(#[$own_doc])* $own,)*
+        }
+
+        impl Section {
+            /// Every section of a report of one side, in its order.
+            pub const ALL: [Section; [$($word),*].len()] = [$(Section::$section),*];
+
+            /// The word used in flags.
+            pub fn label(self) -> &'static str {
+                match self {
+                    $(Section::$section => $word,)*
+                    $(Section::$own => $own_word,)*
+                }
+            }
+        }
+    };
+}
+
+sections! {
     /// The main waits, and the next command.
-    Diagnosis,
+    Diagnosis "diagnosis",
     /// Packet counts, elapsed time, clock; what to know before believing the numbers.
-    Packets,
+    Packets "packets",
     /// How the load was made, and a line a load level; nothing for a capture.
-    Run,
+    Run "run",
     /// All clients of each load level; nothing for a capture.
-    Clients,
+    Clients "clients",
     /// A line per operation group, with its distribution as a sparkline.
-    Summary,
+    Summary "summary",
     /// The command table.
-    Commands,
+    Commands "commands",
     /// The group table.
-    Groups,
+    Groups "groups",
     /// Distributions in decades for every command and group.
-    Distributions,
+    Distributions "distributions",
     /// Anomalies, counted.
-    Anomalies,
+    Anomalies "anomalies",
     /// Percentiles of response and service time.
-    Percentiles,
+    Percentiles "percentiles",
     /// Operations and bytes a second.
-    Throughput,
+    Throughput "throughput",
     /// Sizes and sequences of reads and writes, and the working set.
-    Io,
+    Io "io",
     /// Answers by status.
-    Errors,
+    Errors "errors",
     /// Requests that wait by design.
-    LongLived,
+    LongLived "long-lived",
     /// Requests outstanding at once.
-    QueueDepth,
+    QueueDepth "queue-depth",
     /// Operation mix and sizes, and service times in powers of two of all operations together.
-    ServiceTime,
+    ServiceTime "service-time",
     /// Service times in powers of two of every operation: long.
-    ServiceOctaves,
+    ServiceOctaves "service-octaves",
     /// By client, server, share, operation and similar, if requested; the parts of a call.
-    Breakdown,
+    Breakdown "breakdown",
     /// The slowest operations, and where to find them in the capture.
-    Slowest,
+    Slowest "slowest",
     /// The longest-waiting requests without an answer.
-    Unanswered,
+    Unanswered "unanswered",
     /// What could not be seen.
-    Unseen,
+    Unseen "unseen",
+    ;
     /// Of a comparison: the leader at each load.
-    Ranking,
+    Ranking "ranking",
     /// Of a comparison: every number of each level beside the baseline's.
-    Differences,
+    Differences "differences",
 }
 
 impl Section {
-    /// Every section of a report of one side, in its order.
-    pub const ALL: [Section; 21] = [
-        Section::Diagnosis,
-        Section::Packets,
-        Section::Run,
-        Section::Clients,
-        Section::Summary,
-        Section::Commands,
-        Section::Groups,
-        Section::Distributions,
-        Section::Anomalies,
-        Section::Percentiles,
-        Section::Throughput,
-        Section::Io,
-        Section::Errors,
-        Section::LongLived,
-        Section::QueueDepth,
-        Section::ServiceTime,
-        Section::ServiceOctaves,
-        Section::Breakdown,
-        Section::Slowest,
-        Section::Unanswered,
-        Section::Unseen,
-    ];
-
     /// Every section of a comparison, in its order.
     pub const OF_COMPARISONS: [Section; 5] =
         [Section::Diagnosis, Section::Ranking, Section::Differences, Section::Run, Section::Clients];
-
-    /// The word used in flags.
-    pub fn label(self) -> &'static str {
-        match self {
-            Section::Diagnosis => "diagnosis",
-            Section::Packets => "packets",
-            Section::Run => "run",
-            Section::Clients => "clients",
-            Section::Summary => "summary",
-            Section::Commands => "commands",
-            Section::Groups => "groups",
-            Section::Distributions => "distributions",
-            Section::Anomalies => "anomalies",
-            Section::Percentiles => "percentiles",
-            Section::Throughput => "throughput",
-            Section::Io => "io",
-            Section::Errors => "errors",
-            Section::LongLived => "long-lived",
-            Section::QueueDepth => "queue-depth",
-            Section::ServiceTime => "service-time",
-            Section::ServiceOctaves => "service-octaves",
-            Section::Breakdown => "breakdown",
-            Section::Slowest => "slowest",
-            Section::Unanswered => "unanswered",
-            Section::Unseen => "unseen",
-            Section::Ranking => "ranking",
-            Section::Differences => "differences",
-        }
-    }
 }
 
 /// A set of [`Section`]s.

@@ -2,7 +2,7 @@
 
 use super::page::{Page, Role};
 use super::table::Table;
-use super::units::{NONE, UNKNOWN, at_least, data, significant};
+use super::units::{NONE, UNKNOWN, at_least, data, significant, time};
 use super::{group_name, name, several_protocols};
 use crate::findings::{Findings, OperationRow, Overhead};
 use std::fmt;
@@ -12,11 +12,11 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         return Ok(());
     }
     let elapsed = findings.measured_s();
-    page.heading(match elapsed {
-        Some(_) if !findings.levels.is_empty() => "Throughput (file data moved, averaged over the measured time):",
-        Some(_) => "Throughput (file data moved, averaged over the elapsed time):",
-        None => "Throughput (without rates, because no time elapsed):",
-    })?;
+    let rates = match elapsed {
+        Some(elapsed) => format!("file data moved, averaged over the {}", measured_words(findings, elapsed)),
+        None => "without rates, because no time elapsed".to_owned(),
+    };
+    page.heading(&format!("Throughput ({rates}):"))?;
     page.blank()?;
     let mut table = Table::new();
     let columns = ["Count", "op/s", "Data", "MB/s", "Mbit/s", "Messages"];
@@ -59,6 +59,17 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         page.paragraph(Role::Quiet, "", &text)?;
     }
     Ok(())
+}
+
+/// The time that the rates are over.
+fn measured_words(findings: &Findings, elapsed: f64) -> String {
+    if !findings.levels.is_empty() {
+        "measured time".to_owned()
+    } else if findings.span.between_files_s > 0.0 {
+        format!("{} that the capture files cover", time(elapsed))
+    } else {
+        "elapsed time".to_owned()
+    }
 }
 
 /// Bytes sent per byte of file data.

@@ -354,6 +354,25 @@ fn a_run_has_all_its_levels_and_one_bad_level_spoils_it() {
     assert_eq!(findings.span.elapsed_s, Some(2.5));
 }
 
+/// Perhaps nobody captured then.
+#[test]
+fn rates_do_not_include_the_time_between_capture_files() {
+    let read = |at| transaction(Procedure::of(Protocol::Smb2, 8), at, Some(1));
+    let reads: Vec<Transaction> = (1..=60).map(read).collect();
+    let (first_ns, last_ns) = (Some(0), Some(100_000 * MS));
+    let mut coverage = Coverage { first_ns, last_ns, ..Coverage::default() };
+    coverage.file_gaps.add(10_000 * MS, 90_000 * MS);
+    let findings = collected(&reads, &coverage, &Names::default());
+    assert_eq!((findings.span.elapsed_s, findings.measured_s()), (Some(100.0), Some(20.0)));
+    let style = Style { sections: plimsoll_report::text::Sections::ALL, ..Style::default() };
+    let text = crate::shown(&findings, &style);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("averaged over the 20.0 s that the capture files cover):"), "{text}");
+    let together = text.lines().find_map(|line| line.trim().strip_prefix("Together")).expect("all of them");
+    assert_eq!(together.split_whitespace().take(2).collect::<Vec<_>>(), ["60", "3.00"]);
+    assert!(crate::page(&findings).contains("(the capture files cover 20.0"), "the page has the same rates");
+}
+
 /// Operations of a local directory are in no sum, no rate and no table of the server.
 #[test]
 fn calls_in_a_local_directory_are_in_no_sum() {

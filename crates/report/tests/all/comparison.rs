@@ -1,6 +1,7 @@
 //! A comparison: its numbers, its text and its JSON, held to its schema.
 
 mod conditions;
+mod losses;
 mod page;
 
 use plimsoll_model::{Guarantees, Procedure, Protocol, Validity};
@@ -50,7 +51,8 @@ fn run_over((protocol, code): (Protocol, u16), count: u64, mean_us: u64, failing
 
 fn contestant(name: &str, runs: Vec<MeasuredRun>) -> Contestant {
     let findings = Findings { name: name.to_owned(), ..Findings::default() };
-    Contestant { findings, levels: vec![LevelRuns { level_name: "4 clients".to_owned(), point: None, runs }] }
+    let level = LevelRuns { level_name: "4 clients".to_owned(), point: None, runs, findings: None };
+    Contestant { findings, levels: vec![level] }
 }
 
 fn compared(a: Vec<MeasuredRun>, b: Vec<MeasuredRun>, order: Order) -> Report {
@@ -187,7 +189,8 @@ fn what_a_capture_lacks_is_no_difference_of_rates() {
         ["throughput", "bytes"].map(|name| verdict(&report, name))
     };
     assert_eq!(verdicts(Some(0.5)), ["cannot tell", "cannot tell"]);
-    assert_eq!(verdicts(Some(0.01)), ["better", "better"], "one in a hundred is not the half");
+    let few = verdicts(Some(0.01));
+    assert_eq!(few, ["better", "cannot tell"], "one in a hundred is not the half, but moved any amount of data");
     assert_eq!(verdicts(None), ["better", "better"]);
 }
 
@@ -439,7 +442,8 @@ fn swept(protocol: (Protocol, u16), requests: [f64; 2], workload: &str) -> Conte
         let iteration = Some(IterationCost { requests, seconds: Some(requests * 2e-3), count: 100_000 });
         let words = format!("{clients} clients");
         let point = LoadPoint { iteration, ..point(&words, clients) };
-        LevelRuns { level_name: words, point: Some(point), runs: vec![run_over(protocol, 100 * clients, 1000, 0)] }
+        let runs = vec![run_over(protocol, 100 * clients, 1000, 0)];
+        LevelRuns { level_name: words, point: Some(point), runs, findings: None }
     };
     let run = Some(Run { workload_sha256: workload.to_owned(), ..Run::default() });
     let levels = [1, 2].into_iter().zip(requests).map(level).collect();
@@ -494,7 +498,7 @@ fn servers_are_ranked_by_stability_too() {
             let words = format!("{clients} clients");
             let point = LoadPoint { valid, ..point(&words, clients) };
             let runs = vec![run_over(smb, per_second * clients, 1000, failing)];
-            LevelRuns { level_name: words, point: Some(point), runs }
+            LevelRuns { level_name: words, point: Some(point), runs, findings: None }
         };
         let level = |clients: u64| {
             let mut level = LoadLevel {
@@ -612,7 +616,8 @@ fn runs_that_agree_by_chance_show_nothing() {
 #[test]
 fn a_level_that_not_all_have_is_left_out() {
     let mut a = contestant("a", vec![run(1000, 0)]);
-    a.levels.push(LevelRuns { level_name: "8 clients".to_owned(), point: None, runs: vec![run(1000, 0)] });
+    let runs = vec![run(1000, 0)];
+    a.levels.push(LevelRuns { level_name: "8 clients".to_owned(), point: None, runs, findings: None });
     let b = contestant("b", vec![run(1000, 0)]);
     let levels = |order: &[Contestant]| {
         let found = Report::compare(order.to_vec(), Order::Apart, Vec::new());
@@ -672,7 +677,8 @@ fn the_text_fits_and_warns_first() {
 fn all_levels_are_one_table() {
     let side = |name: &str, times: [u64; 2]| {
         let mut one = contestant(name, vec![run(times[0], 0)]);
-        one.levels.push(LevelRuns { level_name: "8 clients".to_owned(), point: None, runs: vec![run(times[1], 0)] });
+        let runs = vec![run(times[1], 0)];
+        one.levels.push(LevelRuns { level_name: "8 clients".to_owned(), point: None, runs, findings: None });
         one
     };
     let both = [side("old", [1000, 2000]), side("new", [1000, 1500])];

@@ -107,7 +107,8 @@ impl Night {
         };
         let span_ns = (begin_ns, begin_ns + SECONDS * S);
         let runs = vec![MeasuredRun { span_ns, intervals: self.intervals(begin_ns) }];
-        let levels = vec![LevelRuns { level_name: self.load_name.to_owned(), point: Some(point), runs }];
+        let levels =
+            vec![LevelRuns { level_name: self.load_name.to_owned(), point: Some(point), runs, findings: None }];
         RecordedRun {
             recording: format!("nightly/{:02}", self.night),
             started_ns: begin_ns,

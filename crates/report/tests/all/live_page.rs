@@ -102,6 +102,8 @@ fn many_combinations_leave_tables_exact_and_selections_marked() {
     assert!(clients.iter().all(|row| row[2].starts_with("≥ ") && row[3].ends_with(" *")), "{clients:?}");
     page.click("#table-client button");
     assert!(page.text("rate").starts_with("≥ ") && page.text("p99").ends_with(" ~ *"));
+    let shares: Vec<String> = page.table("operation").iter().map(|row| row[1].clone()).collect();
+    assert!(shares.iter().all(|share| share.ends_with(" % *")), "more requests may belong to the whole: {shares:?}");
     assert_eq!(page.0.complaints(), Vec::<String>::new());
 }
 
@@ -275,4 +277,73 @@ fn rows_that_are_not_shown_are_summed_and_can_be_shown() {
     let sum: f64 = clients.iter().map(|row| row[2].trim_start_matches("≥ ").parse::<f64>().unwrap()).sum();
     assert!((sum / ((40.0 + 200.0) * 12.0 / 2.0) - 1.0).abs() < 0.01, "nothing is missing: {clients:?}");
     assert_eq!(page.0.complaints(), Vec::<String>::new());
+}
+
+/// Otherwise each second would cost memory outside of the JavaScript heap, and a saved page would lack cells.
+#[test]
+fn seconds_make_no_canvases_and_no_text_nodes() {
+    let Some(mut page) = Page::open("live-canvases") else { return };
+    let rows: Vec<[u32; 2]> = (20..65).map(|row| [row, row]).collect();
+    let event = |number: i64| second_with(number, &[("heat", json!(rows)), ("lost_packets", json!(1))]);
+    page.send("second", &event(1_000));
+    let count = "window.made = 0; const create = document.createElement.bind(document); \
+                 document.createElement = name => { window.made += name === 'canvas'; return create(name); }; \
+                 window.kept = [document.getElementById('moment'), document.querySelector('#table-client td')].map(place => place.firstChild); 0";
+    page.0.value(count);
+    // More cells than ECharts draws at once by default.
+    let send = |number: i64| format!("on.second({{ data: {} }});", json!(event(number)));
+    page.0.value(&(1_001..1_080).map(send).chain(["0".to_owned()]).collect::<String>());
+    page.0.next_frame();
+    page.send("second", &event(1_080));
+    let canvases = "[window.made, document.querySelectorAll('#heat canvas').length]";
+    assert_eq!(page.0.value(canvases), json!([0, 1]));
+    assert_eq!(page.text("moment"), "1970-01-01 00:18:00 UTC");
+    assert_eq!(page.0.value("kept.every(node => node.isConnected)"), true, "a text changes in its node");
+    assert_eq!(page.0.value("charts.heat.getOption().series[0].data.length"), 81 * 45);
+    assert_eq!(page.0.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_row_whose_name_is_gone_is_used_again_for_another() {
+    let Some(mut page) = Page::open("live-reuse") else { return };
+    // More than a minute apart, so each table has one client.
+    let of_client = |number: i64, client: &str| {
+        let mut second: Value = serde_json::from_str(&second_with(number, &[])).unwrap();
+        assert_eq!(second["names"][0], "10.0.0.0");
+        second["names"][0] = client.into();
+        second.to_string()
+    };
+    page.send("second", &of_client(1_000, "10.0.0.1"));
+    page.0.value("document.querySelector('#table-client tbody tr').isFirst = true; 0");
+    let is_first = "document.querySelector('#table-client tbody tr').isFirst === true";
+    for (number, client, reused) in [(1_070, "10.0.0.2", false), (1_140, "10.0.0.3", true)] {
+        page.send("second", &of_client(number, client));
+        let clients = page.table("client");
+        let [row] = &clients[..] else { panic!("{clients:?}") };
+        assert_eq!((row[0].as_str(), page.0.value(is_first)), (client, json!(reused)));
+    }
+    page.click("#table-client button");
+    assert_eq!(page.text("within"), "client 10.0.0.3 ×");
+    assert_eq!(page.0.complaints(), Vec::<String>::new());
+}
+
+/// 999.7 µs was 1.00e+3 µs, and a line was drawn through seconds that did not arrive.
+#[test]
+fn numbers_next_to_a_unit_and_seconds_that_did_not_arrive_are_shown_as_such() {
+    let Some(mut page) = Page::open("live-digits") else { return };
+    let times = [("p50_ns", json!(999_700)), ("p99_ns", json!(999_400)), ("max_ns", json!(999_999_999))];
+    page.send("second", &second_with(60, &times));
+    assert_eq!(["p50", "p99", "max"].map(|id| page.text(id)), ["1.00 ms", "999 µs", "1.00 s"]);
+    page.send("second", &second_with(63, &[("bytes", json!(999_600_000_u64))]));
+    assert_eq!(page.text("data"), "1000 MB");
+    let rates = page.0.value("charts.course.getOption().series[0].data");
+    assert_eq!(rates, json!([[60.5, 12], [62.5, null], [63.5, 12]]));
+    page.0.value("charts.course.dispatchAction({ type: 'legendToggleSelect', name: 'p50' }); 0");
+    page.send("second", &second_with(64, &[]));
+    assert_eq!(page.0.value("charts.course.getOption().legend[0].selected.p50"), false, "it stays hidden");
+    let lost = |kernel: u64| json!({ "losses": { "kernel": kernel, "freezes": kernel } }).to_string();
+    page.send("state", &lost(1));
+    assert!(page.text("losses").contains("1 packet lost by the kernel, 1 time the buffer was full."));
+    page.send("state", &lost(2));
+    assert!(page.text("losses").contains("2 packets lost by the kernel, 2 times the buffer was full."));
 }

@@ -189,7 +189,10 @@ mod tests {
     fn one(levels: &[&str], change: impl FnOnce(&mut Findings)) -> Contestant {
         let mut findings = Findings { run: Some(Run::default()), ..Findings::default() };
         change(&mut findings);
-        let level = |words: &&str| LevelRuns { level_name: (*words).to_owned(), point: None, runs: Vec::new() };
+        let level = |words: &&str| {
+            let (level_name, runs) = ((*words).to_owned(), Vec::new());
+            LevelRuns { level_name, point: None, runs, findings: None }
+        };
         Contestant { findings, levels: levels.iter().map(level).collect() }
     }
 

@@ -68,7 +68,48 @@ impl Outcome {
     }
 }
 
+/// A side's number, and what the operations that its captures lack, and the time between their files, may change of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PossibleNumber {
+    /// The measured number.
+    pub value: f64,
+    /// The true number divided by it, at least and at most.
+    pub factor: (f64, f64),
+    /// Whether operations are missing that may change it.
+    pub lacks_operations: bool,
+    /// The part of the time between capture files that may change it.
+    pub between_files_share: f64,
+}
+
+impl PossibleNumber {
+    /// How far the true number may be below and above the measured one.
+    fn changes(&self) -> (f64, f64) {
+        (times(self.value, self.factor.0) - self.value, times(self.value, self.factor.1) - self.value)
+    }
+}
+
+/// A number may be 0, and a factor may have no limit.
+fn times(value: f64, factor: f64) -> f64 {
+    if factor.is_finite() { value * factor } else { factor }
+}
+
 impl Threshold {
+    /// The interval with all values that are possible with the missing operations of the baseline and of the other side.
+    #[must_use]
+    pub fn with_missing(self, (low, high): (f64, f64), [baseline, other]: [PossibleNumber; 2]) -> (f64, f64) {
+        match self {
+            Threshold::Relative(_) => (
+                (1.0 + low) * other.factor.0 / baseline.factor.1 - 1.0,
+                (1.0 + high) * other.factor.1 / baseline.factor.0 - 1.0,
+            ),
+            Threshold::Change(_) => {
+                let (of_baseline, of_other) = (baseline.changes(), other.changes());
+                (low + of_other.0 - of_baseline.1, high + of_other.1 - of_baseline.0)
+            }
+            Threshold::Value(_) => (times(low, other.factor.0), times(high, other.factor.1)),
+        }
+    }
+
     /// The limit, absolute or relative.
     #[must_use]
     pub fn limit(self) -> f64 {
@@ -105,6 +146,14 @@ impl Condition {
             let marks = part.trim_end().chars().count().max(1);
             format!("{what}\n  {text}\n  {}{}", " ".repeat(before), "^".repeat(marks))
         })
+    }
+
+    /// Whether the interval's outcome holds whatever operations are missing from the sides; also if it decides nothing.
+    #[must_use]
+    pub fn is_certain(&self, interval: (f64, f64), sides: Option<[PossibleNumber; 2]>) -> bool {
+        let outcome = self.outcome(interval);
+        let holds = |sides| self.outcome(self.threshold.with_missing(interval, sides)) == outcome;
+        outcome == Outcome::Undecided || sides.is_none_or(holds)
     }
 
     /// An interval in the unit of the limit, with enough digits to tell its ends and the limit apart.

@@ -1,12 +1,15 @@
 //! Judges the conditions: one fails only if the whole interval supports it.
 
+use std::ops::Range;
+
 use plimsoll_report::findings::comparison::{
-    ComparedLevel, ComparedMetric, ComparedRow, ComparedUnit, ComparedVerdict, Comparison, Condition as JudgedCondition,
+    ComparedLevel, ComparedMetric, ComparedRow, ComparedUnit, ComparedVerdict, Comparison,
+    Condition as JudgedCondition, not_covered,
 };
 use plimsoll_report::findings::{Findings, Report, differing_clocks, only_actions_failed};
 use plimsoll_stats::comparison::Unit;
 
-use super::condition::{Condition, Outcome, Threshold};
+use super::condition::{Condition, Outcome, PossibleNumber, Threshold};
 use crate::error::first_reason;
 
 /// The conditions that are not held, as lines for a person.
@@ -22,6 +25,24 @@ pub struct Judgement {
 const LONGER_RUNS: &str = "; longer or repeated runs give narrower intervals";
 /// The same for captures, which cannot be repeated.
 const LONGER_CAPTURES: &str = "; longer captures give narrower intervals";
+
+/// Why an interval that excludes the limit decides nothing.
+pub const MAY_CHANGE: &str = "operations are missing from the captures or not recognised, and with them the true number may be on the \
+    other side of the limit";
+
+/// The same of these sides with their names: perhaps only the time between their capture files may change the outcome.
+#[must_use]
+pub fn may_change(wanted: &Condition, sides: &[PossibleNumber; 2], names: [&str; 2]) -> String {
+    // A number itself has nothing to do with the baseline.
+    let is_value = matches!(wanted.threshold, Threshold::Value(_));
+    let both = sides.iter().zip(names).skip(usize::from(is_value));
+    if both.clone().any(|(side, _)| side.lacks_operations) {
+        return MAY_CHANGE.to_owned();
+    }
+    let shares: Vec<(String, f64)> = both.map(|(side, name)| (name.to_owned(), side.between_files_share)).collect();
+    let Some(why) = not_covered(&shares) else { return MAY_CHANGE.to_owned() };
+    format!("{why}, and without this time the number may be on the other side of the limit")
+}
 
 /// A condition at a level, against a side.
 struct Judged {
@@ -113,9 +134,16 @@ fn at(level: &ComparedLevel, wanted: &Condition, place: usize, both: [&Findings;
     }
     let found = metric.differences.get(place).and_then(Option::as_ref);
     let is_open = level.invalid.is_empty() && found.is_some_and(|found| found.verdict == ComparedVerdict::CannotTell);
-    if is_open && is_change {
+    let sides = possible(level, wanted, [0..1, place + 1..place + 2]);
+    // With the limits of the true numbers, a condition far from the difference is certain.
+    if is_open && is_change && sides.is_none() {
         let why = "operations missing from the captures may explain the whole difference";
         return unknown(format!("{why} ({})", wanted.interval_words((low, high))));
+    }
+    if !wanted.is_certain((low, high), sides) {
+        let names = both.map(|side| side.letter.as_str());
+        let why = sides.map_or_else(|| MAY_CHANGE.to_owned(), |sides| may_change(wanted, &sides, names));
+        return unknown(format!("{why} (the 95 % interval is {})", wanted.interval_words((low, high))));
     }
     let why = format!("the 95 % interval is {}", wanted.interval_words((low, high)));
     match wanted.outcome((low, high)) {
@@ -147,6 +175,25 @@ fn not_comparable(
     let sides = [(0, baseline), (place + 1, other)].into_iter().skip(usize::from(is_value));
     let (_, late) = sides.into_iter().find(|(at, _)| level.is_moved(*at, metric))?;
     Some(format!("the load generator of {} was late, so {metric} is not reliable", late.letter))
+}
+
+/// The numbers of a condition with what missing operations, and the time between capture files, may change: of the baseline and of the
+/// other side, each of which may be several sides of the comparison. `None` without such a number, or if these change nothing.
+#[must_use]
+pub fn possible(level: &ComparedLevel, wanted: &Condition, sides: [Range<usize>; 2]) -> Option<[PossibleNumber; 2]> {
+    let row = row(level, &wanted.name)?;
+    let metric = row.metrics.iter().find(|metric| metric.metric == wanted.metric.label())?;
+    let of_side = |places: Range<usize>| {
+        let values = places.clone().filter_map(|place| Some(metric.estimates.get(place)?.as_ref()?.value));
+        let widest = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
+        PossibleNumber {
+            value: values.fold(0.0, f64::max),
+            lacks_operations: places.clone().any(|place| metric.is_missing_operations(place)),
+            between_files_share: places.clone().map(|place| metric.between_files_share(place)).fold(0.0, f64::max),
+            factor: places.map(|place| metric.possible_at(place)).reduce(widest).unwrap_or((1.0, 1.0)),
+        }
+    };
+    Some(sides.map(of_side)).filter(|sides| sides.iter().any(|side| side.factor != (1.0, 1.0)))
 }
 
 /// An operation before a group before a procedure of the same name (their numbers are the same where it matters). The name of a procedure

@@ -11,11 +11,11 @@ mod recording;
 use plimsoll_report::collect::comparison::{Contestant, Ignore, Order};
 use plimsoll_report::findings::Report;
 
-pub use condition::{Condition, Outcome, Threshold};
+pub use condition::{Condition, Outcome, PossibleNumber, Threshold};
 pub use distinct::refuse_repeated;
 pub(crate) use distinct::refuse_repeated_tables;
 pub use invalid::{invalid_sides, nothing_judged};
-pub use judge::Judgement;
+pub use judge::{Judgement, MAY_CHANGE, may_change, possible};
 pub(crate) use recording::level_name;
 pub use recording::{RecordedRun, read as read_recording, runs as read_runs};
 

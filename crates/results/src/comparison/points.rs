@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use plimsoll_model::Validity;
 use plimsoll_report::collect::StatusName;
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, MeasuredRun};
 use plimsoll_report::collect::run::{MeasuredLevel, RecordedFacts};
@@ -38,8 +37,8 @@ pub struct CurvePoint {
     pub span_ns: (i64, i64),
     /// Number of connections.
     pub connections: u64,
-    /// Whether its numbers may be used.
-    pub validity: Validity,
+    /// The findings of a report of this capture alone.
+    pub findings: Findings,
     /// Where its clock stood.
     pub vantage: &'static str,
 }
@@ -188,19 +187,20 @@ fn side(
         about: Default::default(),
     };
     let level = |(point, read): (Point, CurvePoint)| {
-        let CurvePoint { statistics, intervals, span_ns, connections, validity, vantage: _ } = read;
+        let CurvePoint { statistics, intervals, span_ns, connections, findings, vantage: _ } = read;
         let facts = LevelFacts {
             load_name: point.words(),
             clients: point.load,
             depth: 1,
             connections,
-            validity,
+            validity: findings.validity.clone(),
             ..LevelFacts::default()
         };
         let about = RecordedFacts { facts, ..RecordedFacts::default() };
         let level = MeasuredLevel { statistics, span_ns, about, ..MeasuredLevel::default() };
         let runs = vec![MeasuredRun { span_ns, intervals }];
-        (LevelRuns { level_name: point.words(), point: Some(level.point()), runs }, level)
+        let (level_name, point, findings) = (point.words(), Some(level.point()), Some(findings));
+        (LevelRuns { level_name, point, runs, findings }, level)
     };
     let (levels, recorded): (Vec<_>, Vec<_>) = points.into_iter().zip(read).map(level).unzip();
     let recorded: Vec<&MeasuredLevel> = recorded.iter().collect();

@@ -114,7 +114,7 @@ fn add(levels: &mut Vec<LevelRuns>, point: Option<LoadPoint>, run: Option<Measur
             };
             known.runs.extend(run);
         }
-        None => levels.push(LevelRuns { level_name, point, runs: run.into_iter().collect() }),
+        None => levels.push(LevelRuns { level_name, point, runs: run.into_iter().collect(), findings: None }),
     }
 }
 

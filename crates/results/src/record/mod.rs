@@ -220,9 +220,14 @@ impl Recorder {
         Ok(self.writer.finish(progress, now_ns(), findings.validity.clone())?)
     }
 
-    /// Ends the recording after an error. (The user must see this error, so a second one is not reported.)
+    /// Ends the recording after an error. If it has no results, the recording that it was to replace returns to its place. (The user must
+    /// see this error, so a second one is not reported.)
     pub fn give_up(self, error: &anyhow::Error) {
-        let _ = self.writer.finish(Progress::Interrupted, now_ns(), Validity::invalid(format!("{error:#}")));
+        let _ = if self.writer.can_restore() {
+            self.writer.discard()
+        } else {
+            self.writer.finish(Progress::Interrupted, now_ns(), Validity::invalid(format!("{error:#}")))
+        };
     }
 }
 

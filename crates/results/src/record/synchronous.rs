@@ -142,5 +142,13 @@ mod tests {
         fails();
         assert_eq!(manifest(), before);
         assert!(folder.join("level-0000/statistics.zst").exists() && !folder.join("replaced").exists());
+        // A run that fails before its first level ends.
+        let failed = || to.begin(&measured, "clock", 0).unwrap();
+        failed().give_up(&anyhow::anyhow!("no client could connect"));
+        assert_eq!(manifest(), before);
+        assert!(folder.join("level-0000/statistics.zst").exists() && !folder.join("replaced").exists());
+        fs::remove_dir_all(&folder).unwrap();
+        failed().give_up(&anyhow::anyhow!("no client could connect"));
+        assert!(String::from_utf8(manifest()).unwrap().contains("no client could connect"), "there was none");
     }
 }

@@ -24,28 +24,6 @@ pub(super) fn needs_no_session(code: u32) -> bool {
 
 /// Whether an operation changes files or state.
 pub(super) fn changes(code: u32) -> bool {
-    matches!(
-        code,
-        4 | 6
-            | 8
-            | 11
-            | 12
-            | 14
-            | 18
-            | 21
-            | 28
-            | 29
-            | SETATTR
-            | 38
-            | EXCHANGE_ID
-            | CREATE_SESSION
-            | 44
-            | 45
-            | 57
-            | 58
-            | 59
-            | 60
-            | 62
-            | 71
-    )
+    const OTHERS: [u32; 19] = [4, 6, 8, 11, 12, 14, 18, 21, 28, 29, 38, 44, 45, 57, 58, 59, 60, 62, 71];
+    matches!(code, SETATTR | EXCHANGE_ID | CREATE_SESSION) || OTHERS.contains(&code)
 }

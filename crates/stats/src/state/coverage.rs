@@ -99,7 +99,7 @@ fields!("slots of a session"; SessionSlots {
 } if |one| Counter::all(&[one.requests, one.waits]));
 fields!("slots left out"; SlotsLeftOut { requests } if |one| Counter::all(&[one.requests]));
 fields!("connection with unanswered requests"; Unfinished {
-    server, client, end, end_ns, responded_ns, requests, first_ns, last_ns, procedure, share, path
+    server, client, end, end_ns, responded_ns, requests, first_ns, last_ns, is_acknowledged, procedure, share, path
 });
 fields!("connection that was not opened"; Unopened { server, client, refused, unanswered, wait_ns, first_ns, last_ns });
 fields!("name that was asked for"; NameLookup {

@@ -42,6 +42,16 @@ impl Scratch {
         path
     }
 
+    /// Writes a file in it.
+    ///
+    /// # Panics
+    /// The file cannot be written.
+    pub fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path.join(name);
+        std::fs::write(&path, bytes).expect("a scratch folder can be written to");
+        path
+    }
+
     /// Mounts a file system in memory with `bytes` bytes in it; `None` if this machine does not allow that.
     pub fn small_file_system(&mut self, name: &str, bytes: u64) -> Option<PathBuf> {
         let path = self.folder(name);

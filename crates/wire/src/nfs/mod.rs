@@ -6,6 +6,8 @@
 //!
 //! [`arguments`] and [`results`] serve every program except NFS 4, whose compounds are in [`v4`].
 
+#[macro_use]
+mod call;
 mod facts;
 mod handle;
 mod layout;

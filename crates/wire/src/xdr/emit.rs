@@ -49,6 +49,38 @@ impl Emit for Vec<u8> {
     }
 }
 
+/// An XDR item: numbers, booleans, opaque data of fixed length (arrays) and of variable length (slices).
+pub(crate) trait Item {
+    /// Appends the item.
+    fn emit(&self, out: &mut Vec<u8>);
+}
+
+macro_rules! items {
+    ($($type:ty, |$item:ident, $out:ident| $put:expr;)*) => {
+        $(impl Item for $type {
+            #[inline]
+            fn emit(&self, $out: &mut Vec<u8>) {
+                let $item = self;
+                $put
+            }
+        })*
+    };
+}
+
+items! {
+    u32, |number, out| out.put_u32(*number);
+    u64, |number, out| out.put_u64(*number);
+    bool, |is_true, out| out.put_u32(u32::from(*is_true));
+    [u8], |bytes, out| out.put_opaque(bytes);
+}
+
+impl<const LENGTH: usize> Item for [u8; LENGTH] {
+    #[inline]
+    fn emit(&self, out: &mut Vec<u8>) {
+        out.put_fixed(self);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,7 @@
 // A skipped test says so.
 #![allow(clippy::print_stdout)]
 
+use plimsoll_testkit::servers::Scratch;
 use plimsoll_testkit::{Side, Tcp, Traffic, nbss};
 use plimsoll_wire::smb2::attributes::Times;
 use plimsoll_wire::smb2::change_notify::ChangeNotify;
@@ -23,7 +24,6 @@ const FILE: FileId = FileId([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 
 /// How tshark shows [`FILE`].
 const FID: (&str, &str) = ("smb2.fid", "04030201-0605-0807-090a-0b0c0d0e0f10");
 const GUID: [u8; 16] = [0x11; 16];
-const GUID_TEXT: &str = "11111111-1111-1111-1111-111111111111";
 
 /// A request, and tshark's expected output: fields, each with all its values.
 struct Said {
@@ -41,10 +41,12 @@ impl Talk {
         Head { charge: 2, credits: 33, message_id, tree_id: 5, session_id: 0x1122, ..Head::default() }
     }
 
-    fn say(&mut self, call: &impl Call, fields: &[(&'static str, &'static str)]) {
+    /// `fields` are `NAME=VALUE`, and `FID` for that of [`FILE`].
+    fn say(&mut self, call: &impl Call, fields: &'static str) {
         let mut bytes = Vec::new();
         call.emit(&self.head(), &mut bytes).unwrap();
-        self.0.push(Said { bytes, fields: fields.to_vec() });
+        let fields = fields.split_whitespace().map(|field| field.split_once('=').unwrap_or(FID)).collect();
+        self.0.push(Said { bytes, fields });
     }
 
     /// The capture's file, and tshark's output: one line per request, one column per field.
@@ -54,8 +56,8 @@ impl Talk {
         for said in &self.0 {
             traffic.send(&mut tcp, Side::Client, &nbss(&said.bytes));
         }
-        let path = std::env::temp_dir().join(format!("plimsoll-smb2-requests-{}.pcap", std::process::id()));
-        std::fs::write(&path, traffic.pcap()).unwrap();
+        let scratch = Scratch::new("smb2-requests");
+        let path = scratch.file("requests.pcap", traffic.pcap());
         let mut command = Command::new("tshark");
         command.args(["-n", "-T", "fields", "-E", "separator=/t", "-E", "occurrence=a", "-E", "aggregator=;", "-r"]);
         command.arg(&path);
@@ -63,7 +65,6 @@ impl Talk {
             command.args(["-e", field]);
         });
         let output = command.output().unwrap();
-        std::fs::remove_file(&path).unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let text = String::from_utf8(output.stdout).unwrap();
         text.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()
@@ -125,20 +126,11 @@ fn logon(talk: &mut Talk) {
     };
     talk.say(
         &negotiate,
-        &[
-            ("smb2.cmd", "0"),
-            ("smb2.dialect", "0x0210;0x0311"),
-            ("smb2.client_guid", GUID_TEXT),
-            ("smb2.capabilities", "0x00000004"),
-            ("smb2.sec_mode", "0x01"),
-            ("smb2.negotiate_context.count", "4"),
-            ("smb2.negotiate_context.type", "0x0001;0x0002;0x0008;0x0005"),
-            ("smb2.negotiate_context.hash_algorithm", "0x0001"),
-            ("smb2.negotiate_context.salt_length", "32"),
-            ("smb2.negotiate_context.cipher_id", "0x0002;0x0001"),
-            ("smb2.negotiate_context.signing_id", "0x0002;0x0001"),
-            ("smb2.negotiate_context.netname", "srv"),
-        ],
+        "smb2.cmd=0 smb2.dialect=0x0210;0x0311 smb2.client_guid=11111111-1111-1111-1111-111111111111 \
+         smb2.capabilities=0x00000004 smb2.sec_mode=0x01 smb2.negotiate_context.count=4 \
+         smb2.negotiate_context.type=0x0001;0x0002;0x0008;0x0005 smb2.negotiate_context.hash_algorithm=0x0001 \
+         smb2.negotiate_context.salt_length=32 smb2.negotiate_context.cipher_id=0x0002;0x0001 \
+         smb2.negotiate_context.signing_id=0x0002;0x0001 smb2.negotiate_context.netname=srv",
     );
     let setup = session_setup::SessionSetup {
         flags: 1,
@@ -149,20 +141,15 @@ fn logon(talk: &mut Talk) {
     };
     talk.say(
         &setup,
-        &[
-            ("smb2.cmd", "1"),
-            ("smb2.ses_req_flags", "1"),
-            ("smb2.sec_mode", "0x02"),
-            ("smb2.capabilities", "0x00000001"),
-            ("smb2.previous_sesid", "0x0000000000000077"),
-        ],
+        "smb2.cmd=1 smb2.ses_req_flags=1 smb2.sec_mode=0x02 smb2.capabilities=0x00000001 \
+         smb2.previous_sesid=0x0000000000000077",
     );
     let path = r"\\srv\share";
-    talk.say(&tree_connect::TreeConnect { path }, &[("smb2.cmd", "3"), ("smb2.tree", path)]);
-    talk.say(&empty_body::Echo, &[("smb2.cmd", "13"), ("smb2.tid", "0x00000005")]);
-    talk.say(&empty_body::TreeDisconnect, &[("smb2.cmd", "4")]);
-    talk.say(&empty_body::Logoff, &[("smb2.cmd", "2")]);
-    talk.say(&cancel::Cancel { async_id: Some(0x1234) }, &[("smb2.cmd", "12"), ("smb2.aid", "0x0000000000001234")]);
+    talk.say(&tree_connect::TreeConnect { path }, r"smb2.cmd=3 smb2.tree=\\srv\share");
+    talk.say(&empty_body::Echo, "smb2.cmd=13 smb2.tid=0x00000005");
+    talk.say(&empty_body::TreeDisconnect, "smb2.cmd=4");
+    talk.say(&empty_body::Logoff, "smb2.cmd=2");
+    talk.say(&cancel::Cancel { async_id: Some(0x1234) }, "smb2.cmd=12 smb2.aid=0x0000000000001234");
 }
 
 fn opens(talk: &mut Talk) {
@@ -173,56 +160,27 @@ fn opens(talk: &mut Talk) {
         Create { oplock: OPLOCK_LEASE, attributes: 0x80, options: OPTION_NON_DIRECTORY, ..Create::reading("a/b") };
     talk.say(
         &Create { contexts: &contexts, ..call },
-        &[
-            ("smb2.cmd", "5"),
-            ("smb2.filename", r"a\b"),
-            ("smb2.create.oplock", "0xff"),
-            ("smb2.impersonation.level", "2"),
-            ("smb.access_mask", "0x00120089"),
-            ("smb2.file_attribute", "0x00000080"),
-            ("smb.share_access", "0x00000007"),
-            ("smb2.create.disposition", "1"),
-            ("smb.create_options", "0x00000040"),
-            ("smb2.tag", "MxAc;QFid;RqLs;DH2Q;AlSi"),
-            ("smb2.lease.lease_key", GUID_TEXT),
-            ("smb2.lease.lease_state", "0x00000007"),
-            ("smb2.lease.lease_flags", "0x00000004"),
-            ("smb2.lease.lease_oplock", "0x0009"),
-            ("smb2.dh2x.timeout", "60000"),
-            ("smb2.dh2x.flags", "0x00000002"),
-            ("smb2.dh2x.create_guid", "33333333-3333-3333-3333-333333333333"),
-        ],
+        r"smb2.cmd=5 smb2.filename=a\b smb2.create.oplock=0xff smb2.impersonation.level=2 smb.access_mask=0x00120089
+         smb2.file_attribute=0x00000080 smb.share_access=0x00000007 smb2.create.disposition=1
+         smb.create_options=0x00000040 smb2.tag=MxAc;QFid;RqLs;DH2Q;AlSi
+         smb2.lease.lease_key=11111111-1111-1111-1111-111111111111 smb2.lease.lease_state=0x00000007
+         smb2.lease.lease_flags=0x00000004 smb2.lease.lease_oplock=0x0009 smb2.dh2x.timeout=60000
+         smb2.dh2x.flags=0x00000002 smb2.dh2x.create_guid=33333333-3333-3333-3333-333333333333",
     );
-    talk.say(&Create { name: "", ..call }, &[("smb2.cmd", "5"), ("smb2.create.disposition", "1")]);
+    talk.say(&Create { name: "", ..call }, "smb2.cmd=5 smb2.create.disposition=1");
 }
 
 fn data(talk: &mut Talk) {
-    talk.say(&Close { file: FILE, attributes: true }, &[("smb2.cmd", "6"), FID, ("smb2.close.flags", "0x0001")]);
-    talk.say(&flush::Flush { file: FILE }, &[("smb2.cmd", "7"), FID]);
+    talk.say(&Close { file: FILE, attributes: true }, "smb2.cmd=6 FID smb2.close.flags=0x0001");
+    talk.say(&flush::Flush { file: FILE }, "smb2.cmd=7 FID");
     let read = read::Read { file: FILE, offset: 1 << 33, length: 65_537, minimum: 3, flags: 1 };
     talk.say(
         &read,
-        &[
-            ("smb2.cmd", "8"),
-            FID,
-            ("smb2.file_offset", "8589934592"),
-            ("smb2.read_length", "65537"),
-            ("smb2.min_count", "3"),
-            ("smb2.read_flags", "0x01"),
-            ("smb2.read_padding", "0x50"),
-        ],
+        "smb2.cmd=8 FID smb2.file_offset=8589934592 smb2.read_length=65537 smb2.min_count=3 smb2.read_flags=0x01 \
+         smb2.read_padding=0x50",
     );
     let write = write::Write { file: FILE, offset: 7, length: 5, flags: write::FLAG_WRITE_THROUGH };
-    talk.say(
-        &write,
-        &[
-            ("smb2.cmd", "9"),
-            FID,
-            ("smb2.file_offset", "7"),
-            ("smb2.write_length", "5"),
-            ("smb2.write.flags", "0x00000001"),
-        ],
-    );
+    talk.say(&write, "smb2.cmd=9 FID smb2.file_offset=7 smb2.write_length=5 smb2.write.flags=0x00000001");
     if let Some(said) = talk.0.last_mut() {
         said.bytes.extend(b"12345");
         said.fields.push(("data.data", "3132333435"));
@@ -231,55 +189,31 @@ fn data(talk: &mut Talk) {
     let elements = [Element { offset: 9, length: 100, flags }, Element { offset: 1 << 40, length: 1, flags }];
     talk.say(
         &Lock { file: FILE, sequence: 0, elements: &elements },
-        &[
-            ("smb2.cmd", "10"),
-            FID,
-            ("smb2.lock_count", "2"),
-            ("smb2.file_offset", "9;1099511627776"),
-            ("smb2.lock_length", "100;1"),
-            ("smb2.lock_flags", "0x00000012;0x00000012"),
-        ],
+        "smb2.cmd=10 FID smb2.lock_count=2 smb2.file_offset=9;1099511627776 smb2.lock_length=100;1 \
+         smb2.lock_flags=0x00000012;0x00000012",
     );
-    talk.say(&Acknowledge::Oplock { file: FILE, level: 1 }, &[("smb2.cmd", "18"), FID, ("smb2.create.oplock", "0x01")]);
+    talk.say(&Acknowledge::Oplock { file: FILE, level: 1 }, "smb2.cmd=18 FID smb2.create.oplock=0x01");
     talk.say(
         &Acknowledge::Lease(Lease { key: GUID, state: 3 }),
-        &[("smb2.cmd", "18"), ("smb2.lease.lease_key", GUID_TEXT), ("smb2.lease.lease_state", "0x00000003")],
+        "smb2.cmd=18 smb2.lease.lease_key=11111111-1111-1111-1111-111111111111 smb2.lease.lease_state=0x00000003",
     );
 }
 
 fn information(talk: &mut Talk) {
     let query =
         QueryInfo { file: FILE, info_type: InfoType::File, class: CLASS_NETWORK_OPEN, additional: 0, output_len: 4096 };
-    talk.say(
-        &query,
-        &[
-            ("smb2.cmd", "16"),
-            FID,
-            ("smb2.class", "0x01"),
-            ("smb2.file_info.infolevel", "0x22"),
-            ("smb2.max_response_size", "4096"),
-        ],
-    );
+    talk.say(&query, "smb2.cmd=16 FID smb2.class=0x01 smb2.file_info.infolevel=0x22 smb2.max_response_size=4096");
     let set = |change| SetInfo { file: FILE, change };
     talk.say(
         &set(Change::Rename { name: "dir/new", replace: true }),
-        &[
-            ("smb2.cmd", "17"),
-            FID,
-            ("smb2.file_info.infolevel", "0x0a"),
-            ("smb2.rename.replace_if", "1"),
-            ("smb2.filename", r"dir\new"),
-        ],
+        r"smb2.cmd=17 FID smb2.file_info.infolevel=0x0a smb2.rename.replace_if=1 smb2.filename=dir\new",
     );
-    talk.say(&set(Change::EndOfFile(77)), &[("smb2.cmd", "17"), ("smb.end_of_file", "77")]);
-    talk.say(
-        &set(Change::Disposition { delete: true }),
-        &[("smb2.cmd", "17"), ("smb2.disposition.delete_on_close", "1")],
-    );
+    talk.say(&set(Change::EndOfFile(77)), "smb2.cmd=17 smb.end_of_file=77");
+    talk.say(&set(Change::Disposition { delete: true }), "smb2.cmd=17 smb2.disposition.delete_on_close=1");
     let times = Times { last_write: 132_000_000_000_000_000, ..Times::default() };
     talk.say(
         &set(Change::Basic(FileBasic { times, attributes: 0x20 })),
-        &[("smb2.cmd", "17"), ("smb2.file_info.infolevel", "0x04"), ("smb2.file_attribute", "0x00000020")],
+        "smb2.cmd=17 smb2.file_info.infolevel=0x04 smb2.file_attribute=0x00000020",
     );
     let list = QueryDirectory {
         directory: FILE,
@@ -291,51 +225,30 @@ fn information(talk: &mut Talk) {
     };
     talk.say(
         &list,
-        &[
-            ("smb2.cmd", "14"),
-            FID,
-            ("smb2.find.infolevel", "37"),
-            ("smb2.find.flags", "0x01"),
-            ("smb2.find.pattern", "*.txt"),
-            (LENGTH, "65536"),
-        ],
+        "smb2.cmd=14 FID smb2.find.infolevel=37 smb2.find.flags=0x01 smb2.find.pattern=*.txt \
+         smb2.output_buffer_len=65536",
     );
     let watch = ChangeNotify { directory: FILE, tree: true, filter: 0x17, output_len: 1000 };
     talk.say(
         &watch,
-        &[
-            ("smb2.cmd", "15"),
-            FID,
-            ("smb2.notify.flags", "0x0001"),
-            (LENGTH, "1000"),
-            ("smb.nt.notify.completion_filter", "0x00000017"),
-        ],
+        "smb2.cmd=15 FID smb2.notify.flags=0x0001 smb2.output_buffer_len=1000 \
+         smb.nt.notify.completion_filter=0x00000017",
     );
 }
 
-const LENGTH: &str = "smb2.output_buffer_len";
-
 fn controls(talk: &mut Talk) {
     let control = |control| ioctl::Ioctl { file: FILE, control, max_output: 1024 };
-    let fsctl = ("smb2.ioctl.is_fsctl", "1");
     talk.say(
         &control(fsctl::Control::RequestResumeKey),
-        &[("smb2.cmd", "11"), FID, fsctl, ("smb2.ioctl.function", "0x00140078"), ("smb2.max_ioctl_out_size", "1024")],
+        "smb2.cmd=11 FID smb2.ioctl.is_fsctl=1 smb2.ioctl.function=0x00140078 smb2.max_ioctl_out_size=1024",
     );
     let chunks = [fsctl::Chunk { source: 1, target: 2, length: 3 }, fsctl::Chunk { source: 4, target: 5, length: 6 }];
     let source = fsctl::ResumeKey([7; 24]);
     talk.say(
         &control(fsctl::Control::CopyChunk { source, chunks: &chunks, write_only: false }),
-        &[
-            ("smb2.cmd", "11"),
-            fsctl,
-            ("smb2.ioctl.function", "0x001440f2"),
-            ("smb2.fsctl.cchunk.resume_key", "070707070707070707070707070707070707070707070707"),
-            ("smb2.fsctl.cchunk.count", "2"),
-            ("smb2.fsctl.cchunk.src_offset", "1;4"),
-            ("smb2.fsctl.cchunk.dst_offset", "2;5"),
-            ("smb2.fsctl.cchunk.xfer_len", "3;6"),
-        ],
+        "smb2.cmd=11 smb2.ioctl.is_fsctl=1 smb2.ioctl.function=0x001440f2 \
+         smb2.fsctl.cchunk.resume_key=070707070707070707070707070707070707070707070707 smb2.fsctl.cchunk.count=2 \
+         smb2.fsctl.cchunk.src_offset=1;4 smb2.fsctl.cchunk.dst_offset=2;5 smb2.fsctl.cchunk.xfer_len=3;6",
     );
     let dialects = [0x0210, 0x0300];
     talk.say(
@@ -345,17 +258,11 @@ fn controls(talk: &mut Talk) {
             security_mode: 1,
             dialects: &dialects,
         }),
-        &[
-            ("smb2.cmd", "11"),
-            fsctl,
-            ("smb2.ioctl.function", "0x00140204"),
-            ("smb2.capabilities", "0x00000004"),
-            ("smb2.client_guid", GUID_TEXT),
-            ("smb2.dialect", "0x0210;0x0300"),
-        ],
+        "smb2.cmd=11 smb2.ioctl.is_fsctl=1 smb2.ioctl.function=0x00140204 smb2.capabilities=0x00000004 \
+         smb2.client_guid=11111111-1111-1111-1111-111111111111 smb2.dialect=0x0210;0x0300",
     );
     talk.say(
         &control(fsctl::Control::NetworkInterfaces),
-        &[("smb2.cmd", "11"), fsctl, ("smb2.ioctl.function", "0x001401fc")],
+        "smb2.cmd=11 smb2.ioctl.is_fsctl=1 smb2.ioctl.function=0x001401fc",
     );
 }

@@ -39,11 +39,11 @@ struct Place {
 }
 
 impl Connection {
-    /// Puts a message into the outbox without checking credits, and stores its requests as calls. Returns the position of its first header
-    /// in the outbox.
+    /// Puts a message into the outbox without checking credits, and stores its requests as calls. Takes the message over if it may have to
+    /// be sent again, and leaves an empty one behind. Returns the position of its first header in the outbox.
     pub(in crate::smb2) fn send(
         &mut self,
-        outgoing: &Outgoing,
+        outgoing: &mut Outgoing,
         owner: &Owner,
         protection: Protection,
         now: i64,

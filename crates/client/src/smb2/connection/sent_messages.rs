@@ -32,8 +32,9 @@ pub(in crate::smb2) struct SentMessages {
     spare: Vec<Outgoing>,
 }
 
-/// Maximum number of messages whose memory is used again: a batch of responses is followed by a batch of requests.
-const SPARE: usize = 8;
+/// Maximum number of messages whose memory is used again: a batch of responses is followed by a batch of requests. Few connections have
+/// more than that outstanding.
+const SPARE: usize = 32;
 /// Maximum length of such a message, bytes: a few requests.
 const SPARE_BYTES: usize = 512;
 
@@ -43,13 +44,12 @@ impl SentMessages {
         self.next = Some((since, again));
     }
 
-    /// Adds a message whose first request has this ID.
-    pub(super) fn add(&mut self, first: u64, outgoing: &Outgoing, job: JobId, now: i64) {
+    /// Takes over a message whose first request has this ID, and leaves an empty one behind.
+    pub(super) fn add(&mut self, first: u64, outgoing: &mut Outgoing, job: JobId, now: i64) {
         let (since, again) = self.next.take().unwrap_or((now, 0));
         let left = outgoing.members.len() as u32;
-        let mut copy = self.spare.pop().unwrap_or_default();
-        copy.clone_from(outgoing);
-        self.messages.push_back((first, Some(SentMessage { outgoing: copy, job, since, left, again, not_ready: 0 })));
+        let outgoing = std::mem::replace(outgoing, self.spare.pop().unwrap_or_default());
+        self.messages.push_back((first, Some(SentMessage { outgoing, job, since, left, again, not_ready: 0 })));
     }
 
     /// A message is over, and is not sent again: its memory is used for a later one.
@@ -117,11 +117,12 @@ mod tests {
         let mut messages = SentMessages::default();
         let mut outgoing = Outgoing::default();
         outgoing.add(RequestKind::Echo, &Echo).unwrap();
-        messages.add(3, &outgoing, JobId::NONE, 10);
+        messages.add(3, &mut outgoing.clone(), JobId::NONE, 10);
         outgoing.add(RequestKind::Close, &close::Close { file: FileId::PREVIOUS, attributes: false }).unwrap();
         messages.continues(5, 2);
-        messages.add(7, &outgoing, JobId::NONE, 11);
-        messages.add(9, &outgoing, JobId::NONE, 12);
+        messages.add(7, &mut outgoing.clone(), JobId::NONE, 11);
+        messages.add(9, &mut outgoing, JobId::NONE, 12);
+        assert!(outgoing.bytes.is_empty() && outgoing.members.is_empty(), "it was taken over");
         assert!(messages.of(2).is_none() && messages.ended(2).is_none());
         assert!(messages.ended(7).is_none(), "one of two");
         let whole = messages.ended(8).unwrap();
@@ -144,7 +145,8 @@ mod tests {
         messages.recycle(outgoing.clone());
         outgoing.clear();
         outgoing.add(RequestKind::Echo, &Echo).unwrap();
-        messages.add(3, &outgoing, JobId::NONE, 10);
+        messages.add(3, &mut outgoing, JobId::NONE, 10);
+        assert!(outgoing.bytes.capacity() > 0 && outgoing.bytes.is_empty() && outgoing.members.is_empty());
         assert!(messages.spare.is_empty(), "it was used");
         let [(_, copy)] = messages.take().try_into().unwrap();
         assert_eq!((&copy.outgoing.bytes, copy.outgoing.members.len(), copy.left), (&first, 1, 1));

@@ -99,6 +99,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     }
 
     /// A further connection was bound, or could not be.
+    #[cold]
     pub(super) fn channel_bound(&mut self, home: u32, channel: u32, done: &Done) {
         let at = self.channels_of(home).start + channel - 1;
         if !self.channels_of(home).contains(&at) || self.state_of(at) != Some(ConnectionState::LoggingOn) {

@@ -1,11 +1,13 @@
 //! Checkpoints: a worker's measurements so far, about once per second, in case the program is killed.
 
 use plimsoll_model::Sink;
+use plimsoll_workload::Load;
 
 use super::super::worker_result::{Part, WorkerResult};
 use super::super::{Generator, Phase};
 use super::Worker;
 use crate::network::Network;
+use crate::simulated_client::arrival_queue::ArrivalQueue;
 
 /// The receiver of checkpoints. It gets the worker's sink too, so that both have the same time.
 pub type Checkpoint<'a, S> = &'a (dyn Fn(&mut S, Part) + Sync);
@@ -31,16 +33,41 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             return;
         }
         self.next_checkpoint = self.now.saturating_add(self.checkpoint_every);
-        let part = Part(self.so_far());
+        let waiting = self.waiting();
+        let part = Part(self.so_far(&waiting));
         checkpoint(&mut self.accounting.sink, part);
     }
 
-    /// The result if the phase had ended now. Does not query the kernel for round trips.
-    fn so_far(&self) -> WorkerResult<()> {
+    /// For each schedule: the iterations of the measured phase that are due and found no free slot. For the others there is one, but the
+    /// thread has not begun them yet: they are not counted, because they are not late.
+    fn waiting(&mut self) -> Vec<u64> {
+        let (begin, end) = self.accounting.window;
+        let until = end.min(self.now);
+        let (own, all, tallies) = (self.has_users(), self.generator.planned, &self.accounting.tallies);
+        let begun = |user: usize| if own { tallies.get(user).map_or(0, |tally| tally.due_iterations) } else { all };
+        let queues = self.arrival_queues.iter_mut().enumerate();
+        let waiting = |(user, queue): (usize, &mut ArrivalQueue)| {
+            let due = queue.due_until((begin, until), begun(user));
+            due.saturating_sub(begun(user)).saturating_sub(queue.free.len() as u64)
+        };
+        queues.map(waiting).collect()
+    }
+
+    /// Whether each client has a schedule of its own.
+    fn has_users(&self) -> bool {
+        matches!(self.job.plan.load, Load::Partly { .. })
+    }
+
+    /// The result if the phase had ended now. Does not query the kernel for round trips. `waiting`: as [`Worker::waiting`] returns it.
+    fn so_far(&self, waiting: &[u64]) -> WorkerResult<()> {
         let (begin, end) = self.accounting.window;
         let end = end.min(self.now);
         let mut gaps = None;
         let mut tallies = self.accounting.tallies.clone();
+        for (tally, waiting) in tallies.iter_mut().zip(waiting).filter(|_| self.has_users()) {
+            tally.due_iterations += waiting;
+            tally.late_iterations += waiting;
+        }
         let mut cpu = self.cpu;
         // The same function judges finished levels.
         let (answered, unanswered, lateness) =
@@ -57,6 +84,10 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             longest_stall_ns,
             ..self.generator.clone()
         };
+        // They found no free slot.
+        let waiting: u64 = waiting.iter().sum();
+        generator.planned += waiting;
+        generator.late_starts += waiting;
         if self.phase == Phase::Measured {
             gaps = Some(self.gaps_until(end));
             for (tally, up) in tallies.iter_mut().zip(&self.up) {

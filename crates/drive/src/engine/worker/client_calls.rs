@@ -48,6 +48,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     }
 
     /// The client of a connection may want to do something by itself.
+    #[cold]
     pub(super) fn wake(&mut self, at: u32) {
         let Some(connection) = self.connections.get_mut(at as usize) else { return };
         connection.wakes_at = i64::MAX;

@@ -35,6 +35,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
     }
 
+    #[cold]
     fn open(&mut self, at: u32) {
         let to = match self.channel_target(at) {
             Ok(to) => to,
@@ -61,6 +62,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     }
 
     /// The socket is writable: there is room, or the connection was made, or it failed.
+    #[inline(never)]
     pub(super) fn writable(&mut self, at: u32) {
         let Some(connection) = self.connections.get_mut(at as usize) else { return };
         let (key, to) = (connection.key, connection.to);
@@ -122,6 +124,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     }
 
     /// A client has logged on, or could not.
+    #[cold]
     pub(super) fn logged_on(&mut self, at: u32, done: &Done) {
         let Some(connection) = self.connections.get_mut(at as usize) else { return };
         if connection.state != ConnectionState::LoggingOn {
@@ -171,6 +174,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     }
 
     /// A connection that was there is lost.
+    #[cold]
     pub(super) fn lose(&mut self, at: u32, cause: Cause) {
         let Some(state) = self.connections.get(at as usize).map(|connection| connection.state) else { return };
         match state {
@@ -323,6 +327,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     }
 
     /// Connecting, logging on or leaving has taken too long.
+    #[cold]
     pub(super) fn too_long(&mut self, at: u32, epoch: u32) {
         let Some(connection) = self.connections.get(at as usize).filter(|connection| connection.epoch == epoch) else {
             return;
@@ -339,6 +344,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
     }
 
+    #[cold]
     fn leave(&mut self, at: u32) {
         let now = self.now;
         let Some(connection) = self.connections.get_mut(at as usize) else { return };
@@ -361,6 +367,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     }
 
     /// A client has logged off, or there was no time for it.
+    #[cold]
     pub(super) fn left(&mut self, at: u32) {
         if self.connections.get(at as usize).is_some_and(|connection| connection.state == ConnectionState::Leaving) {
             self.busy -= 1;

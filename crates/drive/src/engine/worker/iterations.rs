@@ -152,7 +152,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                 _ => None,
             };
             // Waiting for the slot or its connection was not the generator's doing.
-            slot.delay.begin((slot.intended, counts_starts.then_some(up_since)), self.now);
+            let end = self.accounting.window.1;
+            slot.delay.begin((slot.intended, counts_starts.then_some(up_since)), self.now, end);
             let due = slot.intended;
             slot.iteration.get_or_insert(IterationClock { due, next: None, waited: false, failed: false });
         }
@@ -197,7 +198,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
     }
 
-    /// Whether no action of the measured phase, or begun in it, is outstanding.
+    /// Whether no action of the measured phase, or begun in it, is outstanding, or is due and was not begun.
     pub(super) fn drained(&mut self) -> bool {
         if self.acting > 0 {
             // All that is outstanding may be held requests. Asking everybody takes a while: not too often.
@@ -207,7 +208,10 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             self.next_count = self.now + TICK_NS;
             let waiting = self.connections.iter().filter(|connection| connection.has_operations());
             let clients = waiting.filter_map(|connection| connection.client.as_ref());
-            return clients.map(|client| client.outstanding()).sum::<usize>() == 0;
+            return clients.map(|client| client.outstanding()).sum::<usize>() == 0 && !self.is_start_due();
+        }
+        if self.is_start_due() {
+            return false;
         }
         if !self.scheduled() || self.limit <= self.accounting.window.1 {
             return true;
@@ -218,5 +222,11 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             .iter()
             .any(|arrival_queue| arrival_queue.next() < self.accounting.window.1 && !arrival_queue.free.is_empty());
         !thinking && !waiting
+    }
+
+    /// Whether a start was due before the end of the phase, and the thread woke up after it: if it were not begun, the delay would be in no
+    /// number.
+    fn is_start_due(&self) -> bool {
+        self.timers.is_start_due(self.now, self.limit)
     }
 }

@@ -15,7 +15,9 @@
 //! | `waiting.rs` | waits, and polls before a planned start |
 //! | `ticks.rs` | a requested end, progress, overdue requests |
 //!
-//! Everything hangs on [`Worker::step`]: what is due, what ended, what can be sent, then one wait for whatever comes next.
+//! Everything hangs on [`Worker::step`]: what is due, what ended, what can be sent, then one wait for whatever comes next. After each wait
+//! most code of a step is no longer in the processor's caches. So functions that few steps call are `#[cold]`: the compiler would otherwise
+//! build them into the steps, and give each step their stack frames.
 
 mod arrivals;
 mod cause;
@@ -300,6 +302,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
     }
 
     /// Begins to measure: the CPU time until now was not the measured phase's.
+    #[cold]
     fn measure(&mut self, at: i64) {
         self.begin = Some(self.reading());
         self.phase = Phase::Measured;

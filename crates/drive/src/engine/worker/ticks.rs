@@ -16,6 +16,7 @@ const NOTICE_NS: i64 = DOZE_NS + TICK_NS;
 
 impl<S: Sink, N: Network> Worker<'_, S, N> {
     /// Several times per second: checks for a requested end, reports progress, looks for overdue requests.
+    #[cold]
     pub(super) fn tick(&mut self) {
         let period = TICK_NS.min(eighth(self.job.plan.timeout_ns));
         self.next_tick = self.now + period;

@@ -107,14 +107,8 @@ impl<S: Sink> Accounting<'_, S> {
     /// An action of a client went wrong at `at`.
     fn error(&mut self, client_index: usize, failure: &Failure, at: i64) {
         self.fresh.errors += 1;
-        let (measured, cause) = (self.measures(at), failure.cause);
+        let measured = self.measures(at);
         let Some(tally) = self.tallies.get_mut(client_index) else { return };
-        if !measured {
-            return tally.failed_outside(failure);
-        }
-        match tally.errors.iter_mut().find(|(known, _)| *known == cause) {
-            Some((_, count)) => *count += 1,
-            None => tally.errors.push((cause, 1)),
-        }
+        if measured { tally.failed(failure) } else { tally.failed_outside(failure) }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
 use plimsoll_client::operation::Cause;
-use plimsoll_drive::engine::{ConnectionFailure, EngineError, Phase, Plan, Reconnect, Watch, run_on};
+use plimsoll_drive::engine::{ConnectionFailure, EngineError, ErrorCount, Phase, Plan, Reconnect, Watch, run_on};
 use plimsoll_drive::network::memory::{Accept, Delivery, Memory, Reply};
 use plimsoll_model::{Outcome, Transaction};
 use plimsoll_workload::scenario::Verdict;
@@ -310,6 +310,10 @@ fn an_error_status_wrong_data_and_the_impossible_are_different_things() {
     let status: fn(i64, u64) -> Vec<Reply> = |at, id| bytes(at, message(id, 5, 0));
     let ran = over(&plan(1), &toys, |_| except(0, 2, status));
     assert_eq!(ran.clients[0].errors, [(Cause::Status, 1)]);
+    let [ErrorCount { cause: Cause::Status, words, count: 1 }] = &ran.clients[0].error_statuses[..] else {
+        panic!("{:?}", ran.clients[0].error_statuses)
+    };
+    assert_eq!(words, "error status: status 0x00000005, ECHO");
     for (line, cause) in [(Do::ReadWrong(3), Cause::WrongData), (Do::Impossible, Cause::Unsupported)] {
         let toys = Toys::new(&[line, Do::IterationOver]);
         let ran = over(&plan(1), &toys, |_| steady(MS));

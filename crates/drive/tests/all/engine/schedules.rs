@@ -1,11 +1,11 @@
 //! Start times of all kinds of load, to the nanosecond.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use plimsoll_drive::engine::Plan;
+use plimsoll_drive::engine::{Part, Plan, WAKING_NS, Watch, run_on, so_far};
 use plimsoll_drive::network::memory::{Accept, Delays, Delivery, Memory, Reply};
 use plimsoll_model::Transaction;
 use plimsoll_workload::{Arrivals, Load, Pause};
@@ -65,8 +65,24 @@ fn think_times_come_between_iterations_and_spread_the_first_ones() {
     assert_eq!(ran.generator.schedule_lag.moments().max_ns(), Some(0));
 }
 
-/// A thread wakes up late, after the end of the phase, and has drained before it sees that an iteration was due. Then it waits for the other
-/// thread: an iteration that began now would be outstanding when its client logs off.
+/// The thread sleeps past the end of the phase, and then reads the only outstanding answer. Another iteration was due before the end.
+#[test]
+fn a_start_that_was_due_before_the_end_is_begun_late_in_the_drain() {
+    let load = Load::Closed { clients: 2, think: Pause::Constant(20 * MS as u64) };
+    let plan = Plan { phases: phases(10, 105, 50), ..plan(load) };
+    let asleep = Delays { waking_ns: 0, taken_ns: (START + 110 * MS, 30 * MS) };
+    let ran = over(&plan, &Toys::new(&TURN), |_| steady(14 * MS).delayed(asleep));
+    assert_eq!(intended(&ran), [0, 10, 34, 44, 68, 78, 102, 112].map(|at| at * MS));
+    let rows = all(&ran);
+    let late = rows.last().unwrap();
+    assert_eq!((late.level, late.timeline.request_first), (Some(3), Some(START + 140 * MS)));
+    assert_eq!(ran.generator.schedule_lag.moments().max_ns(), Some(28 * MS as u64));
+    // Of both delays, only that from 112 ms until the end of the phase at 115 ms is lost to the phase.
+    assert_eq!(ran.generator.lateness.lost_ns, 3 * MS as u64 - WAKING_NS);
+}
+
+/// A thread wakes up late, after the end of the phase, begins in its drain what was due before, and waits for the other thread: an iteration
+/// that began then would be outstanding when its client logs off.
 #[test]
 fn a_late_thread_begins_nothing_after_its_drain() {
     for measured in 90..=130 {
@@ -253,6 +269,50 @@ fn a_user_whose_iteration_is_not_over_starts_the_next_one_late() {
     // Answers come at 15, 30 … 165 ms, the phase is from 10 to 110 ms: answers in the drain are not part of its throughput.
     assert_eq!(rows.iter().filter(|row| row.level.is_some()).count(), 10);
     assert_eq!(ran.generator.answered.requests, 7);
+}
+
+/// The checkpoints of a run whose server takes `latency` ns.
+fn checkpoints(plan: &Plan, latency: i64, delays: Delays) -> Vec<Part> {
+    let parts = Mutex::new(Vec::new());
+    let checkpoint = |_: &mut Vec<Transaction>, part: Part| parts.lock().unwrap().push(part);
+    let (toys, watch, net) = (Toys::new(&TURN), Watch::new(), |_| Ok(steady(latency).delayed(delays)));
+    run_on::<Vec<Transaction>, Memory>(plan, &toys, |_| Vec::new(), &watch, net, Some(&checkpoint)).unwrap();
+    let parts = parts.into_inner().unwrap();
+    assert!(parts.len() >= 2, "{}", parts.len());
+    parts
+}
+
+/// The run may be killed: its latest checkpoint says that the schedule is not kept.
+#[test]
+fn a_checkpoint_counts_iterations_that_are_due_and_wait() {
+    let (rate, every_ns, arrivals) = (100.0, 10 * MS as u64, Arrivals::Constant);
+    for load in [Load::Open { clients: 1, rate, arrivals }, Load::Partly { users: 1, every_ns, arrivals }] {
+        let plan = Plan { phases: phases(0, 2_500, 50), ..plan(load) };
+        for part in checkpoints(&plan, 100 * MS, Delays::default()) {
+            let found = so_far(&plan, [part]);
+            let due = ((found.measured.1 - found.measured.0) as u64).div_ceil(every_ns);
+            // The first one is on time, and the others wait for it, and for each other.
+            assert_eq!((found.generator.planned, found.generator.late_starts), (due, due - 1), "{load:?}");
+            let tally = &found.clients[0];
+            let users = if matches!(load, Load::Partly { .. }) { (due, due - 1) } else { (0, 0) };
+            assert_eq!((tally.due_iterations, tally.late_iterations), users);
+        }
+    }
+}
+
+/// The thread wakes up for an iteration, and makes the checkpoint before it begins the iteration.
+#[test]
+fn a_checkpoint_does_not_count_an_iteration_as_late_that_has_a_free_slot() {
+    let (every_ns, arrivals) = (25 * MS as u64, Arrivals::Constant);
+    for load in [Load::Open { clients: 1, rate: 40.0, arrivals }, Load::Partly { users: 1, every_ns, arrivals }] {
+        let plan = Plan { phases: phases(0, 2_500, 50), ..plan(load) };
+        for part in checkpoints(&plan, MS, Delays { waking_ns: 1_000, ..Delays::default() }) {
+            let found = so_far(&plan, [part]);
+            let due = ((found.measured.1 - found.measured.0) as u64).div_ceil(every_ns);
+            assert_eq!((found.generator.planned, found.generator.late_starts), (due - 1, 0), "{load:?}");
+            assert_eq!(found.clients[0].late_iterations, 0);
+        }
+    }
 }
 
 #[test]

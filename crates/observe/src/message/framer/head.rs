@@ -7,8 +7,9 @@ use super::super::signature::MESSAGE_MAX;
 
 /// Bytes kept of a message: more than any header with its names needs.
 const HEAD_MAX: usize = 4_096;
-/// Bytes kept of an SMB2 compound, whose later members lie behind the payload of earlier ones.
-const COMPOUND_MAX: usize = 2 << 20;
+/// Bytes kept of an SMB2 compound, whose later members lie behind the payload of earlier ones: all, because a WRITE alone may have 8 MiB.
+/// `large.rs` bounds the sum over all streams.
+const COMPOUND_MAX: usize = MESSAGE_MAX as usize;
 /// Bytes kept of an NFS 4.2 answer to READ_PLUS, whose later segments lie behind the data of earlier ones.
 const SEGMENTS_MAX: usize = 2 << 20;
 /// READ_PLUS.

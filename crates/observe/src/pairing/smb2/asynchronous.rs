@@ -1,11 +1,12 @@
-//! Requests with an interim answer: the final one may come on another channel of their session.
+//! Requests with an interim answer: the final one may come on another channel of their session. So a request waits until the last
+//! connection of its session ends, or, if the session began before the capture, until the capture ends.
 
 use std::collections::{HashMap, HashSet};
 
 use plimsoll_model::{Endpoint, Sink};
 use serde::{Deserialize, Serialize};
 
-use super::Waiting;
+use super::waiting::Waiting;
 use crate::pairing::unfinished::waits_for_lock;
 use crate::pairing::{ConnectionContext, Output, Pending};
 
@@ -18,50 +19,72 @@ const MAX_PER_KEY: usize = 256;
 /// sessions and async ids anew on every connection, so even all four may stand for several requests.
 pub(super) type AcrossChannels = (Endpoint, u64, u64, u64);
 
+/// A request with an interim answer.
+#[derive(Debug, Serialize, Deserialize)]
+struct Held {
+    /// Its connection as it was at the interim answer, or when it ended.
+    link: ConnectionContext,
+    waiting: Waiting,
+    /// The connection that holds it: its own, or another open one of its session.
+    holder: u32,
+}
+
+impl Held {
+    /// Its place among others. Members of a compound have the same frame.
+    fn order(&self) -> (u64, Option<u64>) {
+        (self.waiting.pending.first.frame, self.waiting.id)
+    }
+}
+
 /// Requests with an interim answer, of all connections.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Asynchronous {
-    pending: HashMap<AcrossChannels, Vec<(ConnectionContext, Waiting)>, foldhash::fast::RandomState>,
+    pending: HashMap<AcrossChannels, Vec<Held>, foldhash::fast::RandomState>,
     count: usize,
-    /// Those of each connection.
+    /// Those that each connection holds.
     of_connections: HashMap<u32, WaitingKeys, foldhash::fast::RandomState>,
     /// Requests that wait at the end of the capture, by connection: no other channel answers them any more.
-    left: HashMap<u32, Vec<(ConnectionContext, Waiting)>, foldhash::fast::RandomState>,
+    left: HashMap<u32, Vec<Held>, foldhash::fast::RandomState>,
     /// Those that wait for a lock at the end of the capture, by connection.
     #[serde(skip)]
     locked: HashMap<u32, HashSet<AcrossChannels>, foldhash::fast::RandomState>,
+    /// The capture has ended.
+    #[serde(skip)]
+    has_ended: bool,
 }
+
+/// Keys of requests, and how many have each key.
+type Keys = HashMap<AcrossChannels, u32, foldhash::fast::RandomState>;
 
 /// The requests of a connection. A connection that ends asks for its own: searching all would cost too much with many connections.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct WaitingKeys {
-    /// Keys of those that do not wait by design, and how many have each key.
-    keys: HashMap<AcrossChannels, u32, foldhash::fast::RandomState>,
-    /// How many wait by design.
-    by_design: u32,
+    /// Those that do not wait by design.
+    keys: Keys,
+    /// Those that do.
+    by_design: Keys,
 }
 
 impl WaitingKeys {
+    fn of(&mut self, by_design: bool) -> &mut Keys {
+        if by_design { &mut self.by_design } else { &mut self.keys }
+    }
+
     fn add(&mut self, across: AcrossChannels, by_design: bool) {
-        match by_design {
-            true => self.by_design += 1,
-            false => *self.keys.entry(across).or_default() += 1,
-        }
+        *self.of(by_design).entry(across).or_default() += 1;
     }
 
     fn remove(&mut self, across: &AcrossChannels, by_design: bool) {
-        if by_design {
-            self.by_design = self.by_design.saturating_sub(1);
-        } else if let Some(count) = self.keys.get_mut(across) {
-            *count -= 1;
-            if *count == 0 {
-                self.keys.remove(across);
-            }
+        let keys = self.of(by_design);
+        let Some(count) = keys.get_mut(across) else { return };
+        *count -= 1;
+        if *count == 0 {
+            keys.remove(across);
         }
     }
 
     fn is_empty(&self) -> bool {
-        self.keys.is_empty() && self.by_design == 0
+        self.keys.is_empty() && self.by_design.is_empty()
     }
 }
 
@@ -69,30 +92,84 @@ impl Asynchronous {
     /// Ends the capture: waiting requests go back to their connections, which know their losses since then. Requests that wait by design
     /// do not: a missing answer does not show that it was lost.
     pub(super) fn give_back(&mut self) {
+        self.has_ended = true;
         for (across, alike) in &mut self.pending {
-            for (link, _) in alike.iter().filter(|(_, waiting)| waits_for_lock(&waiting.pending)) {
-                self.locked.entry(link.connection).or_default().insert(*across);
+            for held in alike.iter().filter(|held| waits_for_lock(&held.waiting.pending)) {
+                self.locked.entry(held.link.connection).or_default().insert(*across);
             }
-            for one in alike.extract_if(.., |(_, waiting)| !waiting.pending.long_lived) {
-                self.left.entry(one.0.connection).or_default().push(one);
+            for held in alike.extract_if(.., |held| !held.waiting.pending.long_lived) {
+                self.left.entry(held.link.connection).or_default().push(held);
             }
         }
         self.of_connections.values_mut().for_each(|held| held.keys.clear());
     }
 
-    /// What waits of a connection, once the capture has ended.
-    pub(super) fn left(&mut self, connection: u32) -> Vec<Waiting> {
+    /// What waits of a connection that ends, except what waits by design. `is_over` says which requests no other connection answers; once
+    /// the capture has ended, this is all.
+    pub(super) fn left(&mut self, connection: u32, is_over: impl Fn(&AcrossChannels) -> bool) -> Vec<Waiting> {
         let mut left = self.left.remove(&connection).unwrap_or_default();
-        left.sort_by_key(|(_, waiting)| waiting.pending.first.frame);
-        left.into_iter().map(|(_, waiting)| waiting).collect()
+        if !self.has_ended {
+            let is_own = |held: &Held| held.link.connection == connection && !held.waiting.pending.long_lived;
+            let taken = self.take(connection, |across, held| is_own(held) && is_over(across));
+            left.extend(taken.into_iter().map(|(_, held)| held));
+        }
+        left.sort_by_key(Held::order);
+        left.into_iter().map(|held| held.waiting).collect()
+    }
+
+    /// A connection has ended before the capture. The connection that `next_holder` gives holds its requests from now on. Returns those
+    /// without one.
+    pub(super) fn leave(
+        &mut self,
+        ended: &ConnectionContext,
+        next_holder: impl Fn(&AcrossChannels) -> Option<u32>,
+    ) -> Vec<(ConnectionContext, Waiting)> {
+        if self.has_ended {
+            return Vec::new();
+        }
+        let mut over = Vec::new();
+        for (across, mut held) in self.take(ended.connection, |_, _| true) {
+            if held.link.connection == ended.connection && !held.waiting.pending.long_lived {
+                // It knows the losses since the interim answer. Its end did not end this wait.
+                held.link = ConnectionContext { ended: None, ..*ended };
+            }
+            match next_holder(&across) {
+                Some(holder) => self.add(across, Held { holder, ..held }),
+                None => over.push((held.link, held.waiting)),
+            }
+        }
+        over
+    }
+
+    /// Takes out those requests of a connection that `is_taken` selects, in the order of their frames.
+    fn take(
+        &mut self,
+        connection: u32,
+        is_taken: impl Fn(&AcrossChannels, &Held) -> bool,
+    ) -> Vec<(AcrossChannels, Held)> {
+        let Some(of) = self.of_connections.get(&connection) else { return Vec::new() };
+        let keys: Vec<AcrossChannels> = of.keys.keys().chain(of.by_design.keys()).copied().collect();
+        let mut taken = Vec::new();
+        for across in keys {
+            let Some(alike) = self.pending.get_mut(&across) else { continue };
+            let selected = alike.extract_if(.., |held| held.holder == connection && is_taken(&across, held));
+            taken.extend(selected.map(|held| (across, held)));
+            if alike.is_empty() {
+                self.pending.remove(&across);
+            }
+        }
+        self.count -= taken.len();
+        taken.iter().for_each(|(across, held)| self.forget(across, held));
+        taken.sort_by_key(|(_, held)| held.order());
+        taken
     }
 
     /// The requests of a connection that still wait for a lock, once the capture has ended.
     pub(super) fn locked(&self, connection: u32) -> Vec<&Pending> {
         let keys = self.locked.get(&connection).into_iter().flatten();
         let all = keys.filter_map(|across| self.pending.get(across)).flatten();
-        let own = all.filter(|(link, waiting)| link.connection == connection && waits_for_lock(&waiting.pending));
-        let mut own: Vec<&Waiting> = own.map(|(_, waiting)| waiting).collect();
+        let own = all.filter(|held| held.link.connection == connection && waits_for_lock(&held.waiting.pending));
+        let mut own: Vec<&Waiting> = own.map(|held| &held.waiting).collect();
         own.sort_by_key(|waiting| (waiting.pending.first.frame, waiting.id));
         own.into_iter().map(|waiting| &waiting.pending).collect()
     }
@@ -101,15 +178,19 @@ impl Asynchronous {
     pub(super) fn end<S: Sink>(&mut self, output: &mut Output<S>) {
         let left = self.left.drain().flat_map(|(_, waiting)| waiting);
         let mut all: Vec<_> = self.pending.drain().flat_map(|(_, waiting)| waiting).chain(left).collect();
-        all.sort_by_key(|(_, waiting)| waiting.pending.first.frame);
-        for (link, waiting) in all {
+        all.sort_by_key(Held::order);
+        for Held { link, waiting, .. } in all {
             output.unanswered(&link, waiting.id, &waiting.pending);
         }
     }
 
-    /// Passes all requests to `take`, with their connections as they were at the interim answer.
+    /// Passes all requests except notifications to `take`, with their connections as they were at the interim answer.
     pub(super) fn waiting(&self, mut take: impl FnMut(&ConnectionContext, &Pending)) {
-        self.pending.values().flatten().for_each(|(link, waiting)| take(link, &waiting.pending));
+        let is_shown = |request: &Pending| !request.long_lived || waits_for_lock(request);
+        let all = self.pending.values().flatten();
+        let mut all: Vec<&Held> = all.filter(|held| is_shown(&held.waiting.pending)).collect();
+        all.sort_by_key(|held| (held.link.connection, held.order()));
+        all.into_iter().for_each(|held| take(&held.link, &held.waiting.pending));
     }
 
     /// Whether a connection has such requests.
@@ -121,9 +202,9 @@ impl Asynchronous {
     pub(super) fn waiting_of(&self, connection: u32, mut take: impl FnMut(&Pending)) {
         let keys = self.of_connections.get(&connection).into_iter().flat_map(|held| held.keys.keys());
         let all = keys.filter_map(|across| self.pending.get(across)).flatten();
-        let held = all.filter(|(link, waiting)| link.connection == connection && !waiting.pending.long_lived);
+        let own = all.filter(|held| held.link.connection == connection && !held.waiting.pending.long_lived);
         let left = self.left.get(&connection).into_iter().flatten();
-        held.chain(left).for_each(|(_, waiting)| take(&waiting.pending));
+        own.chain(left).for_each(|held| take(&held.waiting.pending));
     }
 
     /// Whether there is room for one more request with this key. The limit per key prevents crafted input from making every lookup scan a
@@ -133,8 +214,12 @@ impl Asynchronous {
     }
 
     pub(super) fn hold(&mut self, across: AcrossChannels, link: ConnectionContext, waiting: Waiting) {
-        self.of_connections.entry(link.connection).or_default().add(across, waiting.pending.long_lived);
-        self.pending.entry(across).or_default().push((link, waiting));
+        self.add(across, Held { holder: link.connection, link, waiting });
+    }
+
+    fn add(&mut self, across: AcrossChannels, held: Held) {
+        self.of_connections.entry(held.holder).or_default().add(across, held.waiting.pending.long_lived);
+        self.pending.entry(across).or_default().push(held);
         self.count += 1;
     }
 
@@ -147,28 +232,28 @@ impl Asynchronous {
         command: u16,
         is_of_session: impl FnOnce(&ConnectionContext, &Pending) -> bool,
     ) -> Option<(ConnectionContext, Waiting)> {
-        let held = self.pending.get_mut(&across)?;
-        let own = held.iter().position(|(link, _)| link.connection == connection);
-        let other = || match held.as_slice() {
-            [(link, only)] => is_of_session(link, &only.pending).then_some(0),
+        let alike = self.pending.get_mut(&across)?;
+        let own = alike.iter().position(|held| held.link.connection == connection);
+        let other = || match alike.as_slice() {
+            [only] => is_of_session(&only.link, &only.waiting.pending).then_some(0),
             _ => None,
         };
-        let at = own.or_else(other).filter(|&at| held[at].1.command == command)?;
-        let found = held.swap_remove(at);
-        if held.is_empty() {
+        let at = own.or_else(other).filter(|&at| alike[at].waiting.command == command)?;
+        let found = alike.swap_remove(at);
+        if alike.is_empty() {
             self.pending.remove(&across);
         }
         self.count -= 1;
         self.forget(&across, &found);
-        Some(found)
+        Some((found.link, found.waiting))
     }
 
-    /// A connection has this request no longer.
-    fn forget(&mut self, across: &AcrossChannels, (link, waiting): &(ConnectionContext, Waiting)) {
-        let Some(held) = self.of_connections.get_mut(&link.connection) else { return };
-        held.remove(across, waiting.pending.long_lived);
-        if held.is_empty() {
-            self.of_connections.remove(&link.connection);
+    /// A connection holds this request no longer.
+    fn forget(&mut self, across: &AcrossChannels, held: &Held) {
+        let Some(of) = self.of_connections.get_mut(&held.holder) else { return };
+        of.remove(across, held.waiting.pending.long_lived);
+        if of.is_empty() {
+            self.of_connections.remove(&held.holder);
         }
     }
 }
@@ -240,6 +325,24 @@ mod tests {
         assert_eq!((frames(&all, 1), all.has_any_of(1), frames(&all, 2)), (vec![], false, vec![1]));
         let known = (all.of_connections.len(), all.of_connections[&2].keys.len());
         assert_eq!(known, (1, 1), "each connection knows its own");
+    }
+
+    #[test]
+    fn requests_of_a_connection_that_ended_leave_or_wait_for_another_one_of_their_session() {
+        let mut all = Asynchronous::default();
+        for (id, command) in [(1, READ), (2, CHANGE_NOTIFY), (3, READ)] {
+            hold(&mut all, 1, id, command);
+        }
+        let left: Vec<_> = all.left(1, |across| across.2 != 3).into_iter().map(|waiting| waiting.id).collect();
+        assert_eq!(left, [Some(1)], "the last one may be answered");
+        assert!(all.leave(&link(1), |_| Some(2)).is_empty());
+        assert_eq!((all.count, all.has_any_of(1), all.has_any_of(2)), (2, false, true));
+        assert!(frames(&all, 2).is_empty(), "they are not its own");
+        assert!(all.release(key(3), 2, READ, |_, _| true).is_some());
+        let over = all.leave(&link(2), |_| None);
+        let over: Vec<_> = over.into_iter().map(|(link, waiting)| (link.connection, waiting.id)).collect();
+        assert_eq!(over, [(1, Some(2))]);
+        assert_eq!((all.count, all.pending.len(), all.of_connections.len()), (0, 0, 0));
     }
 
     /// A client that waits for the response may be gone, and another one may have the same session ID.

@@ -14,8 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use super::super::request::written;
 use super::super::{ntlm_user, pipe};
-use super::{Answer, ConnectionContext, Output, Pending, Waiting};
+use super::waiting::Waiting;
 use crate::names::{Opened, Origin, Smb2Names};
+use crate::pairing::{Answer, ConnectionContext, Output, Pending};
 
 /// The facts that a request's answer adds.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]

@@ -67,6 +67,9 @@ impl Smb2 {
         context::note_response(&mut waiting, part.member, &link, &mut answer, &mut shared.names);
         if header.command() == Command::SessionSetup {
             context::note_server_name(part.member, link.ends[direction].ip, output);
+            if status == Some(0) {
+                shared.note_channel(connection, address, header.session_id());
+            }
         }
         self.last.response(&waiting.pending, part.message, header.command() == Command::Echo);
         output.pair(&link, waiting.id, &waiting.pending, &answer);

@@ -7,7 +7,10 @@
 //! Interim answers and breaks are additional responses. Their number is known at the end, and their sizes too: leaving out that many
 //! messages of these sizes, the first or the last ones, gives the highest and the lowest sum.
 
+mod besides;
 mod histogram;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 
@@ -15,6 +18,7 @@ use plimsoll_model::{Encrypted, Waited};
 use plimsoll_wire::smb2::transform;
 use serde::{Deserialize, Serialize};
 
+use self::besides::Besides;
 use self::histogram::Histogram;
 use crate::connection_context::ConnectionContext;
 use crate::message::Message;
@@ -33,6 +37,12 @@ const ERROR_LEN: std::ops::RangeInclusive<u32> = 72..=73;
 const BREAK_LENS: [u32; 2] = [88, 108];
 /// Responses that may be besides of which the times are kept, at most.
 const BESIDES_MAX: usize = 65_536;
+/// Requests and such responses that all connections keep, at most: 16 MiB.
+const ALL_MAX: usize = if cfg!(test) { 1_000 } else { 1 << 20 };
+/// Beyond these, no further responses: a long capture has many, and they must leave room for requests.
+const ALL_BESIDES_MAX: usize = ALL_MAX / 4 * 3;
+/// Requests, and such responses, that each connection may keep in any case.
+const USUAL: usize = 64;
 /// After missing bytes, responses may belong to earlier requests. On a connection that was silent for this time, ns, none of those is
 /// outstanding; few responses take longer.
 const QUIET_NS: i64 = 1_000_000_000;
@@ -53,8 +63,8 @@ pub(super) struct Outstanding {
     area_ns: i128,
     /// Requests less responses so far.
     balance: i64,
-    /// When responses came that may be besides, ns.
-    besides: Vec<i64>,
+    /// Responses that may be besides.
+    besides: Besides,
     holes: [u32; 2],
     seen: bool,
     /// The client sent a request.
@@ -67,6 +77,8 @@ pub(super) struct Outstanding {
     short_expected: bool,
     /// The last message since bytes were missing, ns; `None` where all that is outstanding is known.
     unsettled: Option<i64>,
+    /// How many of `requests` and `besides` are in the count of all connections.
+    counted: usize,
 }
 
 /// The sums over all connections.
@@ -75,6 +87,8 @@ pub(crate) struct SealedTimes {
     sums: Encrypted,
     /// Of all, reads and writes.
     times: [Histogram; 3],
+    /// How many requests and responses all connections keep.
+    kept: usize,
 }
 
 impl Outstanding {
@@ -103,10 +117,7 @@ impl Outstanding {
         times.sums.first_ns = Some(times.sums.first_ns.map_or(first_ns, |before| before.min(first_ns)));
         if self.holes != link.holes || message.last.is_none() {
             self.holes = link.holes;
-            times.sums.interrupted += 1;
-            self.leave_out();
-            self.settle(times);
-            self.unsettled = Some(first_ns);
+            self.interrupt(first_ns, times);
         }
         let Some(last_ns) = message.last.map(|last| last.time_ns) else { return };
         times.sums.last_ns = times.sums.last_ns.max(Some(last_ns));
@@ -114,10 +125,33 @@ impl Outstanding {
             return;
         }
         match from_server {
-            0 if self.requests.len() < OUTSTANDING_MAX => self.request(first_ns, size),
-            0 => times.sums.interrupted += 1,
+            0 if self.has_room(times) => self.request(first_ns, size),
+            // Without this request, responses would seem to belong to others.
+            0 => self.interrupt(first_ns, times),
             _ => self.response(last_ns, size, times),
         }
+        self.count(times);
+    }
+
+    /// Whether there is room for one more request.
+    fn has_room(&self, times: &SealedTimes) -> bool {
+        let kept = self.requests.len();
+        kept < USUAL || (kept < OUTSTANDING_MAX && times.kept < ALL_MAX)
+    }
+
+    /// A message is missing: nothing is known of those around it until the connection was quiet.
+    fn interrupt(&mut self, at_ns: i64, times: &mut SealedTimes) {
+        times.sums.interrupted += 1;
+        self.leave_out();
+        self.settle(times);
+        self.unsettled = Some(at_ns);
+    }
+
+    /// Brings the count of all connections up to date.
+    fn count(&mut self, times: &mut SealedTimes) {
+        let now = self.requests.len() + self.besides.len();
+        times.kept = times.kept.saturating_sub(self.counted) + now;
+        self.counted = now;
     }
 
     /// Whether a request from this time or before waits for its answer.
@@ -147,6 +181,7 @@ impl Outstanding {
             self.in_clear = Some(message.end_offset);
             if let Some(last) = message.last {
                 self.response(last.time_ns, u32::try_from(message.len).unwrap_or(u32::MAX), times);
+                self.count(times);
             }
         }
         self.in_clear == Some(message.end_offset)
@@ -189,8 +224,9 @@ impl Outstanding {
         }
         self.area_ns += i128::from(last_ns);
         self.balance -= 1;
-        if (ERROR_LEN.contains(&size) || BREAK_LENS.contains(&size)) && self.besides.len() < BESIDES_MAX {
-            self.besides.push(last_ns);
+        if ERROR_LEN.contains(&size) || BREAK_LENS.contains(&size) {
+            let kept = self.besides.len();
+            self.besides.add(last_ns, kept < USUAL || (kept < BESIDES_MAX && times.kept < ALL_BESIDES_MAX));
         }
         if let Some((asked_ns, asked)) = self.requests.pop_front() {
             // An ECHO has a response of its own length. Another one, or that of a FLUSH or LOCK, may be of a request behind a CANCEL.
@@ -211,17 +247,16 @@ impl Outstanding {
             *count += 1;
         }
         let extra = usize::try_from(-self.balance).unwrap_or(0);
+        let besides = std::mem::take(&mut self.besides);
+        let known = extra.min(besides.known());
         times.sums.besides += extra as u64;
-        times.sums.unexplained += extra.saturating_sub(self.besides.len()) as u64;
-        self.besides.sort_unstable();
-        let extra = extra.min(self.besides.len());
-        let sum = |left_out: &[i64]| self.area_ns - left_out.iter().map(|ns| i128::from(*ns)).sum::<i128>();
-        let bounds = [sum(&self.besides[self.besides.len() - extra..]), sum(&self.besides[..extra])];
+        times.sums.unexplained += (extra - known) as u64;
+        let bounds = besides.sums(known).map(|left_out_ns| self.area_ns - left_out_ns);
         for (sum, bound) in times.sums.sum_ns.iter_mut().zip(bounds) {
             *sum = sum.saturating_add(u64::try_from(bound).unwrap_or(0));
         }
         (self.area_ns, self.balance) = (0, 0);
-        self.besides.clear();
+        self.count(times);
     }
 
     /// The connection has ended.
@@ -286,74 +321,4 @@ fn add(waited: &mut Waited, times: &mut Histogram, ns: u64, bytes: u32) {
 
 fn wait(from_ns: i64, to_ns: i64) -> u64 {
     u64::try_from(to_ns.saturating_sub(from_ns)).unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The findings for requests and responses at these times with these sizes.
-    fn found(messages: &[(bool, i64, u32)]) -> Encrypted {
-        let (mut times, mut outstanding) = (SealedTimes::default(), Outstanding::default());
-        for &(is_request, at, size) in messages {
-            match is_request {
-                true => outstanding.request(at, size),
-                false => outstanding.response(at, size, &mut times),
-            }
-        }
-        outstanding.end(&mut times);
-        times.finish()
-    }
-
-    #[test]
-    fn sums_are_those_of_the_true_pairs_in_any_order() {
-        // True times: the first until 100, the write from 10 until 40, the last from 25 until 60; a CANCEL, and one without an answer.
-        let [ask, answer] = [true, false];
-        let found = found(&[
-            (ask, 0, 113),
-            (ask, 10, 4_208),
-            (ask, 20, CANCEL_LEN),
-            (ask, 25, 113),
-            (answer, 40, 80),
-            (answer, 60, 4_176),
-            (answer, 100, 4_176),
-            (ask, 200, 113),
-        ]);
-        assert_eq!((found.all.count, found.all.sum_ns, found.sum_ns), (3, 165, [165, 165]));
-        assert_eq!((found.cancels, found.besides, found.unanswered), (1, 0, 1));
-    }
-
-    #[test]
-    fn after_a_gap_nothing_counts_until_the_connection_was_quiet() {
-        let (mut times, mut outstanding) = (SealedTimes::default(), Outstanding::default());
-        outstanding.request(0, 113);
-        outstanding.leave_out();
-        outstanding.settle(&mut times);
-        outstanding.unsettled = Some(10);
-        assert!(outstanding.is_unsettled(false, 50, 60), "the response to the first one");
-        assert!(outstanding.is_unsettled(true, 70, 80));
-        assert!(outstanding.is_unsettled(false, 80 + QUIET_NS, 90 + QUIET_NS), "a response that took long");
-        assert!(!outstanding.is_unsettled(true, 90 + 2 * QUIET_NS, 90 + 2 * QUIET_NS));
-        outstanding.request(90 + 2 * QUIET_NS, 113);
-        outstanding.response(95 + 2 * QUIET_NS, 4_176, &mut times);
-        outstanding.end(&mut times);
-        let found = times.finish();
-        assert_eq!((found.all.count, found.all.sum_ns, found.sum_ns), (1, 5, [5, 5]));
-        assert_eq!((found.besides, found.unanswered), (0, 0));
-    }
-
-    #[test]
-    fn interim_answers_give_bounds() {
-        let [ask, answer] = [true, false];
-        // A lock that is granted at 500 after an interim answer, and a read that fails meanwhile.
-        let messages = [(ask, 0, 112), (answer, 10, 73), (ask, 100, 113), (answer, 130, 73), (answer, 500, 68)];
-        let both = found(&messages);
-        assert_eq!((both.besides, both.unexplained), (1, 0));
-        assert_eq!(both.sum_ns, [500 - 90, 500 + 30], "which of the short ones is besides?");
-        // Without the failure it is known.
-        let exact = found(&[messages[0], messages[1], messages[4]]);
-        assert_eq!((exact.besides, exact.sum_ns), (1, [500, 500]));
-        let unknown = found(&[(ask, 0, 113), (answer, 10, 4_176), (answer, 20, 4_176)]);
-        assert_eq!((unknown.besides, unknown.unexplained), (1, 1));
-    }
 }

@@ -222,12 +222,17 @@ pub(crate) fn observe_every<'s>(
 
 /// What the observer makes of these frames.
 pub(crate) fn observed(traffic: &Traffic) -> Observed<Vec<Transaction>> {
+    observing(traffic).finish()
+}
+
+/// The observer after these frames, while the capture goes on.
+pub(crate) fn observing(traffic: &Traffic) -> Observer<Vec<Transaction>> {
     let mut observer = Observer::new(Vec::new());
     for (number, frame) in (1..).zip(&traffic.frames) {
         let (time_ns, original_len, link) = (Some(frame.time_ns), frame.original_len, LinkType::Ethernet);
         observer.frame(&Frame { number, time_ns, link, captured: &frame.bytes, original_len });
     }
-    observer.finish()
+    observer
 }
 
 /// Its transactions and its coverage.

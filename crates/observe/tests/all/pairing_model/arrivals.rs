@@ -3,6 +3,7 @@
 use plimsoll_model::{Anomaly, Coverage, Transaction};
 use plimsoll_observe::Observer;
 use plimsoll_observe::capture::{Captures, Input};
+use plimsoll_testkit::servers::Scratch;
 use plimsoll_testkit::{Link, Side, Traffic, rpc};
 use proptest::prelude::*;
 
@@ -190,14 +191,13 @@ fn requests_behind_their_responses_are_paired_and_show_two_clocks() {
 
 /// The transactions of the file, without frame numbers, which differ between files.
 fn read(traffic: &Traffic, name: &str) -> (Vec<String>, u64) {
-    let path = std::env::temp_dir().join(format!("plimsoll-arrivals-{}-{name}.pcap", std::process::id()));
-    std::fs::write(&path, traffic.pcap()).expect("a scratch file");
-    let mut captures = Captures::open(vec![Input::File(path.clone())]).expect("a capture");
+    let scratch = Scratch::new(name);
+    let path = scratch.file("arrivals.pcap", traffic.pcap());
+    let mut captures = Captures::open(vec![Input::File(path)]).expect("a capture");
     let mut observer = Observer::new(Vec::new());
     while let Some(frame) = captures.next().expect("a sound capture") {
         observer.frame(&frame);
     }
-    let _ = std::fs::remove_file(path);
     let observed = observer.finish();
     assert_eq!(observed.coverage.packets.dropped_at_least, 0, "nothing is missing");
     let line = |t: &Transaction| {

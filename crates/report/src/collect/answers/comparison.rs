@@ -2,7 +2,7 @@
 
 use super::measured;
 use crate::findings::comparison::{
-    ComparedLevel, ComparedMetric, ComparedRow, ComparedUnit, ComparedVerdict, Difference,
+    ComparedLevel, ComparedMetric, ComparedRow, ComparedUnit, ComparedVerdict, Difference, MAY_BE_HIDDEN,
 };
 use crate::findings::ranking::Ranking;
 use crate::findings::{Diagnosis, Findings, Rule, Statement, Verdict, differing_clocks, letter};
@@ -38,6 +38,10 @@ pub(in super::super) fn diagnose(sides: &[Findings], levels: &[ComparedLevel], r
             statements.push(measured(Rule::Difference, text));
         }
         statements.extend(of.iter().filter_map(|level| mix(level, place, of.len())).take(LEVELS));
+        if clocks(sides, place).is_none() {
+            statements.extend(of.iter().filter_map(|level| lossy(level, place, of.len())).take(LEVELS));
+        }
+        statements.extend(of.iter().filter_map(|level| not_covered(level, place, of.len())).take(LEVELS));
         statements.extend(largest(&of, place));
         let neutral: Vec<Statement> =
             of.iter().filter_map(|level| neutral(level, place, of.len())).take(LEVELS).collect();
@@ -135,6 +139,28 @@ fn mix(level: &ComparedLevel, place: usize, levels: usize) -> Option<Statement> 
     Some(measured(Rule::Difference, text))
 }
 
+/// Why numbers have no verdict where captures lack operations.
+fn lossy(level: &ComparedLevel, place: usize, levels: usize) -> Option<Statement> {
+    let sides = level.sides_without_verdict(place)?;
+    let at = if levels > 1 { format!(" at {}", level.level_name) } else { String::new() };
+    let text = format!(
+        "Operations are {} {sides}{at}. These operations may be the fastest or the slowest, so some numbers have no verdict.",
+        level.lack()
+    );
+    Some(measured(Rule::Difference, text))
+}
+
+/// Why rates have no verdict where capture files do not cover all of the time.
+fn not_covered(level: &ComparedLevel, place: usize, levels: usize) -> Option<Statement> {
+    let why = level.time_without_verdict(place)?;
+    let at = if levels > 1 { format!(" at {}", level.level_name) } else { String::new() };
+    let text = format!(
+        "No verdict on some rates{at}: {why}. If nobody captured in this time, it may be the only reason for the \
+         difference."
+    );
+    Some(measured(Rule::Difference, text))
+}
+
 /// The throughputs that are neither better nor worse, because the load of a side is unknown.
 fn neutral(level: &ComparedLevel, place: usize, levels: usize) -> Option<Statement> {
     let all = level.rows.iter().find(|row| row.scope == "all")?;
@@ -205,6 +231,7 @@ fn nothing(levels: &[&ComparedLevel], place: usize, neutral: bool) -> Statement 
         .filter_map(|(metric, name)| Some(format!("{:.1} % of {name}", detectable(metric)? * 100.0)))
         .collect();
     let could = match could.as_slice() {
+        [] if levels.iter().any(|level| level.lacks_operations(place)) => format!(" {MAY_BE_HIDDEN}"),
         [] => " The runs are too short to show a difference: make them longer.".to_owned(),
         some => {
             format!(

@@ -11,18 +11,8 @@ use crate::findings::{
 
 fn times(mean_s: f64) -> Times {
     let p = mean_s;
-    Times {
-        count: 1000,
-        min_s: p / 2.0,
-        max_s: p * 10.0,
-        mean_s,
-        stddev_s: None,
-        p50_s: p,
-        p90_s: p * 2.0,
-        p95_s: p * 3.0,
-        p99_s: p * 4.0,
-        p999_s: p * 5.0,
-    }
+    let alike = Times::alike(1000, p);
+    Times { min_s: p / 2.0, max_s: p * 10.0, p90_s: p * 2.0, p95_s: p * 3.0, p99_s: p * 4.0, p999_s: p * 5.0, ..alike }
 }
 
 /// A level of a run with this number of clients and operations per second, of 1 ms each.
@@ -37,7 +27,7 @@ fn level(number: u32, clients: u64, per_s: f64) -> LoadLevel {
             ..LevelFacts::default()
         },
         number,
-        span: Span { first_ns: Some(0), last_ns: Some(1_000_000_000), elapsed_s: Some(1.0) },
+        span: Span { first_ns: Some(0), last_ns: Some(1_000_000_000), elapsed_s: Some(1.0), between_files_s: 0.0 },
         operations_per_s: per_s,
         iterations_per_s: per_s,
         response_time: Some(times(0.001)),
@@ -392,6 +382,7 @@ fn compared(verdict: ComparedVerdict) -> ComparedLevel {
         more_is_better: name == "throughput",
         estimates: Vec::new(),
         differences: vec![Some(difference(relative, verdict))],
+        possible: Vec::new(),
     };
     let of = |scope: &str, name: &str, metrics: Vec<ComparedMetric>| ComparedRow {
         scope: scope.into(),
@@ -435,6 +426,7 @@ fn a_mix_is_told_only_if_a_time_has_no_verdict_because_of_it() {
         more_is_better: false,
         estimates: Vec::new(),
         differences: vec![Some(difference(0.1, ComparedVerdict::CannotTell))],
+        possible: Vec::new(),
     });
     let some = text(worse);
     assert_eq!((some[0].as_str(), &some[1]), (kept[0].as_str(), &format!("{mix} p99 of all operations together.")));
@@ -476,6 +468,7 @@ fn a_comparison_says_what_differs_or_that_nothing_was_shown() {
             more_is_better: true,
             estimates: Vec::new(),
             differences: vec![Some(Difference { holm_significant, ..difference(6.62, bytes) })],
+            possible: Vec::new(),
         });
         text(level).swap_remove(0)
     };

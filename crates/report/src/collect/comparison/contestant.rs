@@ -24,6 +24,8 @@ pub struct LevelRuns {
     pub point: Option<LoadPoint>,
     /// The runs, in the order in which they were made.
     pub runs: Vec<MeasuredRun>,
+    /// Its own findings, if it is a capture of several of this side: each lacks other operations.
+    pub findings: Option<Findings>,
 }
 
 /// Where a load level lies on a load curve.

@@ -169,6 +169,7 @@ mod tests {
                 more_is_better: false,
                 estimates: Vec::new(),
                 differences: vec![Some(found)],
+                possible: Vec::new(),
             }
         };
         let (scope, name, protocol) = (scope.to_owned(), scope.to_owned(), String::new());

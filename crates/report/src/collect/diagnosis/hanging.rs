@@ -1,12 +1,13 @@
 //! A server that sends no response any more.
 
-use std::collections::{BTreeSet, HashMap};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use plimsoll_model::{Endpoint, Unfinished, WaitEnd};
 
-use super::unfinished::{AFTER_NS, LONG_NS, counted, ended_by, in_common, is_for_data, part, waited_s, was_seen};
-use super::{CAUSE_SHARE, Evidence, Found, Kind, clients};
+use super::unfinished::{AFTER_NS, LONG_NS, counted, in_common, is_for_data, part, waited_s, was_seen};
+use super::{CAUSE_SHARE, Evidence, Found, Kind, NAMED, clients};
 use crate::findings::Rule;
 use crate::instant;
 use crate::text::duration;
@@ -29,11 +30,31 @@ impl Hang<'_> {
     fn waited_s(&self) -> f64 {
         self.requests.iter().map(|one| waited_s(one)).sum()
     }
+
+    /// Whether packets of the server acknowledge all of the requests.
+    fn is_acknowledged(&self) -> bool {
+        self.requests.iter().all(|one| one.is_acknowledged)
+    }
+
+    /// Whether this server sent no response at all, although another one did.
+    fn is_beside_others(&self, evidence: &Evidence<'_>) -> bool {
+        let others = evidence.coverage.last_responses.as_ref();
+        self.last_response_ns.is_none() && others.is_some_and(|others| !others.is_empty())
+    }
+
+    /// Whether the capture may have only one direction of a connection of this server.
+    fn may_be_one_sided(&self, evidence: &Evidence<'_>) -> bool {
+        let (count, named) = (evidence.coverage.one_sided, &evidence.coverage.one_sided_named);
+        count > named.len() as u64 || named.iter().any(|one| [one.from, one.to].contains(&self.server))
+    }
 }
 
 /// The server whose clients waited longest for responses that never came, while it sent none to anybody.
 pub(super) fn hanging(evidence: &Evidence<'_>, all_s: f64) -> Option<Found> {
-    let hang = hangs(evidence)?.into_iter().max_by(|a, b| a.waited_s().total_cmp(&b.waited_s()))?;
+    let hangs = hangs(evidence).into_iter().filter(|hang| !hang.is_beside_others(evidence));
+    // The responses may have come on a connection of which they were not captured.
+    let hangs = hangs.filter(|_| evidence.coverage.one_sided == 0);
+    let hang = hangs.max_by(|a, b| a.waited_s().total_cmp(&b.waited_s()))?;
     let (longest, wait_s) = (hang.longest_ns(), hang.waited_s());
     let share = wait_s / (wait_s + all_s);
     if longest < LEAST_NS || !is_unusual(evidence, longest) || share < CAUSE_SHARE {
@@ -63,11 +84,66 @@ pub(super) fn hanging(evidence: &Evidence<'_>, all_s: f64) -> Option<Found> {
     Some(found.look(first.procedure.row().operation.label(), "path").inferred())
 }
 
+/// Servers without any response beside others that responded, however small their part of the waiting is. A packet of the server must
+/// acknowledge the requests: otherwise the capture may lack what this server sends, and the sentence says so. `is_unanswered`: another
+/// sentence says that packets of servers did not come.
+pub(super) fn silent(evidence: &Evidence<'_>, all_s: f64, is_unanswered: bool) -> Vec<Found> {
+    let hangs = hangs(evidence).into_iter().filter(|hang| hang.is_beside_others(evidence));
+    let mut silent: Vec<Hang<'_>> = hangs.filter(|hang| !hang.may_be_one_sided(evidence)).collect();
+    for hang in &mut silent {
+        if hang.requests.iter().any(|one| one.is_acknowledged) {
+            hang.requests.retain(|one| one.is_acknowledged);
+        }
+    }
+    let is_long = |longest_ns: u64| longest_ns >= LEAST_NS && is_unusual(evidence, longest_ns);
+    silent.retain(|hang| is_long(hang.longest_ns()) && (hang.is_acknowledged() || !is_unanswered));
+    silent.sort_by_key(|hang| (!hang.is_acknowledged(), Reverse(hang.longest_ns()), hang.server));
+    silent.iter().take(NAMED).filter_map(|hang| one_silent(evidence, hang, all_s)).collect()
+}
+
+fn one_silent(evidence: &Evidence<'_>, hang: &Hang<'_>, all_s: f64) -> Option<Found> {
+    let first = hang.requests.iter().min_by_key(|one| one.first_ns)?;
+    let concerned: BTreeSet<IpAddr> = hang.requests.iter().map(|one| one.client).collect();
+    let requests = counted(evidence, hang.requests.iter().map(|one| one.requests).sum(), "request");
+    let (server, longest) = (hang.server, duration(hang.longest_ns() as f64 / 1e9));
+    let (clients, first_at) = (clients::named(evidence, &concerned), instant::second(first.first_ns));
+    let in_common = in_common(evidence, &hang.requests);
+    let (kind, text, without) = match hang.is_acknowledged() {
+        true => (
+            Kind::Trouble,
+            format!(
+                "Server {server} does not respond, although other servers do: {requests} of {clients} got no response for up to {longest}. \
+                Its system acknowledged these requests. The first of them was sent at {first_at}; the capture has no response of this \
+                server at all.{in_common} Response times do not include this wait. Check whether the server's process hangs, or waits for \
+                its disks."
+            ),
+            format!("Server {server} did not respond to {requests} for up to {longest}"),
+        ),
+        false => (
+            Kind::Remark,
+            format!(
+                "The capture has no response of server {server} at all, although it has responses of other servers: {requests} of \
+                {clients} got none for up to {longest}. The first of them was sent at {first_at}. The capture does not have \
+                acknowledgements of all of these requests: they may not have arrived, or the capture lacks packets of this \
+                server.{in_common} Check whether the capture has both directions of this server's connections."
+            ),
+            format!(
+                "The capture has no response of server {server} to {requests}, and perhaps lacks packets of this server"
+            ),
+        ),
+    };
+    let share = hang.waited_s() / (hang.waited_s() + all_s);
+    let found = Found::new(kind, Rule::NoResponse, None, text).explaining(share).unanswered(&without);
+    Some(found.look(first.procedure.row().operation.label(), "path").inferred())
+}
+
 /// By server: the requests without a response, if the server did not respond to later ones either.
-fn hangs<'e>(evidence: &Evidence<'e>) -> Option<Vec<Hang<'e>>> {
-    let ends = [WaitEnd::Client, WaitEnd::Capture].into_iter().map(|end| ended_by(evidence, end));
-    let all = ends.collect::<Option<Vec<_>>>()?.into_iter().flatten();
-    let mut servers: HashMap<Endpoint, Vec<&Unfinished>> = HashMap::new();
+fn hangs<'e>(evidence: &Evidence<'e>) -> Vec<Hang<'e>> {
+    // With a filter, other requests may have been answered.
+    let is_whole = evidence.findings.source.filters.is_empty();
+    let is_end = |one: &&Unfinished| is_whole && matches!(one.end, WaitEnd::Client | WaitEnd::Capture);
+    let all = evidence.coverage.unfinished.iter().filter(is_end);
+    let mut servers: BTreeMap<Endpoint, Vec<&Unfinished>> = BTreeMap::new();
     all.filter(|one| is_for_data(one, true)).for_each(|one| servers.entry(one.server).or_default().push(one));
     let hang = |(server, mut requests): (Endpoint, Vec<&'e Unfinished>)| {
         let last_response_ns = evidence.coverage.last_response_ns(server)?;
@@ -76,7 +152,7 @@ fn hangs<'e>(evidence: &Evidence<'e>) -> Option<Vec<Hang<'e>>> {
         requests.retain(|one| was_seen(evidence, one));
         (!requests.is_empty()).then_some(Hang { server, requests, last_response_ns })
     };
-    Some(servers.into_iter().filter_map(hang).collect())
+    servers.into_iter().filter_map(hang).collect()
 }
 
 /// Whether no request that got a response waited as long; a wait of [`LONG_NS`] is never usual.

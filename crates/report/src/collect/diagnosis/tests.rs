@@ -36,21 +36,8 @@ use plimsoll_model::{Coverage, Names, Reason};
 use plimsoll_stats::Waiting;
 
 fn row(operation: &str, procedure: &str, count: u64, waited_s: f64) -> OperationRow {
-    let mean_s = waited_s / count as f64;
-    let times = Times {
-        count,
-        min_s: mean_s,
-        max_s: mean_s,
-        mean_s,
-        stddev_s: None,
-        p50_s: mean_s,
-        p90_s: mean_s,
-        p95_s: mean_s,
-        p99_s: mean_s,
-        p999_s: mean_s,
-    };
     OperationRow {
-        response_time: Some(times),
+        response_time: Some(Times::alike(count, waited_s / count as f64)),
         protocol: "SMB2".to_owned(),
         procedure: procedure.to_owned(),
         operation: operation.to_owned(),

@@ -1,46 +1,38 @@
-//! Numbers of captures that lack operations: a change of the losses is no change of the server.
+//! Numbers of captures that lack operations, or time between their files: a change of the losses is no change of the server.
 
 use std::ops::Range;
 
 use crate::collect::plural;
+use crate::findings::comparison::Possible;
 use crate::findings::history::HistoryMetric;
-use plimsoll_stats::IntervalRow;
-use plimsoll_stats::comparison::{Course, Metric};
 
-/// The true number of a row divided by the measured one, at least and at most. `courses` are those of the row, `all` the captured
-/// operations of all rows; `present` is the part of all operations that the capture contains, at least and at most.
-pub(super) fn possible(metric: Metric, courses: &[Course], all: u64, (least, most): (f64, f64)) -> (f64, f64) {
-    if least >= 1.0 {
-        return (1.0, 1.0);
+/// Takes the changes of a number away if what the captures lack may explain one of them. `possible` has what may be missing in each run;
+/// `counted` are the places of the runs that count.
+pub(super) fn judge(metric: &mut HistoryMetric, counted: &[usize], possible: &[Option<Possible>]) {
+    if !counted.iter().any(|&at| possible.get(at).is_some_and(Option::is_some)) {
+        return;
     }
-    // The true rate is the measured rate divided by the captured fraction.
-    let Some(percentile) = metric.percentile() else { return (1.0 / most, 1.0 / least) };
-    let mut row = IntervalRow::default();
-    courses.iter().for_each(|course| row.merge(&course.sum().row));
-    let Some(measured_ns) = row.percentile_ns(percentile).filter(|&ns| ns > 0) else { return (0.0, f64::INFINITY) };
-    // All missing operations may belong to this row, and may be the fastest or the slowest of it.
-    let captured = row.count.saturating_sub(row.unanswered) as f64;
-    let missing = all as f64 * (1.0 / least - 1.0);
-    let rank = percentile / 100.0 * (captured + missing);
-    let at = |rank: f64| Some(row.percentile_ns(100.0 * rank / captured)? as f64 / measured_ns as f64);
-    let fastest = if rank > missing { at(rank - missing) } else { None };
-    let slowest = if rank < captured { at(rank) } else { None };
-    (fastest.unwrap_or(0.0), slowest.unwrap_or(f64::INFINITY))
-}
-
-/// Takes the changes of a number away if the operations that the captures lack may explain one of them. `possible` has the true number
-/// divided by the measured one in each run, at least and at most; `counted` are the places of the runs that count.
-pub(super) fn judge(metric: &mut HistoryMetric, counted: &[usize], possible: &[(f64, f64)]) {
-    let lacks = |at: &&usize| possible.get(**at).is_some_and(|factors| *factors != (1.0, 1.0));
-    let lacking = counted.iter().filter(lacks).count();
-    if lacking > 0 && !(0..metric.changes.len()).all(|place| holds(metric, place, counted, possible)) {
+    let factors: Vec<(f64, f64)> = possible.iter().map(|one| one.map_or((1.0, 1.0), |one| one.factors())).collect();
+    if !(0..metric.changes.len()).all(|place| holds(metric, place, counted, &factors)) {
         metric.changes.clear();
-        let runs = plural(lacking as u64, "run");
-        metric.untested = Some(format!("operations are missing in {runs}, which may cause or hide a change"));
+        metric.untested = Some(format!("{}, which may cause or hide a change", lacking(counted, possible)));
     }
 }
 
-/// Whether a change has its direction whatever part of the operations is missing.
+/// What the runs lack.
+fn lacking(counted: &[usize], possible: &[Option<Possible>]) -> String {
+    let runs = |is_lacking: fn(&Possible) -> bool| {
+        let found = counted.iter().filter_map(|&at| possible.get(at)?.as_ref());
+        found.filter(|one| is_lacking(one)).count() as u64
+    };
+    let (operations, time) = (runs(Possible::has_missing_operations), runs(|one| one.between_files_share > 0.0));
+    let [of_operations, of_time] =
+        [("operations are missing in", operations), ("the capture files do not cover all of the time in", time)]
+            .map(|(what, count)| (count > 0).then(|| format!("{what} {}", plural(count, "run"))));
+    of_operations.into_iter().chain(of_time).collect::<Vec<_>>().join(", and ")
+}
+
+/// Whether a change has its direction whatever part of the operations or of the time is missing.
 fn holds(metric: &HistoryMetric, place: usize, counted: &[usize], possible: &[(f64, f64)]) -> bool {
     let Some(change) = metric.changes.get(place) else { return true };
     let begin = |other: Option<usize>| other.and_then(|other| metric.changes.get(other)).map(|other| other.run);

@@ -51,6 +51,7 @@ mod tests {
             requests: 1,
             first_ns: SECOND,
             last_ns: SECOND,
+            is_acknowledged: true,
             procedure,
             share: Symbol::NONE,
             path: Symbol::NONE,

@@ -67,7 +67,9 @@ fn reasons(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 fn coverage(findings: &Findings) -> String {
     let mut words = match (findings.span.first_ns, findings.span.last_ns, findings.span.elapsed_s) {
         (Some(first), Some(last), Some(elapsed)) => {
-            format!("{} ({}): ", Zone::shown().span(first, last), time(elapsed))
+            let covered = findings.span.covered_s().filter(|_| findings.span.between_files_s > 0.0);
+            let covered = covered.map_or_else(String::new, |s| format!("; the capture files cover {}", time(s)));
+            format!("{} ({}{covered}): ", Zone::shown().span(first, last), time(elapsed))
         }
         _ => String::new(),
     };
@@ -158,6 +160,17 @@ mod tests {
         assert_eq!(coverage(&findings), "53 requests (and 33 that wait by design: --section long-lived).");
         findings.long_lived[0].count = 1;
         assert!(coverage(&findings).contains("(and 1 that waits by design:"), "{}", coverage(&findings));
+    }
+
+    #[test]
+    fn the_first_line_says_how_much_time_the_capture_files_cover() {
+        let mut findings = Findings::default();
+        findings.span.first_ns = Some(0);
+        findings.span.last_ns = Some(100_000_000_000);
+        findings.span.elapsed_s = Some(100.0);
+        assert!(coverage(&findings).contains(" (100 s): 0 requests"), "{}", coverage(&findings));
+        findings.span.between_files_s = 80.0;
+        assert!(coverage(&findings).contains(" (100 s; the capture files cover 20.0 s): "), "{}", coverage(&findings));
     }
 
     #[test]

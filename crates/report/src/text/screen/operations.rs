@@ -173,18 +173,7 @@ mod tests {
 
     #[test]
     fn a_row_without_a_share_is_explained() {
-        let times = Times {
-            count: 1,
-            min_s: 0.001,
-            max_s: 0.001,
-            mean_s: 0.001,
-            stddev_s: None,
-            p50_s: 0.001,
-            p90_s: 0.001,
-            p95_s: 0.001,
-            p99_s: 0.001,
-            p999_s: 0.001,
-        };
+        let times = Times::alike(1, 0.001);
         let mut member = row("Other.Attributes", "QUERY_INFO", 0.0);
         let draw = |member: &OperationRow| {
             let groups = vec![row("Read", "", 3.0), OperationRow { procedure: String::new(), ..member.clone() }];

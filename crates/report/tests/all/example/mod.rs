@@ -121,6 +121,7 @@ pub(crate) fn rich() -> Findings {
             first_ns: Some(870_000_000_000_000_000),
             last_ns: Some(870_000_651_795_400_000),
             elapsed_s: Some(651.795_4),
+            between_files_s: 0.0,
         },
         packets: packets(),
         clock: Clock { granularity_s: Some(4e-6), at_most: true, backward_steps: 1 },

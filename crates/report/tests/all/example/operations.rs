@@ -1,6 +1,7 @@
 //! The operations of the rich example: times, bytes, queues and the slowest.
 
 use super::*;
+use crate::html_synthetic::counted;
 
 /// All but one near the mean, and one that took eight times as long.
 pub(super) fn octaves(n: u64, mean_s: f64) -> Vec<Octave> {
@@ -25,101 +26,39 @@ pub(super) fn heat_maps() -> Vec<HeatMap> {
     [("All", 3), ("Read", 1), ("Write", 2)].map(map).to_vec()
 }
 
-#[allow(clippy::too_many_lines, reason = "rows of a table")]
 pub(super) fn operations() -> Vec<OperationRow> {
-    let mut rows = vec![
-        row(
-            "Check_Directory",
-            "CHECK_DIRECTORY",
-            "Other.Directory",
-            235,
-            2.0,
-            [0.00032, 0.0382, 0.00724, 0.0089, 0.0049],
-            [4, 155, 76, 0, 0],
-        ),
-        row(
-            "Delete_File",
-            "DELETE",
-            "Other.Directory",
-            269,
-            2.004,
-            [0.00096, 1.64518, 0.00811, 0.04184, 0.1945],
-            [1, 159, 101, 4, 4],
-        ),
-        row(
-            "Read+X",
-            "READ_ANDX",
-            "Read",
-            8735,
-            3.6,
-            [0.0002, 0.17699, 0.00732, 0.01063, 0.0126],
-            [105, 6031, 2562, 37, 0],
-        ),
-        row(
-            "Set_File_Attributes",
-            "SET_INFORMATION",
-            "Other.Attributes",
-            1,
-            2.0,
-            [0.0139, 0.0139, 0.0139, 0.0139, 0.0],
-            [0, 0, 1, 0, 0],
-        ),
-        row(
-            "Transaction2",
-            "TRANSACTION2",
-            "Other.Directory",
-            820,
-            2.001,
-            [0.00032, 0.09482, 0.00779, 0.00967, 0.006],
-            [3, 519, 298, 0, 0],
-        ),
-        row(
-            "Find_First",
-            "TRANSACTION2 FIND_FIRST2",
-            "Other.Directory",
-            469,
-            2.0,
-            [0.00073, 0.09482, 0.00755, 0.00943, 0.0063],
-            [1, 320, 148, 0, 0],
-        ),
-        row(
-            "",
-            "TRANSACTION2 SET_FS_INFORMATION",
-            "Other.Attributes",
-            85,
-            2.0,
-            [0.0039, 0.03716, 0.00792, 0.00997, 0.0056],
-            [0, 53, 32, 0, 0],
-        ),
-        row(
-            "Write_Raw",
-            "WRITE_RAW",
-            "Write",
-            261,
-            7.1,
-            [0.00699, 0.20911, 0.02325, 0.02672, 0.0157],
-            [0, 3, 257, 1, 0],
-        ),
+    let names = [
+        ["Check_Directory", "CHECK_DIRECTORY", "Other.Directory"],
+        ["Delete_File", "DELETE", "Other.Directory"],
+        ["Read+X", "READ_ANDX", "Read"],
+        ["Set_File_Attributes", "SET_INFORMATION", "Other.Attributes"],
+        ["Transaction2", "TRANSACTION2", "Other.Directory"],
+        ["Find_First", "TRANSACTION2 FIND_FIRST2", "Other.Directory"],
+        ["", "TRANSACTION2 SET_FS_INFORMATION", "Other.Attributes"],
+        ["Write_Raw", "WRITE_RAW", "Write"],
     ];
+    let numbers = [
+        (235, 2.0, [0.00032, 0.0382, 0.00724, 0.0089, 0.0049], [4, 155, 76, 0, 0]),
+        (269, 2.004, [0.00096, 1.64518, 0.00811, 0.04184, 0.1945], [1, 159, 101, 4, 4]),
+        (8735, 3.6, [0.0002, 0.17699, 0.00732, 0.01063, 0.0126], [105, 6031, 2562, 37, 0]),
+        (1, 2.0, [0.0139, 0.0139, 0.0139, 0.0139, 0.0], [0, 0, 1, 0, 0]),
+        (820, 2.001, [0.00032, 0.09482, 0.00779, 0.00967, 0.006], [3, 519, 298, 0, 0]),
+        (469, 2.0, [0.00073, 0.09482, 0.00755, 0.00943, 0.0063], [1, 320, 148, 0, 0]),
+        (85, 2.0, [0.0039, 0.03716, 0.00792, 0.00997, 0.0056], [0, 53, 32, 0, 0]),
+        (261, 7.1, [0.00699, 0.20911, 0.02325, 0.02672, 0.0157], [0, 3, 257, 1, 0]),
+    ];
+    let mut rows: Vec<OperationRow> = (names.into_iter().zip(numbers))
+        .map(|([seed, procedure, group], (n, packets, times, decades))| {
+            row(seed, procedure, group, n, packets, times, decades)
+        })
+        .collect();
     for child in &mut rows[5..7] {
         child.parent = Some("TRANSACTION2".into());
     }
     (rows[1].errors, rows[1].refused, rows[1].expected) = (3, 3, 1);
     rows[1].statuses = vec![
-        StatusCount {
-            status: 0xc000_0022,
-            name: "STATUS_ACCESS_DENIED".into(),
-            count: 3,
-            error: true,
-            outcome: "refused".into(),
-        },
-        StatusCount {
-            status: 0x8000_0005,
-            name: "STATUS_BUFFER_OVERFLOW".into(),
-            count: 1,
-            error: false,
-            outcome: "expected".into(),
-        },
+        counted(0xc000_0022, "STATUS_ACCESS_DENIED", 3, "refused"),
+        counted(0x8000_0005, "STATUS_BUFFER_OVERFLOW", 1, "expected"),
     ];
     rows.push(OperationRow {
         parent: Some("WRITE_RAW".into()),

@@ -4,7 +4,19 @@ use super::*;
 
 /// From the night 7 on, the captures have a factor of `busier` of the requests, reads take `slower` times as long, and the captures lack
 /// the part of all operations between the two shares.
-fn captures((busier, slower): (f64, f64), (share_low, share_high): (f64, f64)) -> History {
+fn captures(factors: (f64, f64), (share_low, share_high): (f64, f64)) -> History {
+    nights(factors, |findings| {
+        if share_high > 0.0 {
+            findings.validity = Validity::of([Reason::partial("operations are missing")]);
+            let unseen = &mut findings.unseen;
+            (unseen.share_missing_low, unseen.share_missing_high) = (Some(share_low), Some(share_high));
+            unseen.share_missing = Some(share_high);
+        }
+    })
+}
+
+/// The same with what the later captures lack.
+fn nights((busier, slower): (f64, f64), lose: impl Fn(&mut Findings)) -> History {
     let mut collector = HistoryCollector::default();
     for night in 0..14 {
         let is_later = night >= 7;
@@ -13,11 +25,8 @@ fn captures((busier, slower): (f64, f64), (share_low, share_high): (f64, f64)) -
         recorded.contestant.levels[0].point = None;
         let findings = &mut recorded.contestant.findings;
         findings.run = None;
-        if is_later && share_high > 0.0 {
-            findings.validity = Validity::of([Reason::partial("operations are missing")]);
-            let unseen = &mut findings.unseen;
-            (unseen.share_missing_low, unseen.share_missing_high) = (Some(share_low), Some(share_high));
-            unseen.share_missing = Some(share_high);
+        if is_later {
+            lose(findings);
         }
         collector.add(&recorded);
     }
@@ -39,6 +48,21 @@ fn losses_of_captures_are_no_change_of_a_rate() {
     assert_eq!(changes(&captures((0.8, 1.0), (0.0, 0.0))), 1, "nothing is missing");
     assert_eq!(changes(&captures((0.5, 1.0), (0.09, 0.11))), 1, "more than what is missing");
     assert_eq!(changes(&captures((1.0, 1.0), (0.19, 0.21))), 0, "no change was found");
+}
+
+#[test]
+fn time_between_capture_files_is_no_change_of_a_rate() {
+    let with_gaps = |between_files_s: f64| {
+        nights((0.8, 1.1), |findings| {
+            (findings.span.elapsed_s, findings.span.between_files_s) = (Some(100.0), between_files_s);
+        })
+    };
+    let changes = |history: &History| ["All op/s", "read p95"].map(|label| metric(history, label).changes.len());
+    assert_eq!(changes(&with_gaps(5.0)), [1, 1], "a twentieth of the time is not the whole change");
+    let found = with_gaps(25.0);
+    assert_eq!(changes(&found), [0, 1]);
+    let why = "the capture files do not cover all of the time in 7 runs, which may cause or hide a change";
+    assert_eq!(metric(&found, "All op/s").untested.as_deref(), Some(why));
 }
 
 /// The missing operations may be the fastest or the slowest.

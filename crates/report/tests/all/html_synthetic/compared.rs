@@ -139,5 +139,6 @@ fn metric(metric: &str, unit: &str, more_is_better: bool, value: f64, change: f6
             holm_significant: shown,
             detectable: Some(0.03),
         })],
+        possible: vec![None, None],
     }
 }

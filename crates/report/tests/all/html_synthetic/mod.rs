@@ -28,59 +28,19 @@ const COLUMN_S: f64 = 2.0;
 const ROWS_PER_DECADE: i32 = 12;
 
 /// Protocol, procedure, parent, seed name, operation, group, weight, median s, spread, bytes a piece.
-type Kind = (
-    &'static str,
-    &'static str,
-    Option<&'static str>,
-    Option<&'static str>,
-    &'static str,
-    &'static str,
-    u32,
-    f64,
-    f64,
-    u64,
-);
+type Kind = (Name, Name, Option<Name>, Option<Name>, Name, Name, u32, f64, f64, u64);
+type Name = &'static str;
+
+/// The parent of subcommands.
+const TRANS2: Option<Name> = Some("TRANSACTION2");
 
 const KINDS: [Kind; 13] = [
     ("SMB1", "READ_ANDX", None, Some("Read+X"), "read", "Read", 350, 0.0042, 0.7, 16_384),
     ("SMB1", "WRITE_ANDX", None, Some("Write+X"), "write", "Write", 220, 0.0065, 0.6, 16_384),
     ("SMB1", "FLUSH", None, Some("Flush_File"), "flush", "Write", 4, 0.021, 0.5, 0),
-    (
-        "SMB1",
-        "TRANSACTION2 FIND_FIRST2",
-        Some("TRANSACTION2"),
-        Some("Find_First2"),
-        "list",
-        "Other.Directory",
-        20,
-        0.0075,
-        0.7,
-        0,
-    ),
-    (
-        "SMB1",
-        "TRANSACTION2 FIND_NEXT2",
-        Some("TRANSACTION2"),
-        Some("Find_Next"),
-        "list",
-        "Other.Directory",
-        12,
-        0.0085,
-        0.6,
-        0,
-    ),
-    (
-        "SMB1",
-        "TRANSACTION2 QUERY_PATH_INFO",
-        Some("TRANSACTION2"),
-        None,
-        "getattr",
-        "Other.Attributes",
-        45,
-        0.0008,
-        0.8,
-        0,
-    ),
+    ("SMB1", "TRANSACTION2 FIND_FIRST2", TRANS2, Some("Find_First2"), "list", "Other.Directory", 20, 0.0075, 0.7, 0),
+    ("SMB1", "TRANSACTION2 FIND_NEXT2", TRANS2, Some("Find_Next"), "list", "Other.Directory", 12, 0.0085, 0.6, 0),
+    ("SMB1", "TRANSACTION2 QUERY_PATH_INFO", TRANS2, None, "getattr", "Other.Attributes", 45, 0.0008, 0.8, 0),
     ("SMB1", "LOCKING_ANDX", None, Some("Locking+X"), "lock", "Other.Locking", 12, 0.0005, 0.6, 0),
     ("SMB2", "CREATE", None, None, "open", "Open/Close", 90, 0.0019, 0.8, 0),
     ("SMB2", "CLOSE", None, None, "close", "Open/Close", 88, 0.0003, 0.6, 0),
@@ -182,7 +142,12 @@ fn make() -> Findings {
             vantage: "wire".into(),
             ..Source::default()
         },
-        span: Span { first_ns: Some(START_NS), last_ns: Some(START_NS + 599_795_400_000), elapsed_s: Some(599.7954) },
+        span: Span {
+            first_ns: Some(START_NS),
+            last_ns: Some(START_NS + 599_795_400_000),
+            elapsed_s: Some(599.7954),
+            between_files_s: 0.0,
+        },
         packets: packets(total),
         clock: Clock { granularity_s: Some(4e-6), at_most: true, backward_steps: 3 },
         resent: Resent { operations: Some(3), wait_s: Some(0.65), ..Resent::default() },
@@ -304,6 +269,11 @@ fn octaves(sorted: &[f64]) -> Vec<Octave> {
     all.into_iter().map(shown).collect()
 }
 
+/// A status with its number of responses.
+pub(crate) fn counted(status: u32, name: &str, count: u64, outcome: &str) -> StatusCount {
+    StatusCount { status, name: name.into(), count, error: outcome == "refused", outcome: outcome.into() }
+}
+
 fn row(these: &[One], total: u64) -> OperationRow {
     let mut sorted: Vec<f64> = these.iter().map(|one| one.time_s).collect();
     sorted.sort_by(f64::total_cmp);
@@ -340,20 +310,8 @@ fn row(these: &[One], total: u64) -> OperationRow {
             .map(|e| Bucket { below_s: 10_f64.powi(e), count: decades.get(&e).copied().unwrap_or(0) })
             .collect(),
         statuses: vec![
-            StatusCount {
-                status: 0xC000_0034,
-                name: "STATUS_OBJECT_NAME_NOT_FOUND".into(),
-                count: errors,
-                error: true,
-                outcome: "refused".into(),
-            },
-            StatusCount {
-                status: 0x8000_0006,
-                name: "STATUS_NO_MORE_FILES".into(),
-                count: n / 80,
-                error: false,
-                outcome: "expected".into(),
-            },
+            counted(0xC000_0034, "STATUS_OBJECT_NAME_NOT_FOUND", errors, "refused"),
+            counted(0x8000_0006, "STATUS_NO_MORE_FILES", n / 80, "expected"),
         ],
         percentiles: steps.iter().map(|p| PercentilePoint { percentile: *p, value_s: at(*p) }).collect(),
         ..OperationRow::default()

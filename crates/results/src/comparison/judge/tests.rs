@@ -1,6 +1,6 @@
 //! Conditions on comparisons of two sides.
 
-use plimsoll_report::findings::comparison::{Difference, Estimate, Method};
+use plimsoll_report::findings::comparison::{Difference, Estimate, Method, Possible};
 use plimsoll_report::findings::{FAILED_ACTIONS, Run};
 
 use plimsoll_model::{Reason, Validity};
@@ -28,6 +28,7 @@ fn comparison(relative: Option<(f64, f64)>, valid: bool) -> Report {
         more_is_better: false,
         estimates: vec![Some(Estimate { value: 0.01, ..estimate.clone() }), Some(estimate)],
         differences: vec![difference],
+        possible: Vec::new(),
     };
     let (scope, name) = ("operation".to_owned(), "read".to_owned());
     let rows = vec![ComparedRow { scope, name, protocol: String::new(), metrics: vec![metric] }];
@@ -223,6 +224,57 @@ fn invalid_numbers_support_nothing() {
     assert!(word == "undecided" && judgement.undecided[0].contains("of B at this level are INVALID"), "{judgement:?}");
     let short = comparison(None, true);
     assert_eq!(outcome(&short, "read.p99 > +5%").1, "undecided");
+}
+
+/// The missing operations may be the fastest or the slowest.
+#[test]
+fn captures_that_lack_operations_decide_only_what_these_cannot_change() {
+    let lossy = |factor: (f64, f64)| {
+        let mut found = comparison(Some((0.06, 0.14)), true);
+        let metric = &mut found.comparison.as_mut().unwrap().levels[0].rows[0].metrics[0];
+        metric.possible = vec![None, Possible::of(factor, 0.0)];
+        found
+    };
+    for (condition, decided) in [
+        ("read.p99 > +5%", "failed"),
+        ("read.p99 > +400us", "failed"),
+        ("read.p99 > 10ms", "failed"),
+        ("read.p99 > +15%", "passed"),
+        ("read.p99 > +2ms", "passed"),
+        ("read.p99 > 12ms", "passed"),
+    ] {
+        assert_eq!(outcome(&lossy((1.0, 1.0)), condition).1, decided, "{condition}");
+        for factor in [(0.8, 1.3), (0.0, f64::INFINITY)] {
+            let (judgement, word) = outcome(&lossy(factor), condition);
+            assert_eq!(word, "undecided", "{condition}");
+            assert!(judgement.undecided[0].contains(MAY_CHANGE), "{judgement:?}");
+        }
+    }
+    assert_eq!(outcome(&lossy((0.99, 1.01)), "read.p99 > +1%").1, "failed", "one in a hundred is not the difference");
+    let far = outcome(&cannot_tell(lossy((0.8, 1.3))), "read.p99 > +60%").1;
+    assert_eq!(far, "passed", "there may be no difference, but it is not as large");
+}
+
+/// Half of B's time lies between its files: without it, B is as fast as A.
+#[test]
+fn time_between_capture_files_decides_nothing_that_it_may_change() {
+    let with_gaps = |share: f64| {
+        let mut found = comparison(Some((-0.45, -0.35)), true);
+        let metric = &mut found.comparison.as_mut().unwrap().levels[0].rows[0].metrics[0];
+        (metric.metric, metric.unit, metric.more_is_better) = ("throughput".to_owned(), ComparedUnit::PerSecond, true);
+        metric.possible = vec![None, Possible::of((1.0, 1.0), share)];
+        found
+    };
+    for condition in ["read.throughput < -5%", "read.throughput < 0.02/s"] {
+        assert_eq!(outcome(&with_gaps(0.0), condition).1, "failed", "{condition}");
+        assert_eq!(outcome(&with_gaps(0.05), condition).1, "failed", "{condition}: not the whole difference");
+        let (judgement, word) = outcome(&with_gaps(0.5), condition);
+        assert_eq!(word, "undecided", "{condition}");
+        let why = "the capture files of B do not cover 50.0 % of the time between first and last packet, and without";
+        assert!(judgement.undecided[0].contains(why), "{judgement:?}");
+        assert!(!judgement.undecided[0].contains("operations are missing"), "{judgement:?}");
+    }
+    assert_eq!(outcome(&with_gaps(0.5), "read.throughput < -60%").1, "passed", "with or without this time");
 }
 
 #[test]

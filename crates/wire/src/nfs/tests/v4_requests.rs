@@ -31,6 +31,9 @@ const OTHER: StateId = StateId { sequence: 4, other: *b"another's id" };
 pub(super) const CHANNEL: Channel =
     Channel { request: 1_053_000, response: 1_053_001, cached: 4_096, operations: 8, slots: 64 };
 
+const LOCK: Lock<'_> =
+    Lock { exclusive: true, waits: false, reclaim: false, offset: 1, length: 2, owner: Owner::Known(STATE, 0) };
+
 pub(super) fn xdr_state() -> Xdr {
     let mut xdr = Xdr::new().u32(3);
     xdr.0.extend(b"a state's id");
@@ -48,6 +51,7 @@ fn everything(handle: &FileHandle) -> Vec<u8> {
 fn add_everything(handle: &FileHandle, compound: &mut Compound<'_>) {
     let attributes = SetAttributes { size: Some(0), mode: Some(0o644) };
     let open = |how, claim| Open { access: 3 | NO_DELEGATION, sequence: 0, client: 7, owner: b"who", how, claim };
+    let new = Owner::New { open: STATE, sequences: (0, 0), client: 7, owner: b"who" };
     compound
         .add(&Sequence { session: [5; 16], sequence: 9, slot: 2, highest: 4, cache: true })
         .add(&PutRoot)
@@ -76,22 +80,8 @@ fn add_everything(handle: &FileHandle, compound: &mut Compound<'_>) {
         .add(&Link { name: b"second" })
         .add(&ReadLink)
         .add(&Access { rights: ALL_RIGHTS })
-        .add(&Lock {
-            exclusive: true,
-            waits: false,
-            reclaim: true,
-            offset: 10,
-            length: 20,
-            owner: Owner::New { open: STATE, sequences: (0, 0), client: 7, owner: b"who" },
-        })
-        .add(&Lock {
-            exclusive: false,
-            waits: true,
-            reclaim: false,
-            offset: 1,
-            length: 2,
-            owner: Owner::Known(STATE, 0),
-        })
+        .add(&Lock { reclaim: true, offset: 10, length: 20, owner: new, ..LOCK })
+        .add(&Lock { exclusive: false, waits: true, ..LOCK })
         .add(&TestLock { exclusive: false, offset: 1, length: 2, client: 7, owner: b"who" })
         .add(&Unlock { state: STATE, sequence: 0, offset: 1, length: 2 })
         .add(&ExchangeId { verifier: [1; 8], owner: b"owner", flags: 0 })
@@ -196,22 +186,10 @@ fn what_4_2_adds_is_what_the_specification_says() {
 #[test]
 fn an_open_is_what_the_specification_says() {
     let mut bytes = Vec::new();
-    let how = How::Unchecked(SetAttributes::mode(0o644));
-    Compound::begin(2, &mut bytes).add(&Open {
-        access: 0x401,
-        sequence: 0,
-        client: 1,
-        owner: b"o",
-        how,
-        claim: Claim::Name(b"a"),
-    });
-    let expected = Xdr::new()
-        .opaque("")
-        .words(&[2, 1, 18, 0, 0x401, 0])
-        .u64(1)
-        .opaque("o")
-        .words(&[1, 0, 2, 0, 2, 4, 0o644, 0])
-        .opaque("a");
+    let (how, claim) = (How::Unchecked(SetAttributes::mode(0o644)), Claim::Name(b"a"));
+    Compound::begin(2, &mut bytes).add(&Open { access: 0x401, sequence: 0, client: 1, owner: b"o", how, claim });
+    let expected = Xdr::new().opaque("").words(&[2, 1, 18, 0, 0x401, 0]).u64(1).opaque("o");
+    let expected = expected.words(&[1, 0, 2, 0, 2, 4, 0o644, 0]).opaque("a");
     assert_eq!(bytes, expected.0);
 }
 
@@ -221,29 +199,12 @@ fn what_is_claimed_again_is_what_the_specification_says() {
     let mut bytes = Vec::new();
     Compound::begin(1, &mut bytes)
         .add(&Open { access: 3, sequence: 0, client: 1, owner: b"o", how: How::Existing, claim: Claim::Previous })
-        .add(&Lock {
-            exclusive: true,
-            waits: false,
-            reclaim: true,
-            offset: 5,
-            length: 6,
-            owner: Owner::Known(STATE, 0),
-        })
+        .add(&Lock { reclaim: true, offset: 5, length: 6, ..LOCK })
         .add(&BindConnection([0xA5; 16]));
-    let expected = Xdr::new()
-        .opaque("")
-        .words(&[1, 3, 18, 0, 3, 0])
-        .u64(1)
-        .opaque("o")
-        // Not created; CLAIM_PREVIOUS, OPEN_DELEGATE_NONE. LOCK: WRITE_LT, reclaim.
-        .words(&[0, 1, 0, 12, 2, 1])
-        .u64(5)
-        .u64(6)
-        .u32(0)
-        .then(xdr_state())
-        .words(&[0, 41])
-        .fixed(16)
-        .words(&[3, 0]);
+    let expected = Xdr::new().opaque("").words(&[1, 3, 18, 0, 3, 0]).u64(1).opaque("o");
+    // Not created; CLAIM_PREVIOUS, OPEN_DELEGATE_NONE. LOCK: WRITE_LT, reclaim.
+    let expected = expected.words(&[0, 1, 0, 12, 2, 1]).u64(5).u64(6).u32(0).then(xdr_state());
+    let expected = expected.words(&[0, 41]).fixed(16).words(&[3, 0]);
     assert_eq!(bytes, expected.0);
 }
 
@@ -252,69 +213,24 @@ fn what_is_claimed_again_is_what_the_specification_says() {
 fn what_4_0_has_of_its_own_is_what_the_specification_says() {
     let mut bytes = Vec::new();
     let (how, claim) = (How::Existing, Claim::Name(b"a"));
+    let new = Owner::New { open: STATE, sequences: (6, 70), client: 7, owner: b"o" };
     Compound::begin(0, &mut bytes)
         .add(&SetClientId { verifier: [0xA5; 8], owner: b"who", callback: 9 })
         .add(&Unconfirmed { client: 7, verifier: [0xA5; 8] })
         .add(&Renew(7))
         .add(&Open { access: 1, sequence: 4, client: 7, owner: b"o", how, claim })
         .add(&ConfirmOpen { state: STATE, sequence: 5 })
-        .add(&Lock {
-            exclusive: false,
-            waits: false,
-            reclaim: false,
-            offset: 1,
-            length: 2,
-            owner: Owner::New { open: STATE, sequences: (6, 70), client: 7, owner: b"o" },
-        })
-        .add(&Lock {
-            exclusive: true,
-            waits: false,
-            reclaim: false,
-            offset: 1,
-            length: 2,
-            owner: Owner::Known(STATE, 71),
-        })
+        .add(&Lock { exclusive: false, owner: new, ..LOCK })
+        .add(&Lock { owner: Owner::Known(STATE, 71), ..LOCK })
         .add(&Unlock { state: STATE, sequence: 72, offset: 1, length: 2 })
         .add(&Close { state: STATE, sequence: 8 });
-    let expected = Xdr::new()
-        .opaque("")
-        .words(&[0, 9, 35])
-        .fixed(8)
-        .opaque("who")
-        .u32(9)
-        .opaque("tcp")
-        .opaque("0.0.0.0.0.0")
-        .words(&[1, 36])
-        .u64(7)
-        .fixed(8)
-        .u32(30)
-        .u64(7)
-        .words(&[18, 4, 1, 0])
-        .u64(7)
-        .opaque("o")
-        .words(&[0, 0])
-        .opaque("a")
-        .u32(20)
-        .then(xdr_state())
-        .words(&[5, 12, 1, 0])
-        .u64(1)
-        .u64(2)
-        .words(&[1, 6])
-        .then(xdr_state())
-        .u32(70)
-        .u64(7)
-        .opaque("o")
-        .words(&[12, 2, 0])
-        .u64(1)
-        .u64(2)
-        .u32(0)
-        .then(xdr_state())
-        .words(&[71, 14, 2, 72])
-        .then(xdr_state())
-        .u64(1)
-        .u64(2)
-        .words(&[4, 8])
-        .then(xdr_state());
+    let expected = Xdr::new().opaque("").words(&[0, 9, 35]).fixed(8).opaque("who");
+    let expected = expected.u32(9).opaque("tcp").opaque("0.0.0.0.0.0").words(&[1, 36]).u64(7).fixed(8).u32(30).u64(7);
+    let expected = expected.words(&[18, 4, 1, 0]).u64(7).opaque("o").words(&[0, 0]).opaque("a");
+    let expected = expected.u32(20).then(xdr_state()).words(&[5, 12, 1, 0]).u64(1).u64(2).words(&[1, 6]);
+    let expected = expected.then(xdr_state()).u32(70).u64(7).opaque("o").words(&[12, 2, 0]).u64(1).u64(2).u32(0);
+    let expected = expected.then(xdr_state()).words(&[71, 14, 2, 72]).then(xdr_state()).u64(1).u64(2);
+    let expected = expected.words(&[4, 8]).then(xdr_state());
     assert_eq!(bytes, expected.0);
     let mut seen = CompoundCall::new(&bytes).operations();
     let codes: Vec<u32> = seen.by_ref().map(|operation| operation.code).collect();

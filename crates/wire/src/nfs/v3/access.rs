@@ -5,7 +5,7 @@
 use super::FileHandle;
 use super::answer::{Answer, Call, answer, refused_with_attributes};
 use super::attributes::skip_attributes;
-use crate::xdr::{Emit, Malformed};
+use crate::xdr::Malformed;
 
 /// Every right there is: READ, LOOKUP, MODIFY, EXTEND, DELETE, EXECUTE.
 pub const ALL_RIGHTS: u32 = 0x3F;
@@ -19,15 +19,7 @@ pub struct Access<'a> {
     pub rights: u32,
 }
 
-impl Call for Access<'_> {
-    const PROCEDURE: u32 = 4;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        self.object.emit(out);
-        out.put_u32(self.rights);
-    }
-}
+call!(Access<'_>, PROCEDURE = 4: object, rights);
 
 /// Reads the results: the rights that would be granted.
 #[inline]

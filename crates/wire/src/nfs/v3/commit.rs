@@ -5,7 +5,7 @@
 use super::FileHandle;
 use super::answer::{Answer, Call, answer, refused_with_change};
 use super::attributes::skip_change;
-use crate::xdr::{Emit, Malformed};
+use crate::xdr::Malformed;
 
 /// The call.
 #[derive(Clone, Copy, Debug)]
@@ -18,16 +18,7 @@ pub struct Commit<'a> {
     pub count: u32,
 }
 
-impl Call for Commit<'_> {
-    const PROCEDURE: u32 = 21;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        self.file.emit(out);
-        out.put_u64(self.offset);
-        out.put_u32(self.count);
-    }
-}
+call!(Commit<'_>, PROCEDURE = 21: file, offset, count);
 
 /// Reads the results: the server's verifier. If it differs from that of the writes, the server has lost data that was not durable.
 #[inline]

@@ -14,14 +14,7 @@ pub struct FsInfo<'a> {
     pub root: &'a FileHandle,
 }
 
-impl Call for FsInfo<'_> {
-    const PROCEDURE: u32 = 19;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        self.root.emit(out);
-    }
-}
+call!(FsInfo<'_>, PROCEDURE = 19: root);
 
 /// The server's limits, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,14 +14,7 @@ pub struct FsStat<'a> {
     pub root: &'a FileHandle,
 }
 
-impl Call for FsStat<'_> {
-    const PROCEDURE: u32 = 18;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        self.root.emit(out);
-    }
-}
+call!(FsStat<'_>, PROCEDURE = 18: root);
 
 /// How full it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

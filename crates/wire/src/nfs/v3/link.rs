@@ -16,15 +16,7 @@ pub struct Link<'a> {
     pub place: Place<'a>,
 }
 
-impl Call for Link<'_> {
-    const PROCEDURE: u32 = 15;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        self.file.emit(out);
-        self.place.emit(out);
-    }
-}
+call!(Link<'_>, PROCEDURE = 15: file, place);
 
 /// Reads the results.
 #[inline]

@@ -14,14 +14,7 @@ pub struct Lookup<'a> {
     pub what: Place<'a>,
 }
 
-impl Call for Lookup<'_> {
-    const PROCEDURE: u32 = 3;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        self.what.emit(out);
-    }
-}
+call!(Lookup<'_>, PROCEDURE = 3: what);
 
 /// The object that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

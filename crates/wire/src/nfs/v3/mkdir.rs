@@ -14,14 +14,6 @@ pub struct MakeDir<'a> {
     pub attributes: SetAttributes,
 }
 
-impl Call for MakeDir<'_> {
-    const PROCEDURE: u32 = 9;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        self.place.emit(out);
-        self.attributes.emit(out);
-    }
-}
+call!(MakeDir<'_>, PROCEDURE = 9: place, attributes);
 
 pub use super::create::parse;

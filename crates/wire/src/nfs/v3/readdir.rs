@@ -5,7 +5,7 @@
 use super::FileHandle;
 use super::answer::{Answer, Call, answer, refused_with_attributes};
 use super::attributes::skip_attributes;
-use crate::xdr::{Emit, Malformed, Strict};
+use crate::xdr::{Malformed, Strict};
 
 /// Bytes of a name, at most. The specification has no limit; 255 is what file systems have, in characters of up to four.
 pub const MAX_NAME: usize = 1_024;
@@ -23,17 +23,7 @@ pub struct ReadDir<'a> {
     pub count: u32,
 }
 
-impl Call for ReadDir<'_> {
-    const PROCEDURE: u32 = 16;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        self.directory.emit(out);
-        out.put_u64(self.cookie);
-        out.put_fixed(&self.verifier);
-        out.put_u32(self.count);
-    }
-}
+call!(ReadDir<'_>, PROCEDURE = 16: directory, cookie, verifier, count);
 
 /// An entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

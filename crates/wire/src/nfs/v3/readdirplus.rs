@@ -7,7 +7,7 @@ use super::answer::{Answer, Call, answer, refused_with_attributes};
 use super::attributes::skip_attributes;
 use super::handle::parse_optional;
 use super::readdir::{Entry, Page, page};
-use crate::xdr::{Emit, Malformed};
+use crate::xdr::Malformed;
 
 /// The call.
 #[derive(Clone, Copy, Debug)]
@@ -24,18 +24,7 @@ pub struct ReadDirPlus<'a> {
     pub count: u32,
 }
 
-impl Call for ReadDirPlus<'_> {
-    const PROCEDURE: u32 = 17;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        self.directory.emit(out);
-        out.put_u64(self.cookie);
-        out.put_fixed(&self.verifier);
-        out.put_u32(self.directory_count);
-        out.put_u32(self.count);
-    }
-}
+call!(ReadDirPlus<'_>, PROCEDURE = 17: directory, cookie, verifier, directory_count, count);
 
 /// Reads the results, handing each entry to `entry` as it comes. Its attributes and handle are stepped over.
 #[inline]

@@ -17,14 +17,7 @@ pub struct ReadLink<'a> {
     pub link: &'a FileHandle,
 }
 
-impl Call for ReadLink<'_> {
-    const PROCEDURE: u32 = 5;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        self.link.emit(out);
-    }
-}
+call!(ReadLink<'_>, PROCEDURE = 5: link);
 
 /// Reads the results: the text.
 #[inline]

@@ -15,15 +15,7 @@ pub struct Rename<'a> {
     pub to: Place<'a>,
 }
 
-impl Call for Rename<'_> {
-    const PROCEDURE: u32 = 14;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        self.from.emit(out);
-        self.to.emit(out);
-    }
-}
+call!(Rename<'_>, PROCEDURE = 14: from, to);
 
 /// Reads the results.
 #[inline]

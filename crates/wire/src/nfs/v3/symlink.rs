@@ -4,7 +4,6 @@
 
 use super::answer::Call;
 use super::{Place, SetAttributes};
-use crate::xdr::Emit;
 
 /// The call.
 #[derive(Clone, Copy, Debug)]
@@ -17,15 +16,6 @@ pub struct SymLink<'a> {
     pub text: &'a [u8],
 }
 
-impl Call for SymLink<'_> {
-    const PROCEDURE: u32 = 10;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        self.place.emit(out);
-        self.attributes.emit(out);
-        out.put_opaque(self.text);
-    }
-}
+call!(SymLink<'_>, PROCEDURE = 10: place, attributes, text);
 
 pub use super::create::parse;

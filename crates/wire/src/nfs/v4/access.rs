@@ -3,7 +3,7 @@
 //! Spec: RFC 8881 18.1
 
 use super::Call;
-use crate::xdr::{Emit, Malformed, Strict};
+use crate::xdr::{Malformed, Strict};
 
 /// READ, LOOKUP, MODIFY, EXTEND, DELETE, EXECUTE.
 pub const ALL_RIGHTS: u32 = 0x3F;
@@ -15,14 +15,7 @@ pub struct Access {
     pub rights: u32,
 }
 
-impl Call for Access {
-    const OPERATION: u32 = 3;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        out.put_u32(self.rights);
-    }
-}
+call!(Access, OPERATION = 3: rights);
 
 /// Permissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

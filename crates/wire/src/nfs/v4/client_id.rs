@@ -43,15 +43,7 @@ pub struct Unconfirmed {
     pub verifier: [u8; 8],
 }
 
-impl Call for Unconfirmed {
-    const OPERATION: u32 = 36;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        out.put_u64(self.client);
-        out.put_fixed(&self.verifier);
-    }
-}
+call!(Unconfirmed, OPERATION = 36: client, verifier);
 
 /// RENEW: the lease of a client.
 #[derive(Clone, Copy, Debug)]
@@ -60,14 +52,7 @@ pub struct Renew(
     pub u64,
 );
 
-impl Call for Renew {
-    const OPERATION: u32 = 30;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        out.put_u64(self.0);
-    }
-}
+call!(Renew, OPERATION = 30: 0);
 
 /// OPEN_CONFIRM: the first open of an owner that the server did not know.
 #[derive(Clone, Copy, Debug)]
@@ -78,15 +63,7 @@ pub struct ConfirmOpen {
     pub sequence: u32,
 }
 
-impl Call for ConfirmOpen {
-    const OPERATION: u32 = 20;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        self.state.emit(out);
-        out.put_u32(self.sequence);
-    }
-}
+call!(ConfirmOpen, OPERATION = 20: state, sequence);
 
 pub(super) fn parse(reader: &mut Strict<'_>) -> Result<Unconfirmed, Malformed> {
     Ok(Unconfirmed { client: reader.u64()?, verifier: reader.array()? })

@@ -3,7 +3,6 @@
 //! Spec: RFC 8881 18.2, RFC 8881 18.6, RFC 8881 18.38
 
 use super::{Call, StateId};
-use crate::xdr::Emit;
 
 /// CLOSE: of the current file handle.
 #[derive(Clone, Copy, Debug)]
@@ -14,15 +13,7 @@ pub struct Close {
     pub sequence: u32,
 }
 
-impl Call for Close {
-    const OPERATION: u32 = 4;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        out.put_u32(self.sequence);
-        self.state.emit(out);
-    }
-}
+call!(Close, OPERATION = 4: sequence, state);
 
 /// DELEGRETURN: of the current file handle.
 #[derive(Clone, Copy, Debug)]
@@ -31,14 +22,7 @@ pub struct ReturnDelegation {
     pub state: StateId,
 }
 
-impl Call for ReturnDelegation {
-    const OPERATION: u32 = 8;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        self.state.emit(out);
-    }
-}
+call!(ReturnDelegation, OPERATION = 8: state);
 
 /// FREE_STATEID: of a state that the server has revoked, from 4.1 on.
 #[derive(Clone, Copy, Debug)]
@@ -47,11 +31,4 @@ pub struct FreeState {
     pub state: StateId,
 }
 
-impl Call for FreeState {
-    const OPERATION: u32 = 45;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        self.state.emit(out);
-    }
-}
+call!(FreeState, OPERATION = 45: state);

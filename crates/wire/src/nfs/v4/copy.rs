@@ -78,11 +78,4 @@ pub(super) fn skip_requirements(reader: &mut Strict<'_>) -> Result<(), Malformed
 #[derive(Clone, Copy, Debug)]
 pub struct CloneRange(pub Ranges);
 
-impl Call for CloneRange {
-    const OPERATION: u32 = 71;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        self.0.emit(out);
-    }
-}
+call!(CloneRange, OPERATION = 71: 0);

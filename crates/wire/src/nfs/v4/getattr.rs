@@ -12,14 +12,7 @@ pub struct GetAttributes(
     pub Mask,
 );
 
-impl Call for GetAttributes {
-    const OPERATION: u32 = 9;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        self.0.emit(out);
-    }
-}
+call!(GetAttributes, OPERATION = 9: 0);
 
 /// SETATTR.
 #[derive(Clone, Copy, Debug)]
@@ -30,12 +23,4 @@ pub struct ChangeAttributes {
     pub attributes: SetAttributes,
 }
 
-impl Call for ChangeAttributes {
-    const OPERATION: u32 = 34;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        self.state.emit(out);
-        self.attributes.emit(out);
-    }
-}
+call!(ChangeAttributes, OPERATION = 34: state, attributes);

@@ -3,7 +3,6 @@
 //! Spec: RFC 8881 18.13, RFC 8881 18.25, RFC 8881 18.26, RFC 8881 18.9
 
 use super::Call;
-use crate::xdr::Emit;
 
 /// LOOKUP: makes the named object the current file handle.
 #[derive(Clone, Copy, Debug)]
@@ -12,14 +11,7 @@ pub struct Lookup<'a> {
     pub name: &'a [u8],
 }
 
-impl Call for Lookup<'_> {
-    const OPERATION: u32 = 15;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        out.put_opaque(self.name);
-    }
-}
+call!(Lookup<'_>, OPERATION = 15: name);
 
 /// REMOVE: a file, or an empty directory.
 #[derive(Clone, Copy, Debug)]
@@ -28,14 +20,7 @@ pub struct Remove<'a> {
     pub name: &'a [u8],
 }
 
-impl Call for Remove<'_> {
-    const OPERATION: u32 = 28;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        out.put_opaque(self.name);
-    }
-}
+call!(Remove<'_>, OPERATION = 28: name);
 
 /// RENAME: from the saved directory to the current one.
 #[derive(Clone, Copy, Debug)]
@@ -46,15 +31,7 @@ pub struct Rename<'a> {
     pub to: &'a [u8],
 }
 
-impl Call for Rename<'_> {
-    const OPERATION: u32 = 29;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        out.put_opaque(self.from);
-        out.put_opaque(self.to);
-    }
-}
+call!(Rename<'_>, OPERATION = 29: from, to);
 
 /// LINK: gives the saved file another name, in the current directory.
 #[derive(Clone, Copy, Debug)]
@@ -63,11 +40,4 @@ pub struct Link<'a> {
     pub name: &'a [u8],
 }
 
-impl Call for Link<'_> {
-    const OPERATION: u32 = 11;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        out.put_opaque(self.name);
-    }
-}
+call!(Link<'_>, OPERATION = 11: name);

@@ -11,11 +11,4 @@ pub struct PutHandle<'a>(
     pub &'a FileHandle,
 );
 
-impl Call for PutHandle<'_> {
-    const OPERATION: u32 = 22;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        self.0.emit(out);
-    }
-}
+call!(PutHandle<'_>, OPERATION = 22: 0);

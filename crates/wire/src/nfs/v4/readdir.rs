@@ -5,7 +5,7 @@
 use super::Call;
 use super::attributes::{Attributes, Mask};
 use crate::nfs::v3::readdir::MAX_NAME;
-use crate::xdr::{Emit, Malformed, Strict};
+use crate::xdr::{Malformed, Strict};
 
 /// The call.
 #[derive(Clone, Copy, Debug)]
@@ -22,18 +22,7 @@ pub struct ReadDir {
     pub attributes: Mask,
 }
 
-impl Call for ReadDir {
-    const OPERATION: u32 = 26;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        out.put_u64(self.cookie);
-        out.put_fixed(&self.verifier);
-        out.put_u32(self.directory_count);
-        out.put_u32(self.count);
-        self.attributes.emit(out);
-    }
-}
+call!(ReadDir, OPERATION = 26: cookie, verifier, directory_count, count, attributes);
 
 /// An entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

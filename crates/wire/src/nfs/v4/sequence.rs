@@ -3,7 +3,7 @@
 //! Spec: RFC 8881 18.46, RFC 8881 2.10.6
 
 use super::Call;
-use crate::xdr::{Emit, Malformed, Strict};
+use crate::xdr::{Malformed, Strict};
 
 /// A session's id.
 pub type SessionId = [u8; 16];
@@ -34,18 +34,7 @@ pub struct Sequence {
     pub cache: bool,
 }
 
-impl Call for Sequence {
-    const OPERATION: u32 = 53;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        out.put_fixed(&self.session);
-        out.put_u32(self.sequence);
-        out.put_u32(self.slot);
-        out.put_u32(self.highest);
-        out.put_u32(u32::from(self.cache));
-    }
-}
+call!(Sequence, OPERATION = 53: session, sequence, slot, highest, cache);
 
 /// The server's data about the slot and the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,14 +27,7 @@ pub struct DestroySession(
     pub SessionId,
 );
 
-impl Call for DestroySession {
-    const OPERATION: u32 = 44;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        out.put_fixed(&self.0);
-    }
-}
+call!(DestroySession, OPERATION = 44: 0);
 
 /// DESTROY_CLIENTID.
 #[derive(Clone, Copy, Debug)]
@@ -43,11 +36,4 @@ pub struct DestroyClient(
     pub u64,
 );
 
-impl Call for DestroyClient {
-    const OPERATION: u32 = 57;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        out.put_u64(self.0);
-    }
-}
+call!(DestroyClient, OPERATION = 57: 0);

@@ -43,16 +43,7 @@ pub struct Seek {
     pub hole: bool,
 }
 
-impl Call for Seek {
-    const OPERATION: u32 = 69;
-
-    #[inline]
-    fn emit(&self, out: &mut Vec<u8>) {
-        self.state.emit(out);
-        out.put_u64(self.offset);
-        out.put_u32(u32::from(self.hole));
-    }
-}
+call!(Seek, OPERATION = 69: state, offset, hole);
 
 /// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

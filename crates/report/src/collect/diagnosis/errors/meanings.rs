@@ -55,66 +55,39 @@ pub(super) const ENDED: [(StatusFamily, u32); 5] = [
     (Nfs, 10_078),     // DEADSESSION
 ];
 
+/// The table of the meanings.
+macro_rules! meanings {
+    ($($when:ident, $kind:ident: $text:literal $(changed $changed:literal)? => $statuses:expr;)*) => {
+        &[$(Meaning {
+            text: $text,
+            when: When::$when,
+            kind: Kind::$kind,
+            changed: [$(Some($changed),)? None][0],
+            statuses: $statuses,
+        }),*]
+    };
+}
+
 /// All of them.
-pub(super) const MEANINGS: &[Meaning] = &[
-    Meaning {
-        text: "the file system of the server is full, or a quota is used up",
-        when: When::Once,
-        kind: Kind::Trouble,
-        changed: None,
-        statuses: &FULL,
-    },
-    Meaning {
-        text: "the server asks clients to try again later",
-        when: When::Many,
-        kind: Kind::Trouble,
-        changed: None,
-        statuses: &[(Nfs, 10_008), (Nfs, 10_013), (Nlm, 4)], // JUKEBOX or DELAY, GRACE, DENIED_GRACE_PERIOD
-    },
-    Meaning {
-        text: "clients use handles of files that no longer exist, or of a file system that was exported again",
-        when: When::Many,
-        kind: Kind::Trouble,
-        changed: Some("whether the file system was replaced, restored or exported again"),
-        statuses: &[(Nfs, 70), (Nfs, 10_014), (Nlm, 7), (Errno, 116)], // STALE, FHEXPIRED, STALE_FH
-    },
-    Meaning {
-        text: "the server does not accept the session or share that the requests name. Possible causes: the server ended the session \
-               or removed the share, the client had ended it, or the session belongs to another connection",
-        when: When::Once,
-        kind: Kind::Trouble,
-        changed: None,
-        statuses: &ENDED,
-    },
+pub(super) const MEANINGS: &[Meaning] = meanings! {
+    Once, Trouble: "the file system of the server is full, or a quota is used up" => &FULL;
+    Many, Trouble: "the server asks clients to try again later"
+        => &[(Nfs, 10_008), (Nfs, 10_013), (Nlm, 4)]; // JUKEBOX or DELAY, GRACE, DENIED_GRACE_PERIOD
+    Many, Trouble: "clients use handles of files that no longer exist, or of a file system that was exported again"
+        changed "whether the file system was replaced, restored or exported again"
+        => &[(Nfs, 70), (Nfs, 10_014), (Nlm, 7), (Errno, 116)]; // STALE, FHEXPIRED, STALE_FH
+    Once, Trouble: "the server does not accept the session or share that the requests name. Possible causes: the server ended the session \
+               or removed the share, the client had ended it, or the session belongs to another connection"
+        => &ENDED;
     // Kerberos tickets expire after some hours, and the client logs on again (MS-SMB2 3.3.5.2.9).
-    Meaning {
-        text: "the logon of the session has expired (with Kerberos: the user's ticket), so the client must log on again. Check the \
-               lifetime of tickets, and the clocks of client and server",
-        when: When::Many,
-        kind: Kind::Remark,
-        changed: None,
-        statuses: &[(Nt, 0xC000_035C)], // NETWORK_SESSION_EXPIRED
-    },
-    Meaning {
-        text: "the server has no share of the name that the client asked for. Check the name of the share in the client's path",
-        when: When::Once,
-        kind: Kind::Remark,
-        changed: None,
-        statuses: &[(Nt, 0xC000_00CC), (Dos, 0x0006_0002)], // BAD_NETWORK_NAME; ERRSRV, ERRinvnetname
-    },
-    Meaning {
-        text: "the server dropped the opens and locks of a client, because the client's lease expired or another client uses the same client ID",
-        when: When::Once,
-        kind: Kind::Trouble,
-        changed: None,
-        statuses: &[(Nfs, 10_011)], // EXPIRED
-    },
-    Meaning {
-        text: "the server lacks memory or other resources",
-        when: When::Once,
-        kind: Kind::Trouble,
-        changed: None,
-        statuses: &[
+    Many, Remark: "the logon of the session has expired (with Kerberos: the user's ticket), so the client must log on again. Check the \
+               lifetime of tickets, and the clocks of client and server"
+        => &[(Nt, 0xC000_035C)]; // NETWORK_SESSION_EXPIRED
+    Once, Remark: "the server has no share of the name that the client asked for. Check the name of the share in the client's path"
+        => &[(Nt, 0xC000_00CC), (Dos, 0x0006_0002)]; // BAD_NETWORK_NAME; ERRSRV, ERRinvnetname
+    Once, Trouble: "the server dropped the opens and locks of a client, because the client's lease expired or another client uses the same client ID"
+        => &[(Nfs, 10_011)]; // EXPIRED
+    Once, Trouble: "the server lacks memory or other resources" => &[
             (Nt, 0xC000_009A),  // INSUFFICIENT_RESOURCES
             (Nt, 0xC000_0205),  // INSUFF_SERVER_RESOURCES
             (Nt, 0xC000_0017),  // NO_MEMORY
@@ -123,22 +96,11 @@ pub(super) const MEANINGS: &[Meaning] = &[
             (Dos, 0x0059_0002), // ERRSRV, ERRnoresource
             (Nfs, 10_018),      // RESOURCE
             (Nlm, 2),           // DENIED_NOLOCKS
-        ],
-    },
-    Meaning {
-        text: "the server accepts no further connection. Possible causes: the maximum number of users is reached, or a client of SMB 2 \
-               adds a connection to a session, which needs SMB 3",
-        when: When::Once,
-        kind: Kind::Trouble,
-        changed: None,
-        statuses: &[(Nt, 0xC000_00D0)], // REQUEST_NOT_ACCEPTED
-    },
-    Meaning {
-        text: "the server could not read or write its storage",
-        when: When::Once,
-        kind: Kind::Trouble,
-        changed: None,
-        statuses: &[
+        ];
+    Once, Trouble: "the server accepts no further connection. Possible causes: the maximum number of users is reached, or a client of SMB 2 \
+               adds a connection to a session, which needs SMB 3"
+        => &[(Nt, 0xC000_00D0)]; // REQUEST_NOT_ACCEPTED
+    Once, Trouble: "the server could not read or write its storage" => &[
             (Nt, 0xC000_00E9), // UNEXPECTED_IO_ERROR
             (Nt, 0xC000_0185), // IO_DEVICE_ERROR
             (Nt, 0xC000_003E), // DATA_ERROR
@@ -150,29 +112,14 @@ pub(super) const MEANINGS: &[Meaning] = &[
             (Nfs, 10_006), // SERVERFAULT
             (Mount, 5),
             (Errno, 5),
-        ],
-    },
-    Meaning {
-        text: "other clients, the client itself or a program on the server have the files open, or hold locks on them",
-        when: When::Many,
-        kind: Kind::Mechanism,
-        changed: None,
-        statuses: &SHARED,
-    },
-    Meaning {
-        text: "other clients, the client itself or a program on the server hold locks on the files",
-        when: When::Many,
-        kind: Kind::Mechanism,
-        changed: None,
-        statuses: &LOCKED,
-    },
-    Meaning {
-        text: "the server refuses logons again and again. Possible causes: a wrong or old password, or an account that is locked, \
-               expired or not allowed to log on",
-        when: When::Again,
-        kind: Kind::Trouble,
-        changed: Some("the password, or the account"),
-        statuses: &[
+        ];
+    Many, Mechanism: "other clients, the client itself or a program on the server have the files open, or hold locks on them"
+        => &SHARED;
+    Many, Mechanism: "other clients, the client itself or a program on the server hold locks on the files" => &LOCKED;
+    Again, Trouble: "the server refuses logons again and again. Possible causes: a wrong or old password, or an account that is locked, \
+               expired or not allowed to log on"
+        changed "the password, or the account"
+        => &[
             (Nt, 0xC000_006D),  // LOGON_FAILURE
             (Nt, 0xC000_006A),  // WRONG_PASSWORD
             (Nt, 0xC000_0064),  // NO_SUCH_USER
@@ -188,32 +135,18 @@ pub(super) const MEANINGS: &[Meaning] = &[
             (Nt, 0xC000_005E),  // NO_LOGON_SERVERS
             (Nt, 0xC000_018D),  // TRUSTED_RELATIONSHIP_FAILURE
             (Dos, 0x0002_0002), // ERRSRV, ERRbadpw
-        ],
-    },
-    Meaning {
-        text: "the server refuses mounts again and again, because the export does not allow the client",
-        when: When::Again,
-        kind: Kind::Trouble,
-        changed: Some("the list of allowed clients, or the name service in which the server looks up their names"),
-        statuses: &[(Mount, 1), (Mount, 13)], // PERM, ACCES
-    },
-    Meaning {
-        text: "the share, the export or its file system is read-only",
-        when: When::Storm,
-        kind: Kind::Trouble,
-        changed: Some("whether the export or the file system became read-only"),
-        statuses: &[
+        ];
+    Again, Trouble: "the server refuses mounts again and again, because the export does not allow the client"
+        changed "the list of allowed clients, or the name service in which the server looks up their names"
+        => &[(Mount, 1), (Mount, 13)]; // PERM, ACCES
+    Storm, Trouble: "the share, the export or its file system is read-only"
+        changed "whether the export or the file system became read-only" => &[
             (Nt, 0xC000_00A2),  // MEDIA_WRITE_PROTECTED
             (Dos, 0x0013_0003), // ERRHRD, ERRnowrite
             (Nfs, 30),          // ROFS
             (Errno, 30),
-        ],
-    },
-    Meaning {
-        text: "clients repeat requests for which they have no permission",
-        when: When::Storm,
-        kind: Kind::Trouble,
-        changed: Some("permissions, the options of the export (e.g. root squash), or the account"),
-        statuses: &[(Nt, 0xC000_0022), (Nt, 0xC000_0061), (Dos, 0x0005_0001), (Nfs, 1), (Nfs, 13)],
-    },
-];
+        ];
+    Storm, Trouble: "clients repeat requests for which they have no permission"
+        changed "permissions, the options of the export (e.g. root squash), or the account"
+        => &[(Nt, 0xC000_0022), (Nt, 0xC000_0061), (Dos, 0x0005_0001), (Nfs, 1), (Nfs, 13)];
+};

@@ -17,6 +17,26 @@ pub(super) fn open() -> Procedure {
     Procedure::of(Protocol::Smb2, 5)
 }
 
+/// Checks of a text, which show the text where they fail.
+pub(super) trait Says: AsRef<str> {
+    #[track_caller]
+    fn begins(&self, expected: &str) {
+        assert!(self.as_ref().starts_with(expected), "{}", self.as_ref());
+    }
+
+    #[track_caller]
+    fn has(&self, expected: &str) {
+        assert!(self.as_ref().contains(expected), "{}", self.as_ref());
+    }
+
+    #[track_caller]
+    fn ends(&self, expected: &str) {
+        assert!(self.as_ref().ends_with(expected), "{}", self.as_ref());
+    }
+}
+
+impl<T: AsRef<str> + ?Sized> Says for T {}
+
 /// Consecutive requests.
 pub(super) struct Traffic {
     statistics: Statistics,

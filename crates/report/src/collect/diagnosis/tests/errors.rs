@@ -2,7 +2,7 @@
 
 use plimsoll_model::{ClientPath, Outcome, Procedure, Protocol, Symbol};
 
-use super::built::{MS, Traffic, open, read};
+use super::built::{MS, Says, Traffic, open, read};
 use crate::findings::Rule;
 
 const DATA: &str = r"\\server1\data";
@@ -44,10 +44,9 @@ fn a_full_disk_is_said_first() {
     let write = Procedure::of(Protocol::Smb2, 9);
     (0..12).for_each(|_| traffic.error(write, 0xC000_007F, MS));
     let text = traffic.first(Rule::ErrorStatuses);
-    assert!(text.starts_with("12 write requests got 0xc000007f: the file system of the server is full"), "{text}");
-    assert!(
-        text.contains(r"All 12 requests were from client 10.0.0.1, for a.txt on share \\server1\data. The first: 2023-11-14 22:13:"),
-        "{text}"
+    text.begins("12 write requests got 0xc000007f: the file system of the server is full");
+    text.has(
+        r"All 12 requests were from client 10.0.0.1, for a.txt on share \\server1\data. The first: 2023-11-14 22:13:",
     );
 }
 
@@ -61,7 +60,7 @@ fn delays_are_said_where_there_are_many() {
     (0..19).for_each(|_| few.error(write, 10_008, MS / 10));
     assert!(!few.rules().contains(&Rule::ErrorStatuses));
     (0..20).for_each(|_| many.error(write, 10_008, MS / 10));
-    assert!(many.first(Rule::ErrorStatuses).contains("asks clients to try again later"));
+    many.first(Rule::ErrorStatuses).has("asks clients to try again later");
 }
 
 #[test]
@@ -75,12 +74,8 @@ fn pauses_before_clients_try_again_are_added_up() {
         traffic.error(write, 0, MS);
         traffic.first(Rule::ErrorStatuses)
     };
-    let text = retried(5_000);
-    assert!(
-        text.contains(
-            "Clients repeated 20 of these requests for the same file or folder, 5.00 s later on average. Response times and percentages of all time waited do not include these pauses (100 s in all)."
-        ),
-        "{text}"
+    retried(5_000).has(
+        "Clients repeated 20 of these requests for the same file or folder, 5.00 s later on average. Response times and percentages of all time waited do not include these pauses (100 s in all).",
     );
     assert!(!retried(1).contains("in all"), "pauses that nobody notices");
 }
@@ -107,12 +102,9 @@ fn conflicts_are_said_where_clients_wait_for_them() {
     let mut traffic = healthy();
     (0..8).for_each(|_| traffic.error(open(), 0xC000_0043, 950 * MS));
     let text = traffic.first(Rule::ErrorStatuses);
-    assert!(
-        text.contains(
-            "other clients, the client itself or a program on the server have the files open, or hold locks on them. Clients \
-             waited 7.60 s for these responses: 88 %"
-        ),
-        "{text}"
+    text.has(
+        "other clients, the client itself or a program on the server have the files open, or hold locks on them. Clients \
+             waited 7.60 s for these responses: 88 %",
     );
 }
 
@@ -127,17 +119,11 @@ fn a_client_that_is_alone_in_the_capture_may_hold_the_files_itself() {
         traffic.coverage.client_paths = paths.collect();
         traffic.first(Rule::ErrorStatuses)
     };
-    let alone = said(1, &[], &[1]);
-    assert!(
-        alone.contains("got 0xc0000043: the files are open, or locked. No other client is in the capture"),
-        "{alone}"
-    );
+    said(1, &[], &[1]).has("got 0xc0000043: the files are open, or locked. No other client is in the capture");
     let other = said(2, &[], &[]);
-    assert!(other.contains("other clients, the client itself or a program on the server have"), "{other}");
-    let unread = said(1, &[], &[1, 2]);
-    assert!(unread.contains("other clients, the client itself or a program on the server have"), "{unread}");
-    let filtered = said(1, &["--client 10.0.0.1"], &[]);
-    assert!(filtered.contains("other clients, the client itself or a program on the server have"), "{filtered}");
+    other.has("other clients, the client itself or a program on the server have");
+    said(1, &[], &[1, 2]).has("other clients, the client itself or a program on the server have");
+    said(1, &["--client 10.0.0.1"], &[]).has("other clients, the client itself or a program on the server have");
 }
 
 /// Client 9 connected before the capture began, so the share of its requests is not known. A logon is for none.
@@ -152,10 +138,8 @@ fn a_client_at_an_unknown_share_may_hold_the_files() {
         (0..8).for_each(|_| traffic.error(open(), 0xC000_0043, 950 * MS));
         traffic.first(Rule::ErrorStatuses)
     };
-    let text = said(session());
-    assert!(text.contains("No other client in the capture uses the same share"), "{text}");
-    let text = said(read());
-    assert!(text.contains("other clients, the client itself or a program on the server have"), "{text}");
+    said(session()).has("No other client in the capture uses the same share");
+    said(read()).has("other clients, the client itself or a program on the server have");
 }
 
 /// Each client has a separate share, as in NetBench: then the status does not come from other clients that the capture shows.
@@ -181,8 +165,7 @@ fn a_client_that_is_alone_at_its_share_may_hold_the_files_itself() {
         let expected = format!("No other client in the capture uses the same share: the client itself {may}, or a");
         assert!(alone.contains(&expected), "{alone}");
         for (shares, filters) in [([separate[0]; 2], &[] as &[&str]), (separate, &["--share data"])] {
-            let unknown = said(status, shares, filters);
-            assert!(unknown.contains("other clients, the client itself or a program on the server"), "{unknown}");
+            said(status, shares, filters).has("other clients, the client itself or a program on the server");
         }
     }
 }
@@ -203,18 +186,17 @@ fn sessions_that_a_client_ended_itself_are_not_called_ended_by_the_server() {
         }
         traffic.first(Rule::ErrorStatuses)
     };
-    let by_client = said(true);
-    assert!(by_client.contains("got 0xc0000203: the client itself had ended the session (LOGOFF)"), "{by_client}");
-    let unknown = said(false);
-    assert!(unknown.contains("does not accept the session or share that the requests name"), "{unknown}");
+    said(true).has("got 0xc0000203: the client itself had ended the session (LOGOFF)");
+    said(false).has("does not accept the session or share that the requests name");
 }
 
 #[test]
 fn a_connection_that_a_server_does_not_accept_is_no_lack_of_memory() {
     let mut traffic = healthy();
     (0..10).for_each(|_| traffic.error(session(), 0xC000_00D0, MS));
-    let text = traffic.first(Rule::ErrorStatuses);
-    assert!(text.contains("10 session requests got 0xc00000d0: the server accepts no further connection."), "{text}");
+    traffic
+        .first(Rule::ErrorStatuses)
+        .has("10 session requests got 0xc00000d0: the server accepts no further connection.");
 }
 
 /// Two clients ask for a lock file again and again, `tries` times each; then the `second` request is answered with success, if any. They
@@ -238,17 +220,11 @@ fn locked(procedure: Procedure, tries: usize, success_at: usize, others: usize) 
 fn a_lock_file_that_no_program_deletes_comes_first() {
     let create = Procedure::of(Protocol::Nfs3, 8);
     let text = locked(create, 100, usize::MAX, 0).first(Rule::ErrorStatuses);
-    assert!(
-        text.starts_with(
-            "Clients try again and again to create a file that already exists: 200 create requests for inbox.lock on share \\\\server1\\data got 0x11, from 2023-11-14 22:13:2"
-        ),
-        "{text}"
+    text.begins(
+        "Clients try again and again to create a file that already exists: 200 create requests for inbox.lock on share \\\\server1\\data got 0x11, from 2023-11-14 22:13:2",
     );
-    assert!(
-        text.contains("Client 10.0.0.1 sent 100, client 10.0.0.2 sent 100, one every 82.0 ms on average."),
-        "{text}"
-    );
-    assert!(text.contains("This file is probably a lock file that no program deletes"), "{text}");
+    text.has("Client 10.0.0.1 sent 100, client 10.0.0.2 sent 100, one every 82.0 ms on average.");
+    text.has("This file is probably a lock file that no program deletes");
     let is_said = |traffic: &Traffic| traffic.rules().contains(&Rule::ErrorStatuses);
     assert!(!is_said(&locked(create, 100, 50, 0)), "it was removed after 4 s");
     assert!(!is_said(&locked(create, 100, usize::MAX, 2)), "programs carry on");
@@ -259,7 +235,7 @@ fn a_lock_file_that_no_program_deletes_comes_first() {
 fn refusals_are_said_where_they_are_a_storm() {
     let mut traffic = healthy();
     (0..60).for_each(|_| traffic.error(open(), 0xC000_0022, MS));
-    assert!(traffic.first(Rule::ErrorStatuses).contains("for which they have no permission"));
+    traffic.first(Rule::ErrorStatuses).has("for which they have no permission");
 }
 
 #[test]
@@ -267,8 +243,8 @@ fn logons_that_are_refused_again_and_again_name_the_client() {
     let mut traffic = healthy();
     (0..5).for_each(|_| traffic.error(session(), 0xC000_006D, 9 * MS));
     let text = traffic.first(Rule::ErrorStatuses);
-    assert!(text.starts_with("5 session requests got 0xc000006d: the server refuses logons again and again"), "{text}");
-    assert!(text.contains("requests were from client 10.0.0.1"), "{text}");
+    text.begins("5 session requests got 0xc000006d: the server refuses logons again and again");
+    text.has("requests were from client 10.0.0.1");
     // Of many clients each mistypes once.
     let mut many = healthy();
     (0..400).for_each(|_| many.request(session(), 9, DATA, "", MS));
@@ -285,7 +261,7 @@ fn few_stale_handles_are_trouble_where_hardly_anything_else_is_asked() {
     let mut traffic = healthy();
     let getattr = Procedure::of(Protocol::Nfs3, 1);
     (0..5).for_each(|_| traffic.error(getattr, 70, MS));
-    assert!(traffic.first(Rule::ErrorStatuses).contains("handles of files that no longer exist"));
+    traffic.first(Rule::ErrorStatuses).has("handles of files that no longer exist");
     (0..100).for_each(|_| traffic.request(getattr, 1, DATA, "f", MS));
     assert!(!traffic.rules().contains(&Rule::ErrorStatuses), "5 of 105");
 }
@@ -313,8 +289,7 @@ fn the_end_of_a_share_that_a_client_did_not_get_is_no_cause() {
         let statements = traffic.diagnosis().statements;
         statements.into_iter().find(|one| one.rule == Rule::ErrorStatuses).map(|one| one.text).unwrap_or_default()
     };
-    let text = said(&traffic);
-    assert!(text.starts_with("1 session request got 0xc00000cc: the server has no share of the name"), "{text}");
+    said(&traffic).begins("1 session request got 0xc00000cc: the server has no share of the name");
     assert_ne!(traffic.rules()[0], Rule::ErrorStatuses, "a wrong name makes nothing slow");
     // The server removed the share.
     traffic.error(open(), 0xC000_00C9, MS / 10);
@@ -351,10 +326,8 @@ fn answers_in_one_message_are_waited_for_once() {
         });
     }
     let text = traffic.first(Rule::ErrorStatuses);
-    assert!(
-        text.starts_with("36 write requests got") && text.contains("Clients waited 120 ms for these responses"),
-        "{text}"
-    );
+    text.begins("36 write requests got");
+    text.has("Clients waited 120 ms for these responses");
 }
 
 #[test]
@@ -388,12 +361,9 @@ fn filled(files: [usize; 2]) -> String {
 #[test]
 fn the_client_that_wrote_most_before_a_disk_was_full_is_named() {
     let text = filled([90, 10]);
-    assert!(
-        text.contains(
-            "In this capture, client 10.0.0.5 had written the most data (90 % of 100 MB) before server 10.0.1.49 sent the first of \
-            these responses."
-        ),
-        "{text}"
+    text.has(
+        "In this capture, client 10.0.0.5 had written the most data (90 % of 100 MB) before server 10.0.1.49 sent the first of \
+            these responses.",
     );
     assert!(!filled([60, 40]).contains("had written the most data"), "two of them");
     assert!(!filled([0, 40]).contains("had written the most data"), "no other client to compare with");

@@ -2,7 +2,7 @@
 
 use plimsoll_model::{ClientPath, Outcome, Procedure, Protocol};
 
-use super::built::{MS, Traffic, open, read};
+use super::built::{MS, Says, Traffic, open, read};
 use crate::findings::Rule;
 
 const DATA: &str = r"\\server1\data";
@@ -23,12 +23,8 @@ fn names_that_do_not_exist_are_said_where_most_look_ups_are_for_them() {
     work(&mut few, 4_000);
     (0..600).for_each(|_| many.error(open(), 0xC000_0034, 2 * MS));
     (0..600).for_each(|_| few.error(open(), 0xC000_0034, 2 * MS));
-    let text = said(&many, Rule::AbsentNames).unwrap();
-    assert!(
-        text.starts_with(
-            "Clients look for names that do not exist: 600 requests (75 % of all requests for the same operations) took 2.00 ms each on average, together 75 % of all time waited."
-        ),
-        "{text}"
+    said(&many, Rule::AbsentNames).unwrap().begins(
+        "Clients look for names that do not exist: 600 requests (75 % of all requests for the same operations) took 2.00 ms each on average, together 75 % of all time waited.",
     );
     assert_eq!(said(&few, Rule::AbsentNames), None, "most names are there");
 }
@@ -45,12 +41,8 @@ fn a_flush_for_each_write_is_said_and_one_for_many_is_not() {
         }
         traffic
     };
-    let text = said(&written(1), Rule::Flushes).unwrap();
-    assert!(
-        text.starts_with(
-            "Clients flush after every few writes: 300 flush requests (9.00 ms each on average) for 300 write requests (1.00 ms each)."
-        ),
-        "{text}"
+    said(&written(1), Rule::Flushes).unwrap().begins(
+        "Clients flush after every few writes: 300 flush requests (9.00 ms each on average) for 300 write requests (1.00 ms each).",
     );
     assert_eq!(said(&written(4), Rule::Flushes), None);
 }
@@ -84,13 +76,10 @@ fn pieces(bytes: u64, files: usize) -> Traffic {
 #[test]
 fn small_pieces_of_large_files_are_said() {
     let text = pieces(512, 3).first(Rule::SmallRequests);
-    assert!(
-        text.starts_with(
-            "Clients read in small pieces, one at a time: 3,000 read requests (512 B each on average) took 1.00 ms each, together 100 % of all time waited."
-        ),
-        "{text}"
+    text.begins(
+        "Clients read in small pieces, one at a time: 3,000 read requests (512 B each on average) took 1.00 ms each, together 100 % of all time waited.",
     );
-    assert!(text.contains("The same data would fit into 24 requests of 6"), "{text}");
+    text.has("The same data would fit into 24 requests of 6");
     assert_eq!(said(&pieces(512, 300), Rule::SmallRequests), None, "small files");
     assert_eq!(said(&pieces(32_768, 3), Rule::SmallRequests), None, "large pieces");
     let mut slow = pieces(512, 3);
@@ -112,15 +101,10 @@ fn listed(bytes: u64, requests: usize) -> Traffic {
 
 #[test]
 fn a_directory_is_named_whose_listing_takes_the_time() {
-    let long = said(&listed(64_000, 300), Rule::Listing).unwrap();
-    assert!(
-        long.starts_with(
-            r"Listing a large directory takes long: 300 list requests for mail of share \\server1\data returned "
-        ),
-        "{long}"
-    );
-    let again = said(&listed(900, 300), Rule::Listing).unwrap();
-    assert!(again.starts_with("Clients list the same directory many times: 300"), "{again}");
+    said(&listed(64_000, 300), Rule::Listing)
+        .unwrap()
+        .begins(r"Listing a large directory takes long: 300 list requests for mail of share \\server1\data returned ");
+    said(&listed(900, 300), Rule::Listing).unwrap().begins("Clients list the same directory many times: 300");
     assert_eq!(said(&listed(900, 90), Rule::Listing), None, "a short directory, a few times");
     assert_eq!(said(&listed(64_000, 10), Rule::Listing), None, "a sixth of the waiting");
 }
@@ -144,11 +128,8 @@ fn a_client_that_connects_for_every_few_requests_is_named() {
         said(&traffic, Rule::Reconnects)
     };
     let text = connected(240, 0, 0).unwrap();
-    assert!(
-        text.starts_with(
-            "Client 10.0.0.7 connects again and again: 240 new connections with 4 requests each on average. Of these requests, 75 %"
-        ),
-        "{text}"
+    text.begins(
+        "Client 10.0.0.7 connects again and again: 240 new connections with 4 requests each on average. Of these requests, 75 %",
     );
     assert_eq!(connected(3, 0, 0), None);
     for (encrypted, unanswered, counted) in
@@ -178,14 +159,11 @@ fn durable(bytes: u64, took_ns: i64, share: &str) -> Traffic {
 fn small_writes_that_wait_for_stable_storage_are_the_cause_not_their_directory() {
     let traffic = durable(4_096, 8 * MS, DATA);
     let text = traffic.first(Rule::DurableWrites);
-    assert!(
-        text.starts_with(
-            "Each small write waits for stable storage: 200 write requests by client 10.0.0.1 on share \\\\server1\\data ask the server to store their data before"
-        ),
-        "{text}"
+    text.begins(
+        "Each small write waits for stable storage: 200 write requests by client 10.0.0.1 on share \\\\server1\\data ask the server to store their data before",
     );
-    assert!(text.contains("write-through). On average, each of them carried 4.10 kB and took 8.00 ms"), "{text}");
-    assert!(text.contains(" (other writes: 500 µs). Together, they account for 84 % of all time waited."), "{text}");
+    text.has("write-through). On average, each of them carried 4.10 kB and took 8.00 ms");
+    text.has(" (other writes: 500 µs). Together, they account for 84 % of all time waited.");
     let rules = traffic.rules();
     assert!(!rules.contains(&Rule::SlowClient) && !rules.contains(&Rule::SlowPath), "{rules:?}");
 }
@@ -199,11 +177,9 @@ fn the_round_trip_of_a_durable_write_is_not_the_time_of_the_storage() {
     };
     assert!(far(4_300_000, None).is_some_and(|text| !text.contains("round trip")));
     assert_eq!(far(4_300_000, Some(4_000_000)), None, "the storage takes 0.3 ms");
-    let text = far(8 * MS, Some(4_000_000)).unwrap();
-    assert!(
-        text.contains("(other writes: 500 µs). The network round trip to the server took 4.00 ms of this time."),
-        "{text}"
-    );
+    far(8 * MS, Some(4_000_000))
+        .unwrap()
+        .has("(other writes: 500 µs). The network round trip to the server took 4.00 ms of this time.");
     // Another client is near, and this one is not.
     let mut traffic = durable(4_096, 4_300_000, DATA);
     traffic.coverage.network.to_server_ns = Some(100_000);

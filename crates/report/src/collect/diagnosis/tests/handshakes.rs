@@ -2,7 +2,7 @@
 
 use plimsoll_model::ClientPath;
 
-use super::built::{MS, Traffic, open, read};
+use super::built::{MS, Says, Traffic, open, read};
 use crate::findings::Rule;
 
 const DATA: &str = r"\\server1\data";
@@ -38,9 +38,7 @@ fn connections_that_open_late_are_said_with_the_client_and_the_time() {
 fn one_of_several_other_clients_is_not_the_other_client() {
     let mut traffic = late(10, 1_030);
     traffic.coverage.client_paths[2].handshakes = 0;
-    let text = traffic.first(Rule::LateHandshakes);
-    assert!(text.contains(" One other client had no late connections."), "{text}");
+    traffic.first(Rule::LateHandshakes).has(" One other client had no late connections.");
     traffic.coverage.client_paths.pop();
-    let text = traffic.first(Rule::LateHandshakes);
-    assert!(text.contains(" The other client had no late connections."), "{text}");
+    traffic.first(Rule::LateHandshakes).has(" The other client had no late connections.");
 }

@@ -2,7 +2,7 @@
 
 use plimsoll_model::{Endpoint, Outcome, Procedure, Protocol, Unfinished, WaitEnd};
 
-use super::built::{MS, Traffic, open, read};
+use super::built::{MS, Says, Traffic, open, read};
 use crate::findings::Rule;
 
 const DATA: &str = r"\\server1\data";
@@ -39,10 +39,9 @@ fn the_holder_of_a_refused_lock_is_named() {
     let text = contended(20, 100, true).first(Rule::LockWaits);
     let start = r"Clients wait for byte-range locks on the file jobs.lck on share \\server1\data: the server refused 20 requests, the first at 2023-11-14 22:13:";
     assert!(text.starts_with(start), "{text}");
-    assert!(text.contains("Client 10.0.0.2 repeated the requests for 2.0"), "{text}");
-    assert!(
-        text.ends_with("until the server granted the lock or the client gave up. Client 10.0.0.1 held a lock on this file during 100 % of the refusals. Response times do not include this time."),
-        "{text}"
+    text.has("Client 10.0.0.2 repeated the requests for 2.0");
+    text.ends(
+        "until the server granted the lock or the client gave up. Client 10.0.0.1 held a lock on this file during 100 % of the refusals. Response times do not include this time.",
     );
     contended(20, 100, false).first(Rule::LockWaits);
     assert!(!contended(20, 100, true).rules().contains(&Rule::ErrorStatuses), "it is said once");
@@ -73,6 +72,7 @@ fn a_lock_that_is_never_granted_is_said_with_the_time_until_the_end() {
             requests: 1,
             first_ns: end_ns - seconds * 1_000 * MS,
             last_ns: end_ns - seconds * 1_000 * MS,
+            is_acknowledged: true,
             procedure: Procedure::of(Protocol::Smb2, 10),
             share,
             path,
@@ -83,8 +83,9 @@ fn a_lock_that_is_never_granted_is_said_with_the_time_until_the_end() {
     let text = waiting(&[30]).first(Rule::LockWaits);
     let expected = r"Clients waited at least 30.0 s in all for byte-range locks (1 LOCK request). This request still waited at the end of the capture. All of this time was for the file jobs.lck on share \\server1\data.";
     assert!(text.starts_with(expected), "{text}");
-    let text = waiting(&[30, 10]).first(Rule::LockWaits);
-    assert!(text.contains(" 40.0 s in all for byte-range locks (2 LOCK requests). All of them still waited"), "{text}");
+    waiting(&[30, 10])
+        .first(Rule::LockWaits)
+        .has(" 40.0 s in all for byte-range locks (2 LOCK requests). All of them still waited");
     assert!(!waiting(&[0]).rules().contains(&Rule::LockWaits), "the capture ended at once");
     let mut filtered = waiting(&[30]);
     filtered.filters = vec!["--client 10.0.0.1".to_owned()];

@@ -2,7 +2,7 @@
 
 use plimsoll_model::{ClientPath, Outcome, Procedure, Protocol};
 
-use super::built::{MS, Traffic, open, read};
+use super::built::{MS, Says, Traffic, open, read};
 use crate::findings::Rule;
 
 const DATA: &str = r"\\server1\data";
@@ -23,8 +23,8 @@ fn flushes(took_ns: impl Fn(i64) -> i64) -> Traffic {
 #[test]
 fn an_operation_that_is_slow_for_all_is_accused() {
     let text = flushes(|i| (60 + i % 7) * MS).first(Rule::SlowOperation);
-    assert!(text.starts_with("The operation flush is slow for all 3 clients: it took 62."), "{text}");
-    assert!(text.contains("(50 requests), 63 times as long as the mean of all other operations (1.00 ms)"), "{text}");
+    text.begins("The operation flush is slow for all 3 clients: it took 62.");
+    text.has("(50 requests), 63 times as long as the mean of all other operations (1.00 ms)");
 }
 
 #[test]
@@ -32,10 +32,9 @@ fn the_clients_of_a_slow_operation_are_said() {
     // The capture has a fourth client, whose requests cannot be read.
     let mut unread = flushes(|i| (60 + i % 7) * MS);
     unread.coverage.client_paths = vec![ClientPath::new([10, 0, 0, 9].into())];
-    let unread = unread.first(Rule::SlowOperation);
-    assert!(unread.starts_with("The operation flush is slow for all 3 clients that use it: it took"), "{unread}");
+    unread.first(Rule::SlowOperation).begins("The operation flush is slow for all 3 clients that use it: it took");
     let some = flushes(|i| if i % 3 == 0 { 40 * MS } else { 200 * MS }).first(Rule::SlowOperation);
-    assert!(some.starts_with("The operation flush is slow for some of the 3 clients that use it: it took"), "{some}");
+    some.begins("The operation flush is slow for some of the 3 clients that use it: it took");
     let mut traffic = Traffic::new();
     for i in 0..200 {
         traffic.request(read(), 1, DATA, &format!("f{}", i % 40), MS);
@@ -43,8 +42,7 @@ fn the_clients_of_a_slow_operation_are_said() {
             traffic.request(Procedure::of(Protocol::Smb2, 7), 1, DATA, &format!("f{}", i % 40), 60 * MS);
         }
     }
-    let one = traffic.first(Rule::SlowOperation);
-    assert!(one.starts_with("The operation flush is slow for client 10.0.0.1: it took 60.0 ms"), "{one}");
+    traffic.first(Rule::SlowOperation).begins("The operation flush is slow for client 10.0.0.1: it took 60.0 ms");
 }
 
 #[test]
@@ -83,12 +81,9 @@ fn partly_slow(is_slow: impl Fn(usize) -> bool, took_ms: i64) -> Traffic {
 fn a_part_of_an_operation_that_is_slow_for_all_is_accused() {
     // Of all clients, on both shares, all the time.
     let text = partly_slow(|i| (i / 8 + i % 4) % 4 == 3, 60).first(Rule::SlowOperation);
-    assert!(
-        text.starts_with(
-            "Many requests for the operation open are slow for all 4 clients on 2 shares: 60 of 240 requests took 60.0 \
-            ms on average. All other requests, for any operation, took only 1.00 ms on average."
-        ),
-        "{text}"
+    text.begins(
+        "Many requests for the operation open are slow for all 4 clients on 2 shares: 60 of 240 requests took 60.0 \
+            ms on average. All other requests, for any operation, took only 1.00 ms on average.",
     );
 }
 
@@ -135,8 +130,9 @@ fn storm(times: usize, pause_ms: i64) -> Traffic {
 
 #[test]
 fn a_client_that_makes_nearly_all_of_the_load_is_named() {
-    let text = storm(500, 0).first(Rule::BusyClient);
-    assert!(text.starts_with("Client 10.0.0.7 causes most of the load: it sent 500 requests (85 % of all requests) at 332 requests per second from 2023-11-14 22:13:22 UTC on. Most frequent operations: list 100 %. Each of the 3 other clients sends at most 13 requests per second. The requests of client 10.0.0.7 account for 94 % of all time waited."), "{text}");
+    storm(500, 0).first(Rule::BusyClient).begins(
+        "Client 10.0.0.7 causes most of the load: it sent 500 requests (85 % of all requests) at 332 requests per second from 2023-11-14 22:13:22 UTC on. Most frequent operations: list 100 %. Each of the 3 other clients sends at most 13 requests per second. The requests of client 10.0.0.7 account for 94 % of all time waited.",
+    );
     let said = |times, pause_ms| storm(times, pause_ms).rules().contains(&Rule::BusyClient);
     assert!(!said(500, 4), "it pauses");
     assert!(said(1_500, 4), "94 % of all requests, and an answer at once");
@@ -159,11 +155,7 @@ fn a_busy_client_is_named_beside_few_requests_that_cannot_be_read() {
         let statements = traffic.diagnosis().statements;
         statements.into_iter().find(|one| one.rule == Rule::BusyClient).map(|one| one.text)
     };
-    let text = said(3, 2).unwrap();
-    assert!(
-        text.contains(" Each other client whose requests are known sends at most 13 requests per second."),
-        "{text}"
-    );
+    said(3, 2).unwrap().has(" Each other client whose requests are known sends at most 13 requests per second.");
     assert_eq!(said(6, 0), None, "another client may send as many requests");
     assert_eq!(said(3, 3), None, "of encrypted requests it is not known whose they are");
 }
@@ -180,6 +172,5 @@ fn the_next_command_splits_by_what_has_several_values() {
     assert!(next(1, "f").ends_with(" --operation read --by path"), "{}", next(1, "f"));
     let mut traffic = Traffic::new();
     (0..40).for_each(|_| traffic.changed(read(), 1, DATA, "f", MS, |t| t.path = plimsoll_model::Symbol::NONE));
-    let next = traffic.diagnosis().next.unwrap();
-    assert!(next.ends_with(" --operation read --by second"), "{next}");
+    traffic.diagnosis().next.unwrap().ends(" --operation read --by second");
 }

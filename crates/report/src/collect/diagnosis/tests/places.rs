@@ -1,6 +1,6 @@
 //! Slow clients, servers, shares and paths.
 
-use super::built::{MS, Traffic, open, read};
+use super::built::{MS, Says, Traffic, open, read};
 use crate::findings::Rule;
 use plimsoll_model::{Procedure, Protocol};
 
@@ -68,11 +68,9 @@ fn a_client_that_sends_and_receives_slowly_is_told_from_a_slow_server() {
             t.timeline.response_first = t.timeline.request_last.map(|last| last + MS / 10);
         });
     }
-    let text = traffic.first(Rule::SlowClient);
-    assert!(
-        text.contains("The difference is in the time for sending and receiving, not in the service time."),
-        "{text}"
-    );
+    traffic
+        .first(Rule::SlowClient)
+        .has("The difference is in the time for sending and receiving, not in the service time.");
 }
 
 #[test]
@@ -89,11 +87,8 @@ fn a_client_on_a_narrow_path_is_accused_of_few_requests() {
         traffic
     };
     let text = four_clients(300 * MS).first(Rule::SlowClient);
-    assert!(
-        text.starts_with("Requests of client 10.0.0.2 are slow: read took 300 ms on average (12 requests), 150"),
-        "{text}"
-    );
-    assert!(text.contains("The client waits mainly while it receives responses"), "{text}");
+    text.begins("Requests of client 10.0.0.2 are slow: read took 300 ms on average (12 requests), 150");
+    text.has("The client waits mainly while it receives responses");
     assert!(!four_clients(16 * MS).rules().contains(&Rule::SlowClient), "8 times as long is too little of 12 requests");
 }
 
@@ -115,13 +110,9 @@ fn a_client_with_more_outstanding_waits_longer_for_each() {
 #[test]
 fn a_share_is_slow_whoever_uses_it() {
     let traffic = reads(|_, share, _| if share == DATA { 12 * MS } else { MS });
-    let text = traffic.first(Rule::SlowShare);
-    assert!(
-        text.starts_with(
-            r"Requests to share \\server1\data are slow: read took 12.1 ms on average (250 requests), 11 times"
-        ),
-        "{text}"
-    );
+    traffic
+        .first(Rule::SlowShare)
+        .begins(r"Requests to share \\server1\data are slow: read took 12.1 ms on average (250 requests), 11 times");
     assert!(!traffic.rules().contains(&Rule::SlowClient) && !traffic.rules().contains(&Rule::SlowPath));
 }
 
@@ -133,19 +124,15 @@ fn a_server_is_named_where_its_requests_are_those_of_a_share() {
         traffic.request(read(), (i % 5) as u8, share, "f", took);
     }
     let text = traffic.first(Rule::SlowServer);
-    assert!(text.starts_with("Requests to server 10.0.1.50:445 are slow"), "{text}");
-    assert!(
-        text.ends_with(
-            r"The slow requests to this server are also the slow requests to share \\server2\b: the cause may be the server or the share."
-        ),
-        "{text}"
+    text.begins("Requests to server 10.0.1.50:445 are slow");
+    text.ends(
+        r"The slow requests to this server are also the slow requests to share \\server2\b: the cause may be the server or the share.",
     );
     assert!(!traffic.rules().contains(&Rule::SlowShare));
-    assert!(text.contains("as long as for the other server (1.00 ms)"), "{text}");
+    text.has("as long as for the other server (1.00 ms)");
     // Not compared.
     traffic.request(open(), 1, r"\\server3\c", "f", MS);
-    let text = traffic.first(Rule::SlowServer);
-    assert!(text.contains("as long as for the other server (1.00 ms)"), "{text}");
+    traffic.first(Rule::SlowServer).has("as long as for the other server (1.00 ms)");
 }
 
 fn binding() -> Procedure {
@@ -172,11 +159,10 @@ fn an_address_of_a_server_is_no_other_server() {
         traffic
     };
     let text = traffic(Some(7)).first(Rule::SlowServer);
-    assert!(
-        text.starts_with("Connections to the address 10.0.1.50:445 are slow: read took 15.0 ms on average (200 requests), 15 times as long as over 10.0.1.49:445 (1.00 ms). These are addresses of the same server"),
-        "{text}"
+    text.begins(
+        "Connections to the address 10.0.1.50:445 are slow: read took 15.0 ms on average (200 requests), 15 times as long as over 10.0.1.49:445 (1.00 ms). These are addresses of the same server",
     );
-    assert!(text.ends_with("The network path to this address is slow; the server is not the cause."), "{text}");
+    text.ends("The network path to this address is slow; the server is not the cause.");
     assert!(traffic(None).first(Rule::SlowServer).starts_with("Requests to server 10.0.1.50:445 are slow"));
 }
 
@@ -199,8 +185,7 @@ fn few_requests_that_vary_much_do_not_make_a_client_slow() {
 #[test]
 fn a_directory_is_slow_for_everybody() {
     let traffic = reads(|_, share, dir| if dir == 3 && share == DATA { 9 * MS } else { MS });
-    let text = traffic.first(Rule::SlowPath);
-    assert!(text.starts_with(r"Requests in the directory dir3 on share \\server1\data are slow: read took"), "{text}");
+    traffic.first(Rule::SlowPath).begins(r"Requests in the directory dir3 on share \\server1\data are slow: read took");
     assert!(
         !traffic.rules().contains(&Rule::SlowClient) && !traffic.rules().contains(&Rule::SlowShare),
         "{:#?}",
@@ -216,11 +201,7 @@ fn a_file_is_slow_for_its_only_reader_who_reads_others_quickly() {
         let (path, took) = if i % 3 == 0 { (r"mail\inbox", 8 * MS) } else { (r"mail\sent", MS) };
         traffic.request(read(), 1, DATA, path, took);
     }
-    assert!(
-        traffic.first(Rule::SlowPath).starts_with(r"Requests for mail\inbox on share"),
-        "{:#?}",
-        traffic.diagnosis()
-    );
+    traffic.first(Rule::SlowPath).begins(r"Requests for mail\inbox on share");
     let mut even = Traffic::new();
     (0..300).for_each(|i| even.request(read(), 1, DATA, &format!(r"mail\{}", i % 3), MS));
     assert!(!even.rules().contains(&Rule::SlowPath));
@@ -254,11 +235,8 @@ fn creates(took_ns: i64, other_ns: i64) -> Traffic {
 #[test]
 fn a_directory_that_one_client_uses_is_the_place_if_the_client_is_quick_elsewhere() {
     let text = creates(40 * MS, MS).first(Rule::SlowPath);
-    assert!(
-        text.starts_with(r"Requests in the directory spool on share \\server1\data are slow: open took 40.0 ms"),
-        "{text}"
-    );
-    assert!(text.ends_with("Client 10.0.0.3 sent all of these requests."), "{text}");
+    text.begins(r"Requests in the directory spool on share \\server1\data are slow: open took 40.0 ms");
+    text.ends("Client 10.0.0.3 sent all of these requests.");
     assert!(!creates(40 * MS, MS).rules().contains(&Rule::SlowClient));
     assert!(creates(40 * MS, 30 * MS).rules().contains(&Rule::SlowClient), "it is slow elsewhere");
 }
@@ -279,8 +257,7 @@ fn writes_alone(took_ns: i64, read_ns: i64) -> Traffic {
 
 #[test]
 fn a_client_that_does_it_in_one_directory_only_is_judged_by_all_else_that_it_does() {
-    let text = writes_alone(30 * MS, MS).first(Rule::SlowPath);
-    assert!(text.starts_with(r"Requests in the directory spool on share"), "{text}");
+    writes_alone(30 * MS, MS).first(Rule::SlowPath).begins(r"Requests in the directory spool on share");
     assert!(!writes_alone(30 * MS, MS).rules().contains(&Rule::SlowClient));
     writes_alone(30 * MS, 20 * MS).first(Rule::SlowClient);
 }
@@ -325,8 +302,7 @@ fn opened_and_listed(rare: usize) -> Traffic {
 #[test]
 fn slow_lists_belong_to_the_slow_directory() {
     let traffic = opened_and_listed(40);
-    let text = traffic.first(Rule::SlowPath);
-    assert!(text.starts_with(r"Requests in the directory all on share \\server1\data are slow: open took"), "{text}");
+    traffic.first(Rule::SlowPath).begins(r"Requests in the directory all on share \\server1\data are slow: open took");
     assert!(traffic.rules().contains(&Rule::Listing), "{:#?}", traffic.diagnosis());
     // Nothing to compare the lists with.
     assert_eq!(opened_and_listed(1_000).rules()[0], Rule::Listing);

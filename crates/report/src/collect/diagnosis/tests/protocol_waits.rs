@@ -2,7 +2,7 @@
 
 use plimsoll_model::{Procedure, Protocol};
 
-use super::built::{MS, Traffic, open};
+use super::built::{MS, Says, Traffic, open};
 use super::network::{traffic, varied};
 use crate::findings::Rule;
 
@@ -13,27 +13,17 @@ fn opens_that_wait_for_leases_are_said() {
     let mut traffic = varied();
     (traffic.coverage.breaks.notified, traffic.coverage.breaks.opens, traffic.coverage.breaks.wait_ns) =
         (9, 8, 1_600_000_000);
-    let text = traffic.first(Rule::LeaseBreaks);
-    assert!(
-        text.starts_with(
-            "8 open requests waited 200 ms each on average until a client gave up a lease or oplock: in total"
-        ),
-        "{text}"
-    );
+    traffic
+        .first(Rule::LeaseBreaks)
+        .begins("8 open requests waited 200 ms each on average until a client gave up a lease or oplock: in total");
     (traffic.coverage.breaks.longest_ns, traffic.coverage.breaks.holder) = (900_000_000, Some([10, 0, 0, 7].into()));
-    let text = traffic.first(Rule::LeaseBreaks);
-    assert!(
-        text.ends_with(" The longest wait, 900 ms, was for a lease or oplock, which client 10.0.0.7 held."),
-        "{text}"
-    );
+    traffic
+        .first(Rule::LeaseBreaks)
+        .ends(" The longest wait, 900 ms, was for a lease or oplock, which client 10.0.0.7 held.");
     (traffic.coverage.breaks.is_longest_unanswered, traffic.coverage.breaks.unanswered) = (true, 3);
-    let text = traffic.first(Rule::LeaseBreaks);
-    assert!(
-        text.contains(
-            "10.0.0.7 held. The client neither acknowledged the break nor closed the file before the server answered"
-        ),
-        "{text}"
-    );
+    traffic
+        .first(Rule::LeaseBreaks)
+        .has("10.0.0.7 held. The client neither acknowledged the break nor closed the file before the server answered");
     (traffic.coverage.unseen.paired, traffic.coverage.packets.dropped_at_least) = (1_000, 1);
     let text = traffic.first(Rule::LeaseBreaks);
     assert!(text.ends_with("which client 10.0.0.7 held."), "the acknowledgement may be missing: {text}");
@@ -82,11 +72,8 @@ fn clients_without_credits_are_said() {
     (credits.waits, credits.wait_ns, credits.busy_ns) = (900, 4_000_000_000, 5_000_000_000);
     credits.requests_ns = 20_000_000_000;
     let text = held.first(Rule::CreditsExhausted);
-    assert!(
-        text.starts_with("Clients ran out of SMB2 credits 900 times")
-            && text.contains("The affected connections lacked credits for 80 % of the time in which"),
-        "{text}"
-    );
+    text.begins("Clients ran out of SMB2 credits 900 times");
+    text.has("The affected connections lacked credits for 80 % of the time in which");
     held.coverage.credits.waits = 49;
     assert!(!held.rules().contains(&Rule::CreditsExhausted), "at the beginning servers grant few");
 }

@@ -2,7 +2,7 @@
 
 use plimsoll_model::{ClientPath, Pace, RoundTrip};
 
-use super::built::{MS, Traffic, read};
+use super::built::{MS, Says, Traffic, read};
 use super::times::{loaded, served};
 use crate::findings::Rule;
 
@@ -39,12 +39,9 @@ fn a_slow_uplink_behind_the_capture_is_no_busy_server() {
         queue(&even)
     };
     let text = with(3_000_000, 35_000_000);
-    assert!(
-        text.starts_with(&format!("{ON_PATH}the server answers one read request every 7.00 ms, and the")),
-        "{text}"
-    );
-    assert!(text.contains(" The server took 35.0 ms (median) to acknowledge requests of client 10.0.0."), "{text}");
-    assert!(text.contains("; its shortest time was 3.00 ms."), "{text}");
+    text.begins(&format!("{ON_PATH}the server answers one read request every 7.00 ms, and the"));
+    text.has(" The server took 35.0 ms (median) to acknowledge requests of client 10.0.0.");
+    text.has("; its shortest time was 3.00 ms.");
     for (least_ns, median_ns, why) in [
         (3_000_000, 10_000_000, "requests arrived soon"),
         (20_000, 40_000_000, "at the server: it delays acknowledgements"),
@@ -65,20 +62,13 @@ fn data_that_move_slowly_for_most_of_a_queue_leave_open_where_it_is() {
         queue(&queued)
     };
     let text = with(2_000, 3);
-    assert!(
-        text.starts_with(&format!("{ON_PATH}with 16 requests outstanding on average, read took 16.0 ms;")),
-        "{text}"
-    );
-    assert!(text.contains(" moved at an even, low rate (40.0 Mbit/s) for 2.00 s in all."), "{text}");
+    text.begins(&format!("{ON_PATH}with 16 requests outstanding on average, read took 16.0 ms;"));
+    text.has(" moved at an even, low rate (40.0 Mbit/s) for 2.00 s in all.");
     assert!(with(1_000, 3).starts_with("The server is busy: with 16"), "half of the time of the queue");
     assert!(with(2_000, 1).starts_with("The server is busy: with 16"), "a third of the waiting");
     let mut limit = loaded(10, 150);
     limit.coverage.client_paths = vec![passing(1, 10_000)];
-    let text = queue(&limit);
-    assert!(
-        text.starts_with("Requests queue in the server or on the network path for the operation read: with 15"),
-        "{text}"
-    );
+    queue(&limit).begins("Requests queue in the server or on the network path for the operation read: with 15");
 }
 
 /// Each response takes 0.95 ms to receive; of the time, requests of 16 ms are queued for half of it.
@@ -97,16 +87,13 @@ fn a_narrow_path_explains_the_queue_on_it() {
     queued.first(Rule::NarrowPath);
     assert!(queue(&queued).starts_with(ON_PATH), "{:#?}", queued.diagnosis());
     queued.coverage.client_paths = (0..3).map(|client| acknowledged(client, 20_000, 40_000_000)).collect();
-    let text = queued.first(Rule::Queue);
-    assert!(text.starts_with("The server is busy: "), "{text}");
+    queued.first(Rule::Queue).begins("The server is busy: ");
 }
 
 #[test]
 fn requests_of_a_client_that_reads_slowly_do_not_queue_in_the_server() {
     let mut limit = loaded(10, 150);
-    assert!(
-        queue(&limit).starts_with("Requests queue in the server, which has reached its limit for the operation read")
-    );
+    queue(&limit).begins("Requests queue in the server, which has reached its limit for the operation read");
     let network = &mut limit.coverage.network;
     (network.zero_windows, network.zero_window_ns) = ([0, 70], [0, 15_000_000_000]);
     network.slow_reader = Some(([10, 0, 0, 1].into(), 15_000_000_000));

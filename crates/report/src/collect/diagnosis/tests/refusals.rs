@@ -2,7 +2,7 @@
 
 use plimsoll_model::{ClientPath, Outcome, Procedure, Protocol};
 
-use super::built::{MS, Traffic, open, read};
+use super::built::{MS, Says, Traffic, open, read};
 use super::errors::{healthy, refused, session};
 use crate::findings::Rule;
 
@@ -11,7 +11,7 @@ const DATA: &str = r"\\server1\data";
 #[test]
 fn a_program_that_is_refused_again_and_again_is_named() {
     let text = refused(20, |_| 7).first(Rule::ErrorStatuses);
-    assert!(text.contains("requests were from client 10.0.0.7"), "{text}");
+    text.has("requests were from client 10.0.0.7");
     assert!(!refused(19, |_| 7).rules().contains(&Rule::ErrorStatuses));
     assert!(!refused(20, |i| i).rules().contains(&Rule::ErrorStatuses), "20 people, each once");
 }
@@ -26,7 +26,7 @@ fn a_session_that_expires_is_no_trouble() {
     let statements = traffic.diagnosis().statements;
     assert_ne!(statements[0].rule, Rule::ErrorStatuses, "it makes nothing slow");
     let text = statements.into_iter().find(|one| one.rule == Rule::ErrorStatuses).unwrap().text;
-    assert!(text.starts_with("20 open requests got 0xc000035c: the logon of the session has expired"), "{text}");
+    text.begins("20 open requests got 0xc000035c: the logon of the session has expired");
 }
 
 /// Refusals of several operations are not counted against the requests for one of them.
@@ -73,23 +73,15 @@ fn refused_later(clients: u8, refused: usize, later: usize, path: impl Fn(usize)
 fn a_refusal_that_begins_for_what_worked_before_is_said_with_its_instant() {
     let new = |i: usize| format!("new{i}");
     let text = refused_later(1, 24, 0, new).first(Rule::ErrorStatuses);
-    assert!(text.starts_with("24 write requests got 0xd: clients repeat requests"), "{text}");
-    assert!(
-        text.contains("At first, the server carried out 60 such requests from client 10.0.0.4. From 2023-11-14 22:13:"),
-        "{text}"
-    );
-    assert!(
-        text.contains(
-            " on, it refused all such requests. Check what changed at that time: permissions, the options of the export"
-        ),
-        "{text}"
+    text.begins("24 write requests got 0xd: clients repeat requests");
+    text.has("At first, the server carried out 60 such requests from client 10.0.0.4. From 2023-11-14 22:13:");
+    text.has(
+        " on, it refused all such requests. Check what changed at that time: permissions, the options of the export",
     );
     assert!(!text.contains("were from client"), "{text}");
-    let text = refused_later(3, 4, 0, new).first(Rule::ErrorStatuses);
-    assert!(
-        text.contains("carried out 180 such requests from 3 clients (10.0.0.4, 10.0.0.5, 10.0.0.6). From"),
-        "{text}"
-    );
+    refused_later(3, 4, 0, new)
+        .first(Rule::ErrorStatuses)
+        .has("carried out 180 such requests from 3 clients (10.0.0.4, 10.0.0.5, 10.0.0.6). From");
 }
 
 #[test]
@@ -109,8 +101,7 @@ fn an_account_that_can_no_longer_log_on_is_said_to_have_been_able_to() {
     let mut traffic = healthy();
     (0..6).for_each(|_| traffic.request(session(), 1, DATA, "", 9 * MS));
     (0..6).for_each(|_| traffic.error(session(), 0xC000_006D, 9 * MS));
-    let text = traffic.first(Rule::ErrorStatuses);
-    assert!(text.contains("the server carried out 6 such requests from client 10.0.0.1."), "{text}");
+    traffic.first(Rule::ErrorStatuses).has("the server carried out 6 such requests from client 10.0.0.1.");
     (0..2).for_each(|_| traffic.request(session(), 1, DATA, "", 9 * MS));
     assert!(!traffic.first(Rule::ErrorStatuses).contains("carried out"), "it can again");
 }
@@ -118,7 +109,7 @@ fn an_account_that_can_no_longer_log_on_is_said_to_have_been_able_to() {
 #[test]
 fn the_directory_of_all_refused_paths_is_named() {
     let inside = refused_later(1, 24, 0, |i| format!(r"projects\secret\new{i}")).first(Rule::ErrorStatuses);
-    assert!(inside.contains(r"All paths are in the directory projects\secret."), "{inside}");
+    inside.has(r"All paths are in the directory projects\secret.");
     let outside = refused_later(1, 24, 0, |i| format!(r"projects{}\new{i}", i % 2)).first(Rule::ErrorStatuses);
     assert!(!outside.contains("directory"), "{outside}");
 }
@@ -137,11 +128,8 @@ fn refusals_of_several_users_in_one_directory_name_all_of_them() {
         }
     }
     let text = traffic.first(Rule::ErrorStatuses);
-    assert!(
-        text.contains("such requests from 3 clients (10.0.0.4, 10.0.0.5, 10.0.0.6), users 1004, 1005, 1006. From"),
-        "{text}"
-    );
-    assert!(text.contains(" All paths are in the directory hr/payroll."), "{text}");
+    text.has("such requests from 3 clients (10.0.0.4, 10.0.0.5, 10.0.0.6), users 1004, 1005, 1006. From");
+    text.has(" All paths are in the directory hr/payroll.");
 }
 
 #[test]
@@ -153,8 +141,7 @@ fn a_server_that_refuses_what_needs_no_permission_cannot_verify_signatures() {
         }
         traffic.named_first(Rule::ErrorStatuses)
     };
-    let text = refused([3, 4]);
-    assert!(text.contains("the server probably cannot verify the signatures of requests"), "{text}");
+    refused([3, 4]).has("the server probably cannot verify the signatures of requests");
     let text = refused([3, 3]);
     assert!(text.contains("for which they have no permission"), "TREE_CONNECT alone: {text}");
 }
@@ -164,8 +151,7 @@ fn errors_at_places_that_are_left_out_are_a_part_of_all_waiting() {
     let mut traffic = Traffic::new();
     (0..4_096).for_each(|i| traffic.request(read(), (i % 3) as u8, &format!(r"\\server1\s{i}"), "f", MS));
     (0..8).for_each(|_| traffic.error(open(), 0xC000_0043, 950 * MS));
-    let text = traffic.first(Rule::ErrorStatuses);
-    assert!(text.contains("Clients waited 7.60 s for these responses: 65 % of all time waited."), "{text}");
+    traffic.first(Rule::ErrorStatuses).has("Clients waited 7.60 s for these responses: 65 % of all time waited.");
 }
 
 /// Of another client, the requests are encrypted: the capture has it, though no request of it is known.
@@ -182,7 +168,7 @@ fn a_client_whose_requests_cannot_be_read_is_a_client_too() {
     };
     let other_share = r"\\server1\other";
     let general = "other clients, the client itself or a program on the server have";
-    assert!(said(1, 0, other_share).contains("No other client in the capture uses the same share"));
+    said(1, 0, other_share).has("No other client in the capture uses the same share");
     for (client, encrypted) in [(2, 0), (1, 5)] {
         let text = said(client, encrypted, other_share);
         assert!(text.contains(general), "{text}");

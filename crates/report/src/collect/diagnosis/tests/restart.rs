@@ -2,7 +2,7 @@
 
 use plimsoll_model::{Endpoint, Outcome, Procedure, Protocol, Restart};
 
-use super::built::{MS, START_NS, Traffic, open, read};
+use super::built::{MS, START_NS, Says, Traffic, open, read};
 use crate::findings::Rule;
 
 const DATA: &str = r"\\server1\data";
@@ -59,8 +59,9 @@ fn a_restart_stands_before_the_statuses_that_follow_from_it() {
             }
         });
     }
-    let text = traffic.first(Rule::Restart);
-    assert!(text.ends_with("1 client connected again, 100 ms later. Response times do not include this time. After that, 30 requests got 0x271d."), "{text}");
+    traffic.first(Rule::Restart).ends(
+        "1 client connected again, 100 ms later. Response times do not include this time. After that, 30 requests got 0x271d.",
+    );
     assert_eq!(traffic.rules()[1], Rule::ErrorStatuses);
 }
 
@@ -90,8 +91,7 @@ fn only_what_the_same_server_had_before_is_forgotten_in_a_restart() {
     assert_eq!(forgetful(1, other, 7), "", "another server");
     assert!(forgetful(2, DATA, 9).ends_with(then), "{}", forgetful(2, DATA, 9));
     for (share, session) in [(DATA, 8), (other, 7)] {
-        let text = forgetful(2, share, session);
-        assert!(text.ends_with("Response times do not include this time."), "{text}");
+        forgetful(2, share, session).ends("Response times do not include this time.");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use plimsoll_model::{Procedure, Protocol};
 
-use super::built::{MS, Traffic, open, read};
+use super::built::{MS, Says, Traffic, open, read};
 use crate::findings::Rule;
 
 const DATA: &str = r"\\server1\data";
@@ -25,20 +25,14 @@ fn connected(clients: u8, negotiate_ms: i64, logon_ms: i64, other_ns: i64) -> Tr
 #[test]
 fn a_name_service_that_does_not_answer_delays_what_sets_connections_up() {
     let text = connected(2, 5_000, 2_500, MS).first(Rule::SlowSetUp);
-    assert!(
-        text.starts_with(
-            "Only connection set-up is slow for both clients: NEGOTIATE (2 requests, 5.00 s on average), SESSION_SETUP (4 requests, 2.50 s on \
-             average). On average, a set-up request takes 3333 times as long as any other request (1.00 ms). Set-up requests account for 99"
-        ),
-        "{text}"
+    text.begins(
+        "Only connection set-up is slow for both clients: NEGOTIATE (2 requests, 5.00 s on average), SESSION_SETUP (4 requests, 2.50 s on \
+             average). On average, a set-up request takes 3333 times as long as any other request (1.00 ms). Set-up requests account for 99",
     );
-    assert!(text.contains("a name service (DNS), a domain controller or ID mapping (SIDs to UIDs)"), "{text}");
+    text.has("a name service (DNS), a domain controller or ID mapping (SIDs to UIDs)");
     let logon = connected(3, 1, 900, MS).first(Rule::SlowSetUp);
-    assert!(
-        logon.contains("Only connection set-up is slow for all 3 clients: SESSION_SETUP (6 requests")
-            && logon.contains("a domain controller"),
-        "{logon}"
-    );
+    logon.has("Only connection set-up is slow for all 3 clients: SESSION_SETUP (6 requests");
+    logon.has("a domain controller");
 }
 
 #[test]
@@ -56,8 +50,7 @@ fn the_client_is_named_where_others_connect_quickly() {
         traffic.request(of(0), 9, DATA, "", 4_000 * MS);
         traffic.request(of(1), 9, DATA, "", 4_000 * MS);
     }
-    let text = traffic.first(Rule::SlowSetUp);
-    assert!(text.starts_with("Only connection set-up is slow for client 10.0.0.9:"), "{text}");
+    traffic.first(Rule::SlowSetUp).begins("Only connection set-up is slow for client 10.0.0.9:");
 }
 
 /// The quick ends of sessions are the same operation as their slow beginnings.
@@ -65,11 +58,9 @@ fn the_client_is_named_where_others_connect_quickly() {
 fn a_client_that_also_ends_sessions_is_slow_too() {
     let mut traffic = connected(2, 400, 400, MS);
     (0..20).for_each(|_| traffic.request(of(2), 2, DATA, "", MS));
-    let text = traffic.first(Rule::SlowSetUp);
-    assert!(
-        text.starts_with("Only connection set-up is slow for both clients: SESSION_SETUP (4 requests, 400 ms"),
-        "{text}"
-    );
+    traffic
+        .first(Rule::SlowSetUp)
+        .begins("Only connection set-up is slow for both clients: SESSION_SETUP (4 requests, 400 ms");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use plimsoll_model::{Procedure, Protocol, SessionSlots};
 
-use super::built::{MS, Traffic};
+use super::built::{MS, Says, Traffic};
 use crate::findings::Rule;
 
 /// Reads of two clients, 4 ms each; client 1 waited for slots this many times, for this fraction of the time of its two sessions.
@@ -36,12 +36,8 @@ fn with_waits(waits: u64, part: f64) -> Traffic {
 
 #[test]
 fn a_client_that_uses_all_slots_is_said_with_their_number() {
-    let text = with_waits(400, 0.9).first(Rule::SlotsExhausted);
-    assert!(
-        text.starts_with(
-            "Client 10.0.0.1 ran out of slots: all 4 slots of each of 2 NFSv4.1 sessions were in use for 90 % of the time. 400 times, the client sent its next request as soon as a slot was free."
-        ),
-        "{text}"
+    with_waits(400, 0.9).first(Rule::SlotsExhausted).begins(
+        "Client 10.0.0.1 ran out of slots: all 4 slots of each of 2 NFSv4.1 sessions were in use for 90 % of the time. 400 times, the client sent its next request as soon as a slot was free.",
     );
 }
 

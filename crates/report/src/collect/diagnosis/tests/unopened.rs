@@ -2,7 +2,7 @@
 
 use plimsoll_model::{ClientPath, Endpoint, Unopened};
 
-use super::built::{MS, START_NS, Traffic, open, read};
+use super::built::{MS, START_NS, Says, Traffic, open, read};
 use crate::findings::Rule;
 
 const DATA: &str = r"\\server1\data";
@@ -35,11 +35,9 @@ fn connections_that_cannot_be_opened_are_said_with_the_server_and_the_reason() {
          server refused each of them (RST). Response times do not show this. Check whether the file service runs on this server, and \
          whether a firewall blocks the connections."
     );
-    let text = refused(2049, 0, 3).first(Rule::Unopened);
-    assert!(
-        text.contains(": the server did not answer, although TCP retransmitted the SYN for 9.00 s in all."),
-        "{text}"
-    );
+    refused(2049, 0, 3)
+        .first(Rule::Unopened)
+        .has(": the server did not answer, although TCP retransmitted the SYN for 9.00 s in all.");
 }
 
 #[test]
