@@ -8,7 +8,7 @@ use plimsoll_workload::Load;
 use super::outages::MOST_SILENT;
 use crate::validity::add;
 
-/// Maximum fraction of the clients' time that a closed loop may lack: beyond it, the load was not that of so many clients. A rate has the
+/// Maximum fraction of the clients' time that a closed loop may lack. If it lacks more, the load was not that of so many clients. A rate has the
 /// same limit.
 const MOST_MISSING: f64 = 0.05;
 
@@ -118,7 +118,7 @@ mod tests {
         ClientTally { client_index, actions: 3_000, iterations: 3_000, connected: true, ..ClientTally::default() }
     }
 
-    /// It lost its connection after so many seconds, and gave up.
+    /// The client lost its connection after this many seconds, and gave up.
     fn gone(client_index: u32, after_s: i64) -> ClientTally {
         let connection_failures = vec![refused(true, true, 1), refused(false, true, 10)];
         let given_up = Some(GivenUp { since: after_s * S, slots: 1 });

@@ -273,7 +273,7 @@ fn a_level_in_which_nothing_was_due_names_the_option() {
     let due = "no iteration was due in the measured phase (1.0 s); measure longer with --duration, or use a";
     assert_eq!(of(rare, 0, 0, one), format!("{due} higher --rate"));
     assert_eq!(of(None, 0, 0, one), format!("{due} shorter --think"));
-    // Something was due, had no response, or failed; or nobody was there.
+    // Something was due, had no response, or failed, or there was no client.
     let failed = ClientTally { errors: vec![(Cause::TimedOut, 1)], ..up.clone() };
     let (failed, down) = ([failed], [client(0, &[])]);
     assert_eq!([of(rare, 1, 0, one), of(rare, 0, 1, one), of(None, 0, 1, one)], [NO_SUCCESS; 3]);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Gaps that are kept: 384 bytes.
 const MOST: usize = 16;
 
-/// Times between the last packet of a capture file and the first one of the next. Perhaps nobody captured then.
+/// Times between the last packet of a capture file and the first one of the next. It is unknown whether anybody captured then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileGaps {
     /// The longest ones in the order of time: from and to, ns since the Unix epoch.

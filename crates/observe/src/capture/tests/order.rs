@@ -189,7 +189,8 @@ fn blocks_that_are_stepped_over_between_packets_take_no_memory_and_lose_nothing(
     }
 }
 
-/// An hour in which perhaps nobody captured; a file without a packet does not hide it. Files that follow each other have no such time.
+/// An hour between two files counts as time between files, even if a file without a packet lies in between. Files that follow each other
+/// have no such time.
 #[test]
 fn times_between_files_are_found_in_every_format() {
     let hour = 3_600 * 1_000_000;

@@ -35,7 +35,7 @@ const LOCK_LEN: u32 = 24;
 const ERROR_LEN: std::ops::RangeInclusive<u32> = 72..=73;
 /// Breaks of an oplock and of a lease.
 const BREAK_LENS: [u32; 2] = [88, 108];
-/// Responses that may be besides of which the times are kept, at most.
+/// Short responses that may belong to no request: the maximum number whose times are kept.
 const BESIDES_MAX: usize = 65_536;
 /// Requests and such responses that all connections keep, at most: 16 MiB.
 const ALL_MAX: usize = if cfg!(test) { 1_000 } else { 1 << 20 };
@@ -63,7 +63,7 @@ pub(super) struct Outstanding {
     area_ns: i128,
     /// Requests less responses so far.
     balance: i64,
-    /// Responses that may be besides.
+    /// Short responses that may belong to no request.
     besides: Besides,
     holes: [u32; 2],
     seen: bool,
