@@ -22,7 +22,10 @@ fuzz_target!(|data: &[u8]| {
     let reply = Reply::new(&made.bytes, made.length).expect("the header is whole");
     let Ok(Answer::Done(answer)) = ioctl::parse(&reply) else { panic!("the fixed part is right") };
     match fsctl::interfaces(&answer.output) {
-        Ok(all) => assert!(!all.is_empty() && all.len() * INTERFACE <= data.len(), "{} in {length} bytes", all.len()),
+        Ok(all) => {
+            let is_possible = all.is_empty() == data.is_empty() && all.len() * INTERFACE <= data.len();
+            assert!(is_possible, "{} in {length} bytes", all.len());
+        }
         Err(error) => assert!(!error.field.is_empty() && error.command == Command::Ioctl),
     }
 });

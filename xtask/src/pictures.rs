@@ -24,15 +24,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         None => binary::plimsoll()?,
     };
     let names = if arguments.names.is_empty() { "all".to_owned() } else { arguments.names.join(",") };
-    let mut test = process::cargo(&[
-        "test",
-        "--workspace",
-        "--test",
-        "all",
-        "pictures::",
-        "--",
-        "--nocapture",
-        "--test-threads=1",
-    ]);
+    let mut test = process::cargo(&["test", "--workspace", "--test", "all"]);
+    test.args(["pictures::", "--", "--nocapture", "--test-threads=1"]);
     process::run(test.env("PLIMSOLL_BINARY", program).env("PLIMSOLL_PICTURES", names))
 }

@@ -85,7 +85,6 @@ fn one(plimsoll: &Path, target: &str, flags: &[&str], starved: bool) -> Result<(
     Ok((place.ok_or_else(said)?, rate.ok_or_else(said)?))
 }
 
-/// A program on one processor.
 fn on(processor: &str, program: &Path) -> Command {
     let mut command = Command::new("taskset");
     command.args(["-c", processor]).arg(program);

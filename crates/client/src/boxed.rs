@@ -6,95 +6,49 @@ use plimsoll_model::Endpoint;
 
 use super::{Arrived, Cause, Client, Events, Framing, NewChannel, Operation, Outbox, Ticket};
 
+/// Methods that pass their arguments on to the boxed client.
+macro_rules! forward {
+    ($($name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
+        $(fn $name(&self, $($argument: $type),*) $(-> $result)? {
+            (**self).$name($($argument),*)
+        })*
+    };
+}
+
+/// The same for methods that change the client.
+macro_rules! forward_mut {
+    ($($name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
+        $(fn $name(&mut self, $($argument: $type),*) $(-> $result)? {
+            (**self).$name($($argument),*)
+        })*
+    };
+}
+
 impl<C: Client + ?Sized> Client for Box<C> {
-    fn connect(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
-        (**self).connect(now, out, events);
+    forward! {
+        framing(channel: u32, head: &[u8]) -> Framing;
+        over() -> Option<Cause>;
+        wakes_at() -> i64;
+        channel_address(channel: u32, failed: u32) -> Option<SocketAddr>;
+        sent_again() -> u64;
+        outstanding() -> usize;
+        unmatched_responses() -> u64;
+        requests_avoided() -> u64;
     }
 
-    fn begin(
-        &mut self,
-        operation: &Operation<'_>,
-        ticket: Ticket,
-        now: i64,
-        out: &mut Outbox,
-        events: &mut dyn Events,
-    ) {
-        (**self).begin(operation, ticket, now, out, events);
-    }
-
-    fn framing(&self, channel: u32, head: &[u8]) -> Framing {
-        (**self).framing(channel, head)
-    }
-
-    fn message(&mut self, message: Arrived<'_>, out: &mut Outbox, events: &mut dyn Events) {
-        (**self).message(message, out, events);
-    }
-
-    fn sent(&mut self, channel: u32, through: u64, at: i64) {
-        (**self).sent(channel, through, at);
-    }
-
-    fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events) {
-        (**self).broken(at, cause, events);
-    }
-
-    fn suspend(&mut self, at: i64, events: &mut dyn Events) -> bool {
-        (**self).suspend(at, events)
-    }
-
-    fn resume(&mut self, local: Endpoint, connection: u32, now: i64, out: &mut Outbox, events: &mut dyn Events) {
-        (**self).resume(local, connection, now, out, events);
-    }
-
-    fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events) {
-        (**self).overdue(before, now, events);
-    }
-
-    fn over(&self) -> Option<Cause> {
-        (**self).over()
-    }
-
-    fn wakes_at(&self) -> i64 {
-        (**self).wakes_at()
-    }
-
-    fn wake(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
-        (**self).wake(now, out, events);
-    }
-
-    fn channel_address(&self, channel: u32, failed: u32) -> Option<SocketAddr> {
-        (**self).channel_address(channel, failed)
-    }
-
-    fn channel_opened(&mut self, new: &NewChannel, now: i64, out: &mut Outbox, events: &mut dyn Events) {
-        (**self).channel_opened(new, now, out, events);
-    }
-
-    fn channel_lost(&mut self, channel: u32, at: i64, out: &mut Outbox, events: &mut dyn Events) {
-        (**self).channel_lost(channel, at, out, events);
-    }
-
-    fn replace_first_channel(&mut self, out: &mut Outbox) -> Option<u32> {
-        (**self).replace_first_channel(out)
-    }
-
-    fn sent_again(&self) -> u64 {
-        (**self).sent_again()
-    }
-
-    fn leave(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
-        (**self).leave(now, out, events);
-    }
-
-    fn outstanding(&self) -> usize {
-        (**self).outstanding()
-    }
-
-    fn unmatched_responses(&self) -> u64 {
-        (**self).unmatched_responses()
-    }
-
-    fn requests_avoided(&self) -> u64 {
-        (**self).requests_avoided()
+    forward_mut! {
+        connect(now: i64, out: &mut Outbox, events: &mut dyn Events);
+        begin(operation: &Operation<'_>, ticket: Ticket, now: i64, out: &mut Outbox, events: &mut dyn Events);
+        message(message: Arrived<'_>, out: &mut Outbox, events: &mut dyn Events);
+        sent(channel: u32, through: u64, at: i64);
+        broken(at: i64, cause: Cause, events: &mut dyn Events);
+        suspend(at: i64, events: &mut dyn Events) -> bool;
+        resume(local: Endpoint, connection: u32, now: i64, out: &mut Outbox, events: &mut dyn Events);
+        overdue(before: i64, now: i64, events: &mut dyn Events);
+        wake(now: i64, out: &mut Outbox, events: &mut dyn Events);
+        channel_opened(new: &NewChannel, now: i64, out: &mut Outbox, events: &mut dyn Events);
+        channel_lost(channel: u32, at: i64, out: &mut Outbox, events: &mut dyn Events);
+        replace_first_channel(out: &mut Outbox) -> Option<u32>;
+        leave(now: i64, out: &mut Outbox, events: &mut dyn Events);
     }
 }

@@ -5,7 +5,6 @@ use crate::client::{Arrived, Client, Framing};
 /// The message that is arriving. Empty, it takes no memory beyond itself.
 #[derive(Debug, Default)]
 pub struct Inbox {
-    /// The channel that it is of.
     channel: u32,
     bytes: Vec<u8>,
     /// When the first of these bytes was there.

@@ -24,7 +24,7 @@ use plimsoll_wire::rpc::Protection;
 
 use crate::credentials::Credentials;
 
-pub use password::PASSWORD_VARIABLE;
+pub use password::{PASSWORD_VARIABLE, password_in};
 
 /// What a build without Kerberos says.
 pub(crate) const NOT_BUILT: &str =

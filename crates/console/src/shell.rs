@@ -54,6 +54,14 @@ fn ascii(text: &str) -> String {
             '…' => plain.push('~'),
             '±' => plain.push_str("+-"),
             '≥' => plain.push_str(">="),
+            '←' => plain.push('<'),
+            '→' => plain.push('>'),
+            '↑' => plain.push('^'),
+            '↓' => plain.push('v'),
+            // Shades of a heat map: with a full block, from few to many.
+            '░' => plain.push('.'),
+            '▒' => plain.push('+'),
+            '▓' => plain.push('*'),
             // Eighths of a bar.
             '▁'..='█' => plain.push(['_', '.', ':', '-', '=', '+', '*', '#'][(c as usize - '▁' as usize).min(7)]),
             c if c.is_ascii() => plain.push(c),
@@ -84,7 +92,8 @@ mod tests {
 
     #[test]
     fn ascii_keeps_the_columns_of_a_report() {
-        for text in ["12.3 µs  ▁▂▃▄▅▆▇█ 4 ±2 %", "≥ 17.0 kB", "a name t…", "-1 … +2"] {
+        for text in ["12.3 µs  ▁▂▃▄▅▆▇█ 4 ±2 %", "≥ 17.0 kB", "a name t…", "-1 … +2", "░▒▓█  ←→ ↑↓"]
+        {
             let plain = ascii(text);
             assert!(plain.is_ascii() && plain.len() == text.chars().count(), "{text}: {plain}");
         }

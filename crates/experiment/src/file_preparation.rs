@@ -56,7 +56,6 @@ pub(super) enum Maker {
 }
 
 impl Maker {
-    /// Of a plan.
     pub(super) fn of(plan: &Plan) -> Self {
         match plan.part {
             None => Self::This,

@@ -48,7 +48,6 @@ impl LiveFeed {
         Self { with_totals, workers: Mutex::default(), level: Mutex::default() }
     }
 
-    /// A level begins.
     pub(crate) fn begin(&self, level_spec: &LevelSpec, names: &Arc<Names>) {
         let mut level_spec = level_spec.clone();
         // It is open as long as anybody has it.

@@ -157,7 +157,6 @@ impl Checkpoints {
         Self { senders, describe, latest: BTreeMap::new(), fresh: BTreeSet::new(), intervals }
     }
 
-    /// Intervals of a worker have ended.
     fn ended(&mut self, worker: usize, intervals: &[Interval]) {
         if let Some(so_far) = &mut self.intervals {
             so_far.ended(worker, intervals);

@@ -73,7 +73,6 @@ impl<'a> RunRecording<'a> {
         Self { workload, folder: to.folder.clone(), state, failed: AtomicBool::new(false) }
     }
 
-    /// Its folder.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -175,8 +174,22 @@ impl<'a> RunRecording<'a> {
         Ok(state.recorder.writer.end(writer, finished, names)?)
     }
 
-    /// Ends the recording; `found` is the content of its report.
+    /// Ends the recording; `found` is the content of its report. If the run ended before its first level, for example because the user
+    /// stopped it, the recording that it was to replace returns to its place.
     pub fn finish<T>(self, stopped: bool, found: Result<&(Findings, T), &anyhow::Error>) -> anyhow::Result<()> {
+        if found.is_ok() && self.state().recorder.writer.can_restore() {
+            let State { recorder, .. } = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+            return Ok(recorder.writer.discard()?);
+        }
+        self.complete(stopped, found)
+    }
+
+    /// The same for one of several recordings: without results it stays empty, because an old recording does not belong to the others.
+    pub(crate) fn complete<T>(
+        self,
+        stopped: bool,
+        found: Result<&(Findings, T), &anyhow::Error>,
+    ) -> anyhow::Result<()> {
         // The stored levels are complete, but the measurement is not.
         let stopped = stopped || self.failed.load(Relaxed);
         let State { mut recorder, spec, .. } = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -2,6 +2,7 @@
 
 mod difference;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -172,7 +173,6 @@ impl RunSpec {
         std::iter::once(workload.name()).chain(others).collect::<Vec<_>>().join(" beside ")
     }
 
-    /// The digests of all workloads.
     fn digests(&self, workload: &Workload) -> String {
         let others = self.with.iter().map(|companion| companion.workload_sha256.as_str());
         std::iter::once(workload.digest()).chain(others).collect::<Vec<_>>().join(" ")
@@ -229,7 +229,6 @@ impl RunSpec {
         Err(Usage(format!("--from {shown}: expected a recording of plimsoll run, sweep or duel")).into())
     }
 
-    /// As a manifest has it.
     pub(super) fn of_manifest(spec: Value) -> anyhow::Result<Self> {
         serde_json::from_value(spec).context(
             "manifest.json: unknown format of the field `measured`; another version of plimsoll wrote this recording",
@@ -257,6 +256,17 @@ impl RunSpec {
         self.variants.iter().map(variant).collect()
     }
 
+    /// Number of load levels of all curves, without their repeats. A run with other workloads has one.
+    pub fn distinct_levels(&self) -> usize {
+        if !self.with.is_empty() {
+            return 1;
+        }
+        let of = |variant: &VariantSpec| {
+            variant.levels.iter().map(|level| level.load_name.as_str()).collect::<BTreeSet<_>>().len()
+        };
+        self.variants.iter().map(of).sum()
+    }
+
     /// Every level with its variant, in order.
     pub fn levels(&self) -> impl Iterator<Item = (&VariantSpec, &LevelSpec)> {
         self.variants.iter().flat_map(|variant| variant.levels.iter().map(move |level| (variant, level)))
@@ -265,7 +275,11 @@ impl RunSpec {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_drive::engine::Plan;
+    use plimsoll_workload::{Load, Pause};
+
     use super::*;
+    use crate::level_spec::repeated;
 
     #[test]
     fn of_what_is_varied_a_report_shows_all_values() {
@@ -278,5 +292,21 @@ mod tests {
         let varied = RunSpec { variants: vec![variant("750B"), variant("6kB")], ..plain.clone() };
         let values = |spec: &RunSpec| spec.parameters(&workload)[0].value.clone();
         assert_eq!((values(&plain), values(&varied)), (workload.parameters()[0].value.clone(), "750B, 6kB".to_owned()));
+    }
+
+    #[test]
+    fn repeats_of_a_level_are_one_level() {
+        let workload = Workload::find("blocks-read").unwrap();
+        let level = |clients| {
+            let load = Load::Closed { clients, think: Pause::None };
+            let (load_name, plan) = (load.to_string(), Plan::new(load));
+            LevelSpec { load_name, plan, curve: None, parameter: None, share: None }
+        };
+        let counted = |levels: Vec<LevelSpec>| {
+            let levels = repeated(levels, 3);
+            let variant = VariantSpec { value: None, workload_sha256: String::new(), levels };
+            RunSpec { variants: vec![variant], ..RunSpec::new(&workload, 1) }.distinct_levels()
+        };
+        assert_eq!((counted(vec![level(4)]), counted(vec![level(4), level(8)])), (1, 2));
     }
 }

@@ -3,8 +3,6 @@
 mod input;
 mod schedule;
 
-use std::collections::BTreeMap;
-
 use plimsoll_client::operation::Cause;
 use plimsoll_drive::engine::{Answered, ClientTally, ConnectionFailure, WorkerCpu};
 use plimsoll_model::Reason;
@@ -117,10 +115,9 @@ fn failing(level: &Level<'_>) -> Option<String> {
     (errors as f64 > limit * all as f64).then(|| {
         let share = 100.0 * errors as f64 / all as f64;
         let most = most_frequent(level).map_or_else(String::new, |cause| {
-            let in_tables = || level.status.as_ref().map(|status| format!("{} {status}", cause.label()));
-            let status =
-                (cause == Cause::Status).then(|| in_tables().or_else(|| most_frequent_status(level))).flatten();
-            format!(", most frequent cause: {}", status.as_deref().unwrap_or(cause.label()))
+            let status = level.status.as_ref().filter(|_| cause == Cause::Status);
+            let status = status.map_or_else(String::new, |status| format!(": {status}"));
+            format!(", most frequent cause: {}{status}", cause.label())
         });
         format!("{errors} of {all}{FAILED_ACTIONS}{share:.2} % (limit {:.0} %){most}", limit * 100.0)
     })
@@ -133,15 +130,6 @@ fn most_frequent(level: &Level<'_>) -> Option<Cause> {
         add(&mut causes, cause, count);
     }
     causes.into_iter().max_by_key(|&(_, count)| count).map(|(cause, _)| cause)
-}
-
-/// The most frequent error status in words. The tables have none if all requests that got one were due after the phase.
-fn most_frequent_status(level: &Level<'_>) -> Option<String> {
-    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    for error in level.clients.iter().flat_map(|client| &client.error_statuses) {
-        *counts.entry(&error.words).or_default() += error.count;
-    }
-    counts.into_iter().max_by_key(|&(_, count)| count).map(|(words, _)| words.to_owned())
 }
 
 /// Connections are no actions: one that is lost or refused is said by itself.

@@ -1,12 +1,17 @@
 //! Keys of a table as people read them.
 
+use plimsoll_console::shell;
 use plimsoll_model::Names;
 use plimsoll_report::safe::for_terminal;
 use plimsoll_stats::live::live_dimension;
 use plimsoll_stats::{Dimension, Key};
 
-/// A key as it appears in the traffic.
+/// A key as it appears in the traffic, in the characters of the locale: escapes would move the columns of a row.
 pub(super) fn name(key: &Key, names: &Names) -> String {
+    shell::in_locale(in_traffic(key, names))
+}
+
+fn in_traffic(key: &Key, names: &Names) -> String {
     let unknown = || "(unknown)".to_owned();
     match *key {
         Key::Client(ip) => match names.hosts.name(ip) {

@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use plimsoll_console::shell;
 use plimsoll_model::Names;
 use plimsoll_stats::live::Recent;
 
@@ -29,7 +30,7 @@ impl Screen {
     /// A view of `input` in the terminal, if there is one. It shows `addresses` all the time.
     pub fn open(input: &str, addresses: &[String]) -> Option<Self> {
         let terminal = Terminal::open()?;
-        let view = View::new(input.to_owned()).with_addresses(addresses);
+        let view = View::new(shell::in_locale(input.to_owned())).with_addresses(addresses);
         Some(Self { terminal, view, redraw: Instant::now(), drawn: None })
     }
 
@@ -47,7 +48,7 @@ impl Screen {
         if asked.contains(&Asked::Save) {
             self.view.message = Some(save(&without_secrets(&lines)));
         }
-        self.drawn = drawn.filter(|_| self.terminal.show(lines));
+        self.drawn = drawn.filter(|_| self.terminal.show(lines, size));
         asked.contains(&Asked::Quit)
     }
 }

@@ -11,10 +11,12 @@ use rustix::process::getpgrp;
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 
 use plimsoll_console::{interrupt, shell};
+use plimsoll_report::safe::fit;
 
 /// Switches to the alternate screen without a cursor, and back. Some terminals keep lines of it after a change of size, so clear it first.
-const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[2J";
-const LEAVE: &str = "\x1b[2J\x1b[?25h\x1b[?1049l";
+/// Some terminals show characters wider than Unicode says, so lines must not wrap.
+const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
+const LEAVE: &str = "\x1b[2J\x1b[?7h\x1b[?25h\x1b[?1049l";
 /// Terminals that support this mode show all changes at once.
 const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
@@ -34,10 +36,17 @@ pub(super) enum Key {
     Backspace,
 }
 
+/// The lines of a screen, and its columns and rows.
+#[derive(Default)]
+struct Drawing {
+    size: (usize, usize),
+    lines: Vec<String>,
+}
+
 /// A terminal that shows screens.
 pub(super) struct Terminal {
     keys: File,
-    screens: Option<SyncSender<Vec<String>>>,
+    screens: Option<SyncSender<Drawing>>,
     writer: Option<JoinHandle<()>>,
 }
 
@@ -75,14 +84,14 @@ impl Terminal {
         let mut out = File::from(io::stdout().as_fd().try_clone_to_owned().ok()?);
         out.write_all(ENTER.as_bytes()).ok()?;
         // Never wait for a terminal that accepts no output: the kernel's packet buffer would overflow.
-        let (screens, shown) = sync_channel::<Vec<String>>(1);
+        let (screens, shown) = sync_channel::<Drawing>(1);
         let writer = std::thread::spawn(move || {
-            let mut before = Vec::new();
-            for lines in shown {
-                if out.write_all(changes(&before, &lines).as_bytes()).is_err() {
+            let mut before = Drawing::default();
+            for now in shown {
+                if out.write_all(changes(&before, &now).as_bytes()).is_err() {
                     return;
                 }
-                before = lines;
+                before = now;
             }
         });
         Some(Self { keys, screens: Some(screens), writer: Some(writer) })
@@ -94,10 +103,10 @@ impl Terminal {
         size.map_or((80, 24), |(columns, rows)| (usize::from(columns.0), usize::from(rows.0)))
     }
 
-    /// Shows a screen, unless the previous one is still being written. Returns whether it does.
-    pub(super) fn show(&self, lines: Vec<String>) -> bool {
-        let lines = lines.into_iter().map(shell::in_locale).collect();
-        self.screens.as_ref().is_some_and(|screens| screens.try_send(lines).is_ok())
+    /// Shows a screen of this size, unless the previous one is still being written. Returns whether it does.
+    pub(super) fn show(&self, lines: Vec<String>, size: (usize, usize)) -> bool {
+        let lines = lines.into_iter().map(|line| in_columns(line, size.0)).collect();
+        self.screens.as_ref().is_some_and(|screens| screens.try_send(Drawing { size, lines }).is_ok())
     }
 
     /// Keys that were typed since the last call.
@@ -136,27 +145,44 @@ pub(crate) fn restore() {
     }
 }
 
+/// The line in the characters of the locale. In ASCII, the names in a notice may become longer, so the line is cut again.
+fn in_columns(line: String, columns: usize) -> String {
+    if !shell::ascii_only() {
+        return line;
+    }
+    // `>=` takes the place of one of the spaces before the number, so that the columns stay.
+    let plain = shell::in_locale(line.replace("  \u{2265}", " >="));
+    shell::in_locale(fit(&plain, columns))
+}
+
 /// Output that changes one screen into another.
-fn changes(before: &[String], lines: &[String]) -> String {
+fn changes(before: &Drawing, now: &Drawing) -> String {
     let mut out = BEGIN.to_owned();
-    let is_new = before.len() != lines.len();
+    // After a change of the columns, too: the terminal may have wrapped a line that was as wide as before.
+    let is_new = before.size != now.size;
     if is_new {
         out += "\x1b[2J";
     }
-    for (row, line) in lines.iter().enumerate() {
-        if is_new || before.get(row) != Some(line) {
-            out += &format!("\x1b[{};1H{line}\x1b[K", row + 1);
+    for (row, line) in now.lines.iter().enumerate() {
+        if is_new || before.lines.get(row) != Some(line) {
+            // Erase first: after a line of all columns, xterm and the Linux console would erase its last character.
+            out += &format!("\x1b[{};1H\x1b[K{line}", row + 1);
         }
     }
     out + END
 }
 
 fn keys(mut bytes: &[u8]) -> Vec<Key> {
-    let sequences: [(&[u8], Key); 8] = [
+    // An earlier program may have left the cursor keys in application mode.
+    let sequences: [(&[u8], Key); 12] = [
         (b"\x1b[A", Key::Up),
         (b"\x1b[B", Key::Down),
         (b"\x1b[C", Key::Right),
         (b"\x1b[D", Key::Left),
+        (b"\x1bOA", Key::Up),
+        (b"\x1bOB", Key::Down),
+        (b"\x1bOC", Key::Right),
+        (b"\x1bOD", Key::Left),
         (b"\r", Key::Enter),
         (b"\n", Key::Enter),
         (b"\x7f", Key::Backspace),
@@ -192,13 +218,39 @@ mod tests {
             Key::Character('['),
         ];
         assert_eq!(keys(b"q\x1b[A\r\x7f\x1b[D \x1b["), expected);
+        assert_eq!(keys(b"\x1bOA\x1bOB\x1bOC\x1bOD"), [Key::Up, Key::Down, Key::Right, Key::Left]);
+    }
+
+    fn drawing(columns: usize, lines: &[&str]) -> Drawing {
+        Drawing { size: (columns, lines.len()), lines: lines.iter().map(|line| (*line).to_owned()).collect() }
+    }
+
+    /// The cursor stays in the last column after a line of all columns. Erasing from there would remove the latest second of a chart.
+    #[test]
+    fn lines_that_stay_are_not_written_again_and_new_ones_keep_their_last_column() {
+        let out = changes(&drawing(2, &["a", "b"]), &drawing(2, &["a", "cd"]));
+        assert_eq!(out, format!("{BEGIN}\x1b[2;1H\x1b[Kcd{END}"));
     }
 
     #[test]
-    fn lines_that_stay_are_not_written_again() {
-        let screen = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
-        let out = changes(&screen(&["a", "b"]), &screen(&["a", "c"]));
-        assert_eq!(out, format!("{BEGIN}\x1b[2;1Hc\x1b[K{END}"));
-        assert!(changes(&screen(&["a"]), &screen(&["a", "b"])).contains("\x1b[2J"), "another size");
+    fn a_screen_changes_the_terminal_only_until_its_end() {
+        let modes = |text: &str, last: char| -> Vec<String> {
+            let parts = text.split("\x1b[?").filter_map(|part| part.split_once(last));
+            let mut modes: Vec<String> = parts.map(|(mode, _)| mode.to_owned()).collect();
+            modes.sort();
+            modes
+        };
+        assert_eq!(modes(ENTER, 'l'), ["25", "7"], "the cursor, and the wrapping of lines");
+        assert_eq!(modes(LEAVE, 'h'), ["25", "7"]);
+        assert_eq!((modes(ENTER, 'h'), modes(LEAVE, 'l')), (vec!["1049".to_owned()], vec!["1049".to_owned()]));
+    }
+
+    /// A terminal that became narrower while a line was written has wrapped it over the next one, which may be the same as before.
+    #[test]
+    fn all_lines_are_written_again_after_a_change_of_rows_or_columns() {
+        let before = drawing(100, &["a", "b"]);
+        let all = format!("{BEGIN}\x1b[2J\x1b[1;1H\x1b[Ka\x1b[2;1H\x1b[Kb");
+        assert_eq!(changes(&before, &drawing(90, &["a", "b"])), format!("{all}{END}"));
+        assert_eq!(changes(&before, &drawing(100, &["a", "b", "c"])), format!("{all}\x1b[3;1H\x1b[Kc{END}"));
     }
 }

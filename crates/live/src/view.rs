@@ -26,7 +26,7 @@ pub(super) struct View {
     selected: usize,
     /// Whether the heat map shows service times.
     service: bool,
-    /// Keys of the rows on the screen, for Enter.
+    /// Keys of the rows on the screen, for Enter; none until the table of another choice is drawn.
     keys: Vec<Option<Key>>,
     /// End of the second that is shown; `None` for the latest second.
     held_ns: Option<i64>,
@@ -89,15 +89,17 @@ impl View {
             Typed::Enter => self.drill_down(),
             Typed::Backspace => {
                 self.within.pop();
-                self.selected = 0;
+                self.look_by(self.by);
             }
             Typed::Character(_) => {}
         }
         Asked::Nothing
     }
 
+    /// Begins another table. Until it is drawn, Enter selects none of its rows: several keys may be typed between two drawings.
     fn look_by(&mut self, by: Dimension) {
         (self.by, self.selected) = (by, 0);
+        self.keys.clear();
     }
 
     /// Limits the view to the selected row, and groups by the next key.
@@ -108,8 +110,8 @@ impl View {
         self.within.push(*key);
         let next = [Dimension::Client, Dimension::Share, Dimension::Operation, Dimension::Path];
         let is_free = |by: &Dimension| !self.within.iter().any(|key| live_dimension(key) == Some(*by));
-        self.by = next.into_iter().find(is_free).unwrap_or(self.by);
-        self.selected = 0;
+        let by = next.into_iter().find(is_free).unwrap_or(self.by);
+        self.look_by(by);
     }
 
     /// The lines of the screen at this moment.
@@ -293,6 +295,27 @@ mod tests {
         view.typed(Typed::Character('l'));
         assert!(text(&mut view, &recent, &names).contains("LIVE"));
         assert_eq!((view.typed(Typed::Character('q')), view.typed(Typed::Character('w'))), (Asked::Quit, Asked::Save));
+    }
+
+    /// A key that repeats, or keys that are typed faster than the screen is drawn.
+    #[test]
+    fn enter_takes_only_rows_that_were_drawn() {
+        let names = Names::default();
+        let recent = recent(&names);
+        let mut view = View::new("interface eth0".to_owned());
+        text(&mut view, &recent, &names);
+        for key in [Typed::Down, Typed::Enter, Typed::Enter] {
+            view.typed(key);
+        }
+        let inside = text(&mut view, &recent, &names);
+        assert!(inside.contains("by share, within client 10.0.0.1") && !inside.contains("10.0.0.2"), "{inside}");
+        view.typed(Typed::Backspace);
+        text(&mut view, &recent, &names);
+        for key in [Typed::Character('o'), Typed::Down, Typed::Enter] {
+            view.typed(key);
+        }
+        let operations = text(&mut view, &recent, &names);
+        assert!(operations.contains("by operation") && !operations.contains("within"), "{operations}");
     }
 
     #[test]

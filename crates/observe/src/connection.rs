@@ -36,6 +36,9 @@ use watch::Watch;
 
 /// A closed connection without a packet for this time is over, ns. Linux keeps the ports of a closed connection as long.
 const CLOSED_FOR_NS: i64 = 60_000_000_000;
+/// The same with a request that waits, ns. A forged reset ends no connection: then the response may come late, but the client sends packets
+/// to keep the connection (TCP keep-alive, SMB2 ECHO, RENEW; about one per minute).
+const WAITED_FOR_NS: i64 = 2 * CLOSED_FOR_NS;
 
 packable!(Connection);
 
@@ -192,7 +195,8 @@ impl Connection {
             // The payload of a RST is a text for people (RFC 9293 3.10.7), not part of the stream.
             (segment.payload, segment.wire_len) = (&[], 0);
         }
-        if segment.flags.syn() {
+        // A second copy of a SYN may come behind data.
+        if segment.flags.syn() && self.tcp_flows[direction].largest() == 0 {
             self.paired.link.from_start = true;
             self.framed.framers[direction].restart(true);
         }
@@ -347,14 +351,20 @@ impl Connection {
         self.closed_ns.is_some()
     }
 
-    /// Whether it is closed and over at `now_ns`: for some time it had no packet, and nothing waits.
+    /// Whether it is closed and over at `now_ns`: for some time it had no packet.
     pub(crate) fn is_over(&self, now_ns: i64) -> Over {
         let Some(closed_ns) = self.closed_ns else { return Over::No };
-        if self.watch.has_data_after(closed_ns) || self.paired.pairing.has_waiting() {
+        let (waits, last_ns) = (self.paired.pairing.has_waiting(), self.paired.ledger.last_ns().unwrap_or(closed_ns));
+        // Packets so long after the end show that it goes on.
+        let goes_on = waits && last_ns.saturating_sub(closed_ns) > CLOSED_FOR_NS;
+        if goes_on || self.watch.has_data_after(closed_ns) {
             return Over::No;
         }
-        let last_ns = self.paired.ledger.last_ns().unwrap_or(closed_ns);
-        if now_ns.saturating_sub(last_ns) > CLOSED_FOR_NS { Over::Yes } else { Over::NotYet }
+        match now_ns.saturating_sub(last_ns) {
+            ..=CLOSED_FOR_NS => Over::NotYet,
+            ..=WAITED_FOR_NS if waits => Over::Later,
+            _ => Over::Yes,
+        }
     }
 
     /// Whether it is known to be a file server's, or is by its port: then it may have lost all by which it would be known.

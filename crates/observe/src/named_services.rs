@@ -24,7 +24,6 @@ pub struct NamedService {
 pub struct NamedServices(Mutex<Vec<NamedService>>);
 
 impl NamedServices {
-    /// Adds a service.
     pub(crate) fn add(&self, service: NamedService) {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if waiting.len() < WAITING_MAX && !waiting.contains(&service) {

@@ -70,10 +70,10 @@
     say('max', time(now.max) + partial);
     say('errors', least + digits(now.errors));
     say('depth', now.depth === null ? '–' : digits(now.depth));
-    say('waiting', now.waiting === null ? '–' : digits(now.waiting));
+    say('waiting', now.waiting === null ? '–' : String(now.waiting));
     say('oldest', now.waiting ? 'the oldest for ' + time(now.oldest) : now.waiting === null && now.down ? 'unknown: interface down' : state.stopped && end === null ? 'unknown: no packets' : 'requests');
     say('data', now.bytes === null ? '–' : (now.bytesAtLeast ? '≥ ' : '') + digits(now.bytes / 1e6) + ' MB');
-    say('lost', digits(now.lost));
+    say('lost', String(now.lost));
   }
   // A second that did not arrive.
   function noTiles() {
@@ -181,8 +181,11 @@
     say('unknown', more);
   }
   function context() {
+    const hadFocus = at('within').contains(document.activeElement);
     at('within').replaceChildren(...within.map(([place, key]) => button(sums.DIMENSIONS[place] + ' ' + name(place, key) + ' ×', () => leave(place))));
     draw();
+    // After a filter was removed by keyboard, the focus is on the next filter, or in the tables. Drawing may have removed rows.
+    if (hadFocus) (at('within').querySelector('button') || document.querySelector('tbody button') || at('pause')).focus({ preventScroll: true });
   }
   function draw() {
     drawn = false;
@@ -199,7 +202,9 @@
     notices();
     losses();
     run();
-    say('times', state.times || 'Response times');
+    const leading = state.times || 'Response times';
+    say('times', leading);
+    ['p50', 'p99', 'max'].forEach((id) => write(at(id).nextElementSibling, leading.replace('Response times', 'response time')));
     say('diagnosis', state.diagnosis || '');
     if (until === null) return;
     const shown = sums.between(until - 1, until)[0];
@@ -228,7 +233,8 @@
   const heat = echarts.init(at('heat'), null, { renderer: 'canvas' });
   const service = echarts.init(at('service'), null, { renderer: 'canvas' });
   const course = echarts.init(at('course'), null, { renderer: 'canvas' });
-  addEventListener('resize', () => { heat.resize(); service.resize(); course.resize(); });
+  // If the page grows, its scroll bar also makes the charts narrower.
+  [heat, service, course].forEach((chart) => new ResizeObserver(() => chart.resize()).observe(chart.getDom()));
   const axisLook = () => ({ axisLine: { lineStyle: { color: css('rule') } }, splitLine: { lineStyle: { color: css('rule') } }, axisLabel: { color: css('soft'), hideOverlap: true } });
   function rectangle(fill) {
     return (_, api) => {
@@ -275,15 +281,21 @@
     map(heat, cells);
     map(service, served);
     say('served', within.length ? 'Service times: leave the selection to see them' : 'Service times, last 5 minutes');
-    const line = (title, yAxisIndex, color, of) => ({ name: title, type: 'line', yAxisIndex, showSymbol: false, lineStyle: { width: 1.5, color }, itemStyle: { color },
+    const valueAt = (data, i) => (data[i] ? data[i][1] : null);
+    function line(title, yAxisIndex, color, type, of) {
       // A second that did not arrive breaks the line.
-      data: all.flatMap(([s, now], i) => (i > 0 && all[i - 1][0] < s - 1 ? [[s - 0.5, null]] : []).concat([[s + 0.5, of(now)]])) });
+      const data = all.flatMap(([s, now], i) => (i > 0 && all[i - 1][0] < s - 1 ? [[s - 0.5, null]] : []).concat([[s + 0.5, of(now)]]));
+      // A point without neighbours is no line.
+      const showSymbol = data.some((_, i) => valueAt(data, i) !== null && valueAt(data, i - 1) === null && valueAt(data, i + 1) === null);
+      // The dashes tell the lines apart without colours.
+      return { name: title, type: 'line', yAxisIndex, showSymbol, symbol: 'circle', symbolSize: 3, lineStyle: { width: 1.5, color, type }, itemStyle: { color }, data };
+    }
     const times = all.flatMap(([, now]) => [now.p50, now.p99]).filter((ns) => ns > 0).map((ns) => ns / 1e9);
     // Not replaced: what was clicked in the legend stays hidden.
     course.setOption({ animation: false, grid: { ...grid, top: 34 }, legend: { textStyle: { color: css('soft') }, top: 0 }, xAxis: x(),
       yAxis: [{ type: 'value', min: 0, ...axisLook() }, { type: 'log', min: Math.min(...times, 1e-3), max: Math.max(...times, 1e-3) * 1.1, ...axisLook(), splitLine: { show: false }, axisLabel: { ...axisLook().axisLabel, formatter: (s) => time(s * 1e9) } }],
-      series: [line('op/s', 0, css('s0'), (now) => now.count), line('p50', 1, css('s2'), (now) => (now.p50 ? now.p50 / 1e9 : null)),
-        line('p99', 1, css('s1'), (now) => (now.p99 ? now.p99 / 1e9 : null))] }, { lazyUpdate: true });
+      series: [line('op/s', 0, css('s0'), 'solid', (now) => now.count), line('p50', 1, css('s2'), 'dotted', (now) => (now.p50 ? now.p50 / 1e9 : null)),
+        line('p99', 1, css('s1'), 'dashed', (now) => (now.p99 ? now.p99 / 1e9 : null))] }, { lazyUpdate: true });
   }
   [heat, service].forEach((map) => map.getZr().on('click', ({ offsetX, offsetY }) => {
     if (map.containPixel('grid', [offsetX, offsetY])) show(Math.floor(map.convertFromPixel({ xAxisIndex: 0 }, offsetX)));
@@ -305,17 +317,27 @@
     marks = marks.filter((other) => other !== second).concat([second]).slice(-ROWS);
     at('marks').replaceChildren(...marks.map((other) => button(instant(other).slice(11, 19), () => show(other))));
   });
+  // With a background: the reader of the copy may have the other colour scheme, or print it.
+  function pictureOf(chart) {
+    const shown = chart.querySelector('canvas'), filled = document.createElement('canvas'), picture = document.createElement('img');
+    filled.width = shown.width;
+    filled.height = shown.height;
+    const pen = filled.getContext('2d');
+    pen.fillStyle = css('card');
+    pen.fillRect(0, 0, filled.width, filled.height);
+    pen.drawImage(shown, 0, 0);
+    picture.src = filled.toDataURL();
+    picture.alt = chart.closest('figure').querySelector('h3').textContent;
+    picture.className = 'chart';
+    return picture;
+  }
   // A copy without scripts: charts as pictures, everything else as it is shown.
-  at('save').addEventListener('click', async () => {
+  at('save').addEventListener('click', () => {
     const copy = root.cloneNode(true);
-    const pictures = [...document.querySelectorAll('.chart')].map((chart) => chart.querySelector('canvas'));
-    copy.querySelectorAll('.chart').forEach((chart, i) => {
-      const picture = document.createElement('img');
-      picture.src = pictures[i].toDataURL();
-      picture.className = 'chart';
-      chart.replaceWith(picture);
-    });
-    copy.querySelectorAll('script, link, noscript, .controls button, .controls input').forEach((part) => part.remove());
+    const pictures = [...document.querySelectorAll('.chart')].map(pictureOf);
+    copy.querySelectorAll('.chart').forEach((chart, i) => chart.replaceWith(pictures[i]));
+    copy.querySelectorAll('#marks button').forEach((mark) => mark.replaceWith(' marked ' + mark.textContent));
+    copy.querySelectorAll('script, link, noscript, .controls button, .controls input, .more').forEach((part) => part.remove());
     const style = document.createElement('style');
     style.textContent = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]).map((rule) => rule.cssText).join('\n');
     copy.querySelector('head').append(style);
@@ -328,9 +350,25 @@
 
   // ---- what comes
   const events = new EventSource('events');
-  const on = (event, action) => events.addEventListener(event, (message) => { action(JSON.parse(message.data)); drawSoon(); });
-  events.addEventListener('open', () => { connected = true; drawSoon(); });
-  events.addEventListener('error', () => { connected = false; drawSoon(); });
+  const on = (event, action) => events.addEventListener(event, (message) => { hear(); action(JSON.parse(message.data)); drawSoon(); });
+  // Without seconds, the server sends an empty event every 10 s. A browser does not notice that a tunnel is broken.
+  const SILENT_MS = 25000;
+  let heard = Date.now();
+  function hear() {
+    heard = Date.now();
+    if (!connected) drawSoon();
+    connected = true;
+  }
+  function disconnect() {
+    // After the end there are no more events: do not connect again.
+    if (state.ended) events.close();
+    connected = false;
+    drawSoon();
+  }
+  setInterval(() => { if (connected && Date.now() - heard > SILENT_MS) disconnect(); }, 1000);
+  events.addEventListener('open', hear);
+  events.addEventListener('alive', hear);
+  events.addEventListener('error', disconnect);
   on('about', (about) => {
     sums.setEdges(about.edges_ns);
     say('input', about.input);

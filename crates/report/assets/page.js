@@ -114,8 +114,11 @@ const page = (() => {
 
   // ---- series, by shape (src/html/chart.rs)
   const points = (s) => s.y.map((y, i) => [s.x ? s.x[i] : i, y]);
+  // A point without neighbours is no line.
+  const isAlone = (y, i) => y[i] !== null && (y[i - 1] ?? y[i + 1] ?? null) === null;
   function line(s) {
-    return { type: 'line', showSymbol: s.y.length < 60, symbolSize: 4, sampling: 'max', lineStyle: { width: 1.6 },
+    const few = s.y.length < 60;
+    return { type: 'line', showSymbol: few || s.y.some((_, i) => isAlone(s.y, i)), symbolSize: few ? 4 : 3, sampling: 'max', lineStyle: { width: 1.6 },
       areaStyle: s.filled ? { opacity: 0.12 } : undefined, connectNulls: false, data: points(s) };
   }
   const curve = (s) => ({ type: 'line', symbol: 'circle', showSymbol: true, symbolSize: 6, lineStyle: { width: 1.8 }, emphasis: { focus: 'series' }, data: points(s) });

@@ -8,7 +8,6 @@ use crate::findings::comparison::ComparedGuarantee;
 /// Title, a label or a part of the description of the system under test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DescribedRow {
-    /// Its name.
     pub(crate) name: String,
     /// The value of each side; `None` without one.
     pub(crate) values: Vec<Option<String>>,

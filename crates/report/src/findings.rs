@@ -216,7 +216,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// In words.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Kind::Capture => "capture",

@@ -100,7 +100,8 @@ fn cut(text: &str, columns: usize, keep_end: bool) -> String {
     let mut room = columns - 1;
     let mut characters = columns.saturating_mul(4);
     let mut takes = |c: &char| {
-        let width = c.width().unwrap_or(0);
+        // These variation selectors widen the character before them: a heart becomes an emoji.
+        let width = if matches!(*c, '\u{fe01}' | '\u{fe0f}') { 1 } else { c.width().unwrap_or(0) };
         if width > room || characters == 0 {
             return false;
         }
@@ -173,6 +174,10 @@ mod tests {
         assert_eq!(fit("日本語", 4), "日…", "a wide character is not halved");
         assert_eq!(fit("abc", 1), "…");
         assert_eq!(fit("abc", 0), "");
+        let hearts = "\u{2764}\u{fe0f}".repeat(20);
+        for cut in [fit(&hearts, 10), fit_path(&hearts, 10), fit_middle(&hearts, 10)] {
+            assert!(columns(&cut) <= 10, "{cut}");
+        }
         assert_eq!(fit("\x1b\x1b", 8), r"\u{1b}\…");
     }
 

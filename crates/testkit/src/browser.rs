@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A browser that has said nothing for this long hangs.
@@ -32,29 +32,32 @@ pub fn name() -> Option<&'static str> {
     found
 }
 
-/// A browser with one page, without a network, and with a private folder; dropping it removes all three.
-pub struct Browser {
+/// Browsers for the next tests: a browser takes a second of processor time to start. The end of this process closes their pipes, and so
+/// ends them.
+static IDLE: Mutex<Vec<Running>> = Mutex::new(Vec::new());
+
+/// The shell of a browser removes the browser's folder after its end.
+const SHELL: &str = "\"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1; rm -rf \"$0\"";
+
+/// A browser without a page, and its private folder.
+struct Running {
     child: Child,
     to: ChildStdin,
     from: Receiver<Value>,
     folder: PathBuf,
-    session: String,
     last_id: u64,
-    /// What happened since the page was asked for.
-    events: Vec<Value>,
-    /// Where the page may ask for more; nowhere for one from disk.
-    site: String,
 }
 
-impl Browser {
-    /// Starts it; `None` where there is none.
-    pub fn start(test: &str) -> Option<Browser> {
+impl Running {
+    fn start(test: &str) -> Option<Running> {
         let name = name()?;
         let folder = std::env::temp_dir().join(format!("plimsoll-html-{test}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         // The protocol uses descriptors 3 and 4; the browser's own output is discarded.
         let mut child = Command::new("sh")
-            .args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1", "sh", name])
+            .args(["-c", SHELL])
+            .arg(&folder)
+            .arg(name)
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
             .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
             .args(["--disable-dev-shm-usage", "--hide-scrollbars", "--remote-debugging-pipe"])
@@ -62,6 +65,7 @@ impl Browser {
             .arg(format!("--user-data-dir={}", folder.join("profile").display()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(Stdio::null())
             .spawn()
             .unwrap();
         let (to, out) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
@@ -74,23 +78,64 @@ impl Browser {
                 }
             }
         });
+        Some(Running { child, to, from, folder, last_id: 0 })
+    }
+
+    /// It ends on request, or otherwise by force; its child processes follow.
+    fn end(mut self) {
+        let _ = self.to.write_all(b"{\"id\":0,\"method\":\"Browser.close\"}\0");
+        let end = Instant::now() + Duration::from_secs(10);
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A browser with one page, without a network, and with a folder. Dropping it closes the page; the next test gets the browser.
+pub struct Browser {
+    /// None once it is dropped.
+    running: Option<Running>,
+    is_shared: bool,
+    /// The page.
+    target: Value,
+    session: String,
+    /// What happened since the page was asked for.
+    events: Vec<Value>,
+    /// Where the page may ask for more; nowhere for one from disk.
+    site: String,
+}
+
+impl Browser {
+    /// Opens a page in an idle browser, or in a new one; `None` where none is installed.
+    pub fn start(test: &str) -> Option<Browser> {
+        let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        Some(Browser::attached(idle.or_else(|| Running::start(test))?, true))
+    }
+
+    /// The same in a browser that no other test uses, so that its network is the caller's.
+    pub fn start_alone(test: &str) -> Option<Browser> {
+        Some(Browser::attached(Running::start(test)?, false))
+    }
+
+    fn attached(running: Running, is_shared: bool) -> Browser {
         let mut browser = Browser {
-            child,
-            to,
-            from,
-            folder,
+            running: Some(running),
+            is_shared,
+            target: Value::Null,
             session: String::new(),
-            last_id: 0,
             events: Vec::new(),
             site: "file:".to_owned(),
         };
         browser.attach();
-        Some(browser)
+        browser
     }
 
     fn attach(&mut self) {
-        let target = self.call("Target.createTarget", json!({ "url": "about:blank" }));
-        let to = json!({ "targetId": target["targetId"], "flatten": true });
+        self.target = self.call("Target.createTarget", json!({ "url": "about:blank" }))["targetId"].clone();
+        let to = json!({ "targetId": self.target, "flatten": true });
         self.session = self.call("Target.attachToTarget", to)["sessionId"].as_str().unwrap().to_owned();
         for domain in ["Page", "Runtime", "Log", "Network", "DOM"] {
             self.call(&format!("{domain}.enable"), json!({}));
@@ -103,16 +148,17 @@ impl Browser {
 
     /// Sends a command and waits for its answer; stores other messages.
     pub fn call(&mut self, method: &str, params: Value) -> Value {
-        self.last_id += 1;
-        let id = self.last_id;
+        let running = self.running.as_mut().unwrap();
+        running.last_id += 1;
+        let id = running.last_id;
         let mut message = json!({ "id": id, "method": method, "params": params });
         if !self.session.is_empty() {
             message["sessionId"] = self.session.clone().into();
         }
         let mut bytes = serde_json::to_vec(&message).unwrap();
         bytes.push(0);
-        self.to.write_all(&bytes).unwrap();
-        self.to.flush().unwrap();
+        running.to.write_all(&bytes).unwrap();
+        running.to.flush().unwrap();
         let answer = self.wait(method, |message| message["id"] == id);
         assert!(answer["error"].is_null(), "{method}: {}", answer["error"]);
         answer["result"].clone()
@@ -122,7 +168,8 @@ impl Browser {
         let end = Instant::now() + PATIENCE;
         loop {
             let left = end.saturating_duration_since(Instant::now());
-            let message = self.from.recv_timeout(left).unwrap_or_else(|error| panic!("{what}: {error}"));
+            let from = &self.running.as_ref().unwrap().from;
+            let message = from.recv_timeout(left).unwrap_or_else(|error| panic!("{what}: {error}"));
             if wanted(&message) {
                 return message;
             }
@@ -132,7 +179,7 @@ impl Browser {
 
     /// Opens a page from disk and waits until it has loaded.
     pub fn open(&mut self, page: &str) {
-        let path = self.folder.join("report.html");
+        let path = self.folder().join("report.html");
         std::fs::write(&path, page).unwrap();
         self.site = "file:".to_owned();
         self.go_to(&format!("file://{}", path.display()));
@@ -259,7 +306,7 @@ impl Browser {
 
     /// Memory that the largest process of a page has in the machine, bytes. 0 where the system does not say.
     pub fn resident_bytes(&self) -> u64 {
-        let folder = self.folder.display().to_string();
+        let folder = self.folder().display().to_string();
         let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
         let is_page = |process: &PathBuf| {
             let command = std::fs::read(process.join("cmdline")).unwrap_or_default();
@@ -290,7 +337,7 @@ impl Browser {
 
     /// A folder for the test's files, removed with the browser.
     pub fn folder(&self) -> &Path {
-        &self.folder
+        &self.running.as_ref().unwrap().folder
     }
 }
 
@@ -308,14 +355,17 @@ fn write_base64(file: &Path, data: &Value) {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It ends on request, or otherwise by force; its child processes follow.
-        let _ = self.to.write_all(b"{\"id\":0,\"method\":\"Browser.close\"}\0");
-        let end = Instant::now() + Duration::from_secs(10);
-        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < end {
-            std::thread::sleep(Duration::from_millis(50));
+        // After a failure, the browser may not answer.
+        let is_shared = self.is_shared && !std::thread::panicking();
+        if is_shared {
+            self.session.clear();
+            let page = json!({ "targetId": self.target });
+            self.call("Target.closeTarget", page);
         }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = std::fs::remove_dir_all(&self.folder);
+        match self.running.take() {
+            Some(running) if is_shared => IDLE.lock().unwrap_or_else(PoisonError::into_inner).push(running),
+            Some(running) => running.end(),
+            None => {}
+        }
     }
 }

@@ -14,6 +14,8 @@ use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
 
 use crate::command::LIMIT;
 
+/// Written to a terminal after the end of its program, which writes no such bytes itself.
+const END_MARK: &[u8] = b"\0the program has ended\0";
 /// Rows of a terminal, where no test says otherwise.
 const ROWS: u16 = 40;
 
@@ -163,11 +165,14 @@ impl InTerminal {
             assert!(begun.elapsed() < LIMIT, "the program in the terminal did not end within {LIMIT:?}");
             thread::sleep(Duration::from_millis(5));
         };
-        let mut before = usize::MAX;
-        while before != self.bytes().len() {
-            before = self.bytes().len();
-            thread::sleep(Duration::from_millis(50));
-        }
+        // All of its output comes before this.
+        let mut slave = File::from(self.slave.try_clone().expect("a descriptor"));
+        slave.write_all(END_MARK).expect("the terminal takes output");
+        self.wait_until(|bytes| bytes.ends_with(END_MARK));
+        let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let length = bytes.len() - END_MARK.len();
+        bytes.truncate(length);
+        drop(bytes);
         status
     }
 }

@@ -64,7 +64,6 @@ impl<'a> Marks<'a> {
         (end <= self.message.len()).then_some(start..end)
     }
 
-    /// The message.
     pub(crate) fn message(&self) -> &'a [u8] {
         self.message
     }

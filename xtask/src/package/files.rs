@@ -6,7 +6,6 @@ use std::process::Command;
 
 use crate::{Outcome, process};
 
-/// An empty folder.
 pub(super) fn empty(folder: &Path) -> Outcome {
     if folder.exists() {
         fs::remove_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;

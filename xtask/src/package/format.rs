@@ -35,7 +35,6 @@ const FORMATS_WINDOWS: [Format; 1] =
 /// The formats that a test of the packaging creates.
 pub(super) const FORMATS_OF_CHECK: [Format; 2] = [TARBALL, DEB];
 
-/// The formats for a platform.
 pub(super) fn formats_of(platform: &Platform) -> &'static [Format] {
     if platform.is_windows() { &FORMATS_WINDOWS } else { &FORMATS }
 }

@@ -126,7 +126,6 @@ impl Platform {
         matches!(self.runner, Runner::Directly)
     }
 
-    /// A command that runs one of its programs.
     pub(super) fn command(&self, program: &Path, scratch: &Path) -> Command {
         let mut command = match self.runner {
             Runner::Directly => Command::new(program),

@@ -70,17 +70,8 @@ pub(super) fn try_it(content: &Content, file: &Path) -> Outcome {
     } else {
         // For another processor, pip unpacks, and removes nothing.
         let platform = &platforms(content)[0];
-        pip(&[
-            "install",
-            "--no-index",
-            "--no-deps",
-            "--only-binary=:all:",
-            "--platform",
-            platform,
-            "--target",
-            &packages,
-            &name,
-        ])?;
+        let unpack = ["--no-deps", "--only-binary=:all:", "--platform", platform, "--target", &packages, &name];
+        pip(&[&["install", "--no-index"], &unpack[..]].concat())?;
         folder.join("packages/bin/plimsoll")
     };
     trial::same_program(&content.program, &program)?;

@@ -85,7 +85,6 @@ struct Survey {
     last: u64,
 }
 
-/// Writes copies.
 pub(crate) fn write(input: &Path, output: &Path, copies: u64, interleave: bool) -> Outcome {
     let survey = survey(input)?;
     let renamings = survey.ports.renamings(copies)?;

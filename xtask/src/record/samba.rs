@@ -79,7 +79,6 @@ impl Samba {
         format!("//{}/{SHARE}", self.address.ip())
     }
 
-    /// The share of one client.
     pub(crate) fn share_of(&self, client: u64) -> String {
         format!("//{}/{}", self.address.ip(), share_of(client))
     }

@@ -89,7 +89,6 @@ impl Job {
         Self { program: program.clone(), arguments, more: more.to_vec() }
     }
 
-    /// Runs it to its end.
     pub(super) fn run(&self) -> Ended {
         let begun = Instant::now();
         let (said, outcome) = match self.command().output() {

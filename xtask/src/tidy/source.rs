@@ -53,7 +53,6 @@ fn test_modules(source: &Source) -> Vec<String> {
 }
 
 impl Source {
-    /// Whether it is Rust.
     pub(crate) fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
     }

@@ -41,9 +41,14 @@ pub(super) const PROOFS: &[Proof] = proofs! {
          "--include-ignored", "--nocapture"], figures ["SKIPPED"];
     "observer: all captures and thousands of conversations, handed over, in tunnels, cut or hostile, give the right transactions":
         // The observer against models, tshark and itself.
-        ["test", "--profile", "quick", "--workspace", "--lib", "--test", "all", "--", "damage::", "encapsulations::",
-         "hand_over::", "hostile::", "oracle::", "pairing_model::", "snaplen::", "stream_model::", "--nocapture"],
+        ["test", "--profile", "quick", "--workspace", "--lib", "--test", "all", "--", "chained::", "damage::",
+         "encapsulations::", "hand_over::", "hostile::", "oracle::", "pairing_model::", "snaplen::", "stream_model::",
+         "--nocapture"],
         figures ["seed ", "SKIPPED"], needs ["tshark", "python3"] of "tshark python3";
+    "workloads: seven workloads run on a directory, Samba and NFS 3 without an error; a run killed at 20 moments loses no finished level":
+        ["test", "--profile", "quick", "--workspace", "--test", "all", "--", "run::workloads_on_",
+         "a_killed_run_leaves_its_finished_levels", "--nocapture"],
+        figures ["SKIPPED"], needs ["smbd", "tcpdump"] of "samba tcpdump";
     "resets: a connection is reset after each number of bytes of an iteration; every client comes back, each reset is counted":
         program("reset_at_any_byte"), figures ["SKIPPED"];
     "page: of a million operations it is below 3 MB, and follows three clicks and three keys within 200 ms each":

@@ -183,7 +183,6 @@ const CREATE: u8 = 5;
 /// An answer that says that the answer comes later (STATUS_PENDING).
 const PENDING: u32 = 0x103;
 
-/// The number that a request has.
 fn number(operation: Case, request: &[u8]) -> Result<u64, Box<dyn Error>> {
     let short = "a short request";
     if operation.is_smb() {

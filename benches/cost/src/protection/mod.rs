@@ -50,7 +50,6 @@ pub fn run(rounds: usize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// One run of one row.
 fn one(targets: &Targets, row: &Protected, case: Case, depth: usize) -> Result<Round, Box<dyn Error>> {
     let mut names = Names::default();
     let server = connect::open(&row.target, &row.options, &mut names)?;

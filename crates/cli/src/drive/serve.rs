@@ -8,13 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
 use anyhow::Context;
+use plimsoll_client::target::{PASSWORD_VARIABLE, password_in};
 use plimsoll_serve::{Account, Embedded, Kind, Options, ServeError};
 
 use crate::exit::{Done, Usage};
 use crate::shell;
 
-/// Environment variable for the password.
-const PASSWORD_VARIABLE: &str = "PLIMSOLL_PASSWORD";
 /// Default ports, which do not need root.
 const SMB_PORT: u16 = 4450;
 const NFS_PORT: u16 = 20_490;
@@ -122,8 +121,7 @@ fn refused(error: ServeError) -> anyhow::Error {
 /// Password from the first line of a file, or from the environment.
 fn password(file: Option<&Path>, variable: Option<OsString>) -> anyhow::Result<String> {
     if let Some(file) = file {
-        let text = std::fs::read_to_string(file).with_context(|| format!("{}", file.display()))?;
-        return Ok(text.lines().next().unwrap_or_default().to_owned());
+        return Ok(password_in(file)?.expose().to_owned());
     }
     let usage = |problem: &str| Usage(format!("--user: {problem}")).into();
     match variable.map(OsString::into_string) {
@@ -161,5 +159,13 @@ mod tests {
         assert!(password(None, None).unwrap_err().is::<Usage>());
         assert_eq!(password(None, Some("secret".into())).unwrap(), "secret");
         assert!(password(Some(Path::new("/none/such")), Some("secret".into())).is_err());
+    }
+
+    #[test]
+    fn a_password_file_is_read_as_that_of_a_target() {
+        let scratch = plimsoll_testkit::servers::Scratch::new("serve-password");
+        let found = |bytes: &str| password(Some(scratch.file("password", bytes).as_path()), None);
+        assert_eq!(found("\u{FEFF}secret\r\n").unwrap(), "secret", "a byte-order mark");
+        assert!(found("\nsecret\n").unwrap_err().to_string().contains("is empty"));
     }
 }

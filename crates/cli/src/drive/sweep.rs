@@ -19,9 +19,9 @@ pub(crate) struct Arguments {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
-    if arguments.run.levels().is_some_and(|levels| levels < 2) {
+    if arguments.run.levels()? < 2 {
         let single = "sweep: the load curve would have a single level; give several, e.g. --levels 1,2,4,8 or --levels 1..4, or \
-            several values, e.g. --vary block=4KiB,64KiB (for a single level, use plimsoll run)";
+            several values, e.g. --vary block=4KiB,64KiB (for a single level, or a recording with one, use plimsoll run)";
         return Err(Usage(single.to_owned()).into());
     }
     run::run(arguments.run)

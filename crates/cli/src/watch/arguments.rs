@@ -28,13 +28,13 @@ pub(crate) struct Arguments {
     /// with a slash (./eth0) is always a file or folder
     #[arg(required = true, value_name = "INTERFACE|-|FILE")]
     pub(super) sources: Vec<PathBuf>,
-    /// End after this time, e.g. 10m [default: at Ctrl-C, or at the end of the input]
+    /// End after this time, e.g. 10m [default: at Ctrl-C; without the screen and --browser also at the end of the input]
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
     pub(super) duration: Option<Duration>,
     /// Print one line per interval instead of the interactive view, even in a terminal
     #[arg(long)]
     pub(super) lines: bool,
-    /// Time covered by each line, in whole seconds
+    /// Time covered by each line, in whole seconds from 1s to 60s
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = parse_seconds)]
     pub(super) interval: u64,
     #[command(flatten)]
@@ -56,8 +56,8 @@ pub(super) struct CaptureFlags {
     /// Capture only packets that match this tcpdump expression, on any port, e.g. 'host 10.0.0.7'; needs tcpdump
     #[arg(long, value_name = "EXPRESSION", conflicts_with = "port")]
     pub(super) filter: Option<String>,
-    /// Capture at most this many bytes of each packet. A smaller number costs the watched machine less, but messages behind
-    /// it are missing from the report [default: whole packets]
+    /// Capture at most this many bytes of each packet, at least 96. A smaller number costs the watched machine less, but
+    /// messages behind it are missing from the report [default: whole packets]
     #[arg(
         long,
         value_name = "BYTES",

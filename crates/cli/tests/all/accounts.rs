@@ -57,68 +57,42 @@ fn each_client_has_an_account_of_its_own() {
     assert_eq!(users(&reads(folder, "again.parquet")), users(&table));
 }
 
-#[test]
-fn a_client_with_a_wrong_password_is_missed() {
-    let _alone = alone();
-    let Some(samba) = available(Samba::start(&[])) else { return };
-    let scratch = Scratch::new("accounts-wrong");
-    let folder = scratch.path();
-    let accounts = samba.accounts(2).replace("account1:", "account1:not ");
+/// The output of a run of two clients with these accounts. The run cannot be valid.
+fn said(folder: &Path, accounts: &str, run: &[&str]) -> String {
     fs::write(folder.join("accounts"), accounts).unwrap();
     fs::write(folder.join("password"), Samba::PASSWORD).unwrap();
-    let target = format!("smb://{}@{}/data", Samba::USER, samba.address());
-    let arguments = ["run", "random-read", "--clients", "2", "--duration", "500ms", "--target", &target];
-    let ran = output_in(folder, &[&arguments[..], &["--password-file", "password", "--accounts", "accounts"]].concat());
+    let who = ["--clients", "2", "--duration", "500ms", "--password-file", "password", "--accounts", "accounts"];
+    let ran = output_in(folder, &[&["run"], run, &who].concat());
     let said = String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap();
     assert_eq!(ran.status.code(), Some(4), "{said}");
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        said.contains("1 of 2 clients completed no action; 1 of the clients without an action failed to connect"),
-        "{said}"
-    );
-    assert!(said.contains("logon refused"), "{said}");
+    said.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
-fn a_guest_among_the_accounts_is_named_and_makes_the_level_partial() {
+fn wrong_passwords_guests_and_accounts_without_the_share_are_named() {
     let _alone = alone();
     // The testkit's Samba makes guests of unknown users.
     let Some(samba) = available(Samba::start(&[])) else { return };
-    let scratch = Scratch::new("accounts-guest");
+    let scratch = Scratch::new("accounts-refused");
     let folder = scratch.path();
-    fs::write(folder.join("password"), Samba::PASSWORD).unwrap();
-    let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Guest.name());
-    let account = samba.accounts(1);
-    let (account, guest) = (account.trim_end(), "nobodyhere:wrong");
+    let target = |share: Share| format!("smb://{}@{}/{}", Samba::USER, samba.address(), share.name());
+    let (data, for_guests) = (target(Share::Data), target(Share::Guest));
+    let accounts = samba.accounts(2);
+    let wrong = said(folder, &accounts.replace("account1:", "account1:not "), &["random-read", "--target", &data]);
+    assert!(
+        wrong.contains("1 of 2 clients completed no action; 1 of the clients without an action failed to connect"),
+        "{wrong}"
+    );
+    assert!(wrong.contains("logon refused"), "{wrong}");
+    let (account, guest) = (accounts.lines().next().unwrap(), "nobodyhere:wrong");
     for (first, second) in [(account, guest), (guest, account)] {
-        fs::write(folder.join("accounts"), format!("{first}\n{second}\n")).unwrap();
-        let arguments = ["run", "getattr", "--clients", "2", "--duration", "500ms", "--full", "--target", &target];
-        let who = ["--password-file", "password", "--accounts", "accounts"];
-        let ran = output_in(folder, &[&arguments[..], &who].concat());
-        let said = String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap();
-        assert_eq!(ran.status.code(), Some(4), "{said}");
-        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let both = format!("{first}\n{second}\n");
+        let said = said(folder, &both, &["getattr", "--full", "--target", &for_guests]);
         let reason = "the server logged on 1 of 2 accounts (nobodyhere) as guests";
         assert!(said.contains("guest logons: 1 of 2 accounts (nobodyhere)") && said.contains(reason), "{said}");
         assert!(said.contains("check name and password") && !said.contains("logged on as a guest"), "{said}");
     }
-}
-
-#[test]
-fn an_account_without_the_share_is_named() {
-    let _alone = alone();
-    let Some(samba) = available(Samba::start(&[])) else { return };
-    let scratch = Scratch::new("accounts-share");
-    let folder = scratch.path();
-    // Samba makes guests of unknown users, and the share is not for guests.
-    let accounts = samba.accounts(1) + "nobodyhere:wrong\n";
-    fs::write(folder.join("accounts"), accounts).unwrap();
-    fs::write(folder.join("password"), Samba::PASSWORD).unwrap();
-    let target = format!("smb://{}@{}/data", Samba::USER, samba.address());
-    let arguments = ["run", "getattr", "--clients", "2", "--duration", "500ms", "--target", &target];
-    let ran = output_in(folder, &[&arguments[..], &["--password-file", "password", "--accounts", "accounts"]].concat());
-    let said = String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap();
-    assert_eq!(ran.status.code(), Some(4), "{said}");
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    // The other share is not for guests.
+    let said = said(folder, &format!("{account}\n{guest}\n"), &["getattr", "--target", &data]);
     assert!(said.contains("; account nobodyhere)"), "{said}");
 }

@@ -249,14 +249,16 @@ fn searched(captures: &[PathBuf], name: &str) -> usize {
     searched
 }
 
-/// tshark as a second opinion: all checksums are right. It reads all copies as one file, because it starts slowly.
+/// tshark as a second opinion: all checksums are right. It reads all copies as one file, because it starts slowly. Without
+/// `PLIMSOLL_EXACT=1`, only every second capture is copied.
 #[test]
 fn copies_have_right_checksums() {
     if Command::new("tshark").arg("-v").output().is_err() {
         return crate::skip("needs tshark");
     }
     let scratch = Scratch::new("anonymize-checksums");
-    let mut originals: Vec<PathBuf> = own_captures().into_iter().chain(shared_captures()).collect();
+    let step = if is_exact() { 1 } else { 2 };
+    let mut originals: Vec<PathBuf> = own_captures().into_iter().chain(shared_captures()).step_by(step).collect();
     originals.retain(|path| std::fs::metadata(path).unwrap().len() < 1 << 20);
     let mut copies = Vec::new();
     for (number, capture) in originals.iter().enumerate() {

@@ -215,8 +215,7 @@ fn ganesha_with_its_own_counters() {
 #[test]
 fn what_makes_no_sense_is_said() {
     let said = |flags: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-        let output = output(command.args(["breakdown", "embedded:nfs"]).args(flags));
+        let output = output(crate::plimsoll().args(["breakdown", "embedded:nfs"]).args(flags));
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     for (flags, word) in [
@@ -318,8 +317,7 @@ fn a_profile_that_cannot_be_taken_ends_the_run_before_it_begins() {
     std::fs::write(&perf, refusing).unwrap();
     std::fs::set_permissions(&perf, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let path = format!("{}:/usr/bin:/bin", perf.parent().unwrap().display());
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    let output = output(command.args(["breakdown", "embedded:nfs", "--profile"]).env("PATH", path));
+    let output = output(crate::plimsoll().args(["breakdown", "embedded:nfs", "--profile"]).env("PATH", path));
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{said}");
     let expected = "--profile: perf cannot sample the processes";

@@ -23,18 +23,9 @@ fn findings(folder: &Path, file: &str) -> Value {
 #[test]
 fn the_answer_is_in_every_report_and_in_the_recording() {
     let folder = Scratch::new("capacity");
-    let outputs = [
-        "--hold",
-        "getattr.throughput < 22.5/s",
-        "--json",
-        "a.json",
-        "--html",
-        "a.html",
-        "--record",
-        "recording",
-        "--full",
-    ];
-    let output = output_in(folder.path(), &[&PAUSING[..], &outputs].concat());
+    let hold = ["--hold", "getattr.throughput < 22.5/s"];
+    let outputs = ["--json", "a.json", "--html", "a.html", "--record", "recording", "--full"];
+    let output = output_in(folder.path(), &[&PAUSING[..], &hold, &outputs].concat());
     let text = told(&output);
     assert!(matches!(output.status.code(), Some(0 | 4)), "{text}");
     let json = findings(folder.path(), "a.json");

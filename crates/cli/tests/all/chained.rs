@@ -68,7 +68,9 @@ fn rows(folder: &Path, recording: &str) -> u64 {
 fn give_the_whole(capture: &str, swapped: bool) {
     let scratch = Scratch::new("chained");
     let folder = scratch.path();
-    let files = cut(capture, 64, swapped, folder);
+    // crates/observe/tests/all/hand_over.rs has 64 files in any case, without the command.
+    let files = if std::env::var_os("PLIMSOLL_EXACT").is_some() { 64 } else { 16 };
+    let files = cut(capture, files, swapped, folder);
     let by = ["--by", "client,operation"];
     for at in 0..files.len() {
         let done = job(folder, &files, at, &by);

@@ -57,7 +57,6 @@ fn run(folder: &Path, target: &str) -> Value {
     side_in(&folder.join("run.json"))
 }
 
-/// The fact that begins so.
 fn fact(report: &Value, begins: &str) -> Option<String> {
     let facts = report["run"]["facts"].as_array().unwrap().iter().map(|fact| fact.as_str().unwrap());
     facts.into_iter().find(|fact| fact.starts_with(begins)).map(str::to_owned)
@@ -95,7 +94,6 @@ fn tshark(folder: &Path, port: u16) -> Option<[u64; 3]> {
     Some([count(0, "1"), count(1, "4") / 2, count(2, "8") / 2])
 }
 
-/// Opens the file.
 fn open(client: &mut Driven, access: Access, disposition: Disposition) -> FileKey {
     match client.act(&Operation::Open { path: "file", access, disposition, caching: Caching::None }) {
         Ok(Reply::Opened { file, .. }) => file,

@@ -237,10 +237,8 @@ fn hosts_have_names() {
     let both = count(&["--client", "10.77.0.101", "--client", "10.77.0.103"]);
     assert_eq!(count(&[&hosts, "--client", "Alice"]), both, "two addresses claim the name, and both are meant");
     assert_eq!(count(&[&hosts, "--client", "alice.example"]), count(&["--client", "10.77.0.101"]));
-    let plain = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-        output(command.arg("analyze").arg(capture("netbench-samba")).args(arguments))
-    };
+    let plain =
+        |arguments: &[&str]| output(crate::plimsoll().arg("analyze").arg(capture("netbench-samba")).args(arguments));
     let text = String::from_utf8(plain(&[&hosts, "--by", "client"]).stdout).unwrap();
     assert!(text.contains(r"10.77.0.102 (bob\u{1b}[2J)") && !text.contains('\u{1b}'), "{text}");
     let unknown = plain(&["--client", "carol"]);
@@ -252,8 +250,7 @@ fn hosts_have_names() {
 #[test]
 fn the_first_screen_has_the_table_of_by() {
     for by in ["client", "client,operation", "path,operation,status"] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-        let output = output(command.arg("analyze").arg(capture("netbench-samba")).args(["--by", by]));
+        let output = output(crate::plimsoll().arg("analyze").arg(capture("netbench-samba")).args(["--by", by]));
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(text.contains(&format!("\nBy {by}, longest waiting first")), "{text}");
         assert!(text.lines().count() <= 40, "{text}");

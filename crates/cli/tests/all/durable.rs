@@ -133,8 +133,15 @@ fn survives(samba: &Samba, workload: &str, bytes: u64, more: &[&str]) -> (Value,
     let target = format!("smb://{}@{}/data", Samba::USER, faulty.address());
     let load = |duration| [&["w.toml", "--depth", "1", "--duration", duration], more].concat();
     drive(folder, &target, &load("100ms"));
-    faulty.set_rules(vec![Rule::End { connection: None, offset: bytes, reset: true }]);
-    let (side, said) = drive(folder, &target, &load("2s"));
+    let lossy = |duration: &'static str| {
+        faulty.set_rules(vec![Rule::End { connection: None, offset: bytes, reset: true }]);
+        drive(folder, &target, &load(duration))
+    };
+    let (mut side, mut said) = lossy("2s");
+    // On a machine that stalls, the phase may end before the connection has carried so many bytes.
+    if fact(&side, "recovered sessions: ").is_empty() {
+        (side, said) = lossy("20s");
+    }
     let level = &side["levels"][0];
     let failures = level["failures"].as_array().unwrap();
     let survived = |failure: &&Value| failure["cause"].as_str().unwrap().contains("(operations continued)");

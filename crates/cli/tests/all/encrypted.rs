@@ -91,21 +91,9 @@ fn hold(found: &Value, (truth, interims): (&Truth, u64), what: &str) {
 fn driven(folder: &Path, target: &str, dialect: &str, workload: &str, depth: &str) {
     let [tap, table] = ["tap.pcapng", "table.csv"].map(|name| folder.join(name));
     let [tap_name, table_name] = [&tap, &table].map(|path| path.to_str().unwrap());
-    let load = [
-        "--depth",
-        depth,
-        "--clients",
-        "2",
-        "--duration",
-        "400ms",
-        "--warmup",
-        "0s",
-        "--encryption",
-        "--dialect",
-        dialect,
-    ];
-    let outputs = ["--tap", tap_name, "--transactions", table_name, "--quiet"];
-    let (_, said) = plimsoll(&[&["run", workload, "--target", target], &load[..], &outputs].concat());
+    let load = ["--depth", depth, "--clients", "2", "--duration", "400ms", "--warmup", "0s"];
+    let more = ["--encryption", "--dialect", dialect, "--tap", tap_name, "--transactions", table_name, "--quiet"];
+    let (_, said) = plimsoll(&[&["run", workload, "--target", target], &load[..], &more].concat());
     assert!(tap.exists() && table.exists(), "{said}");
     let truth = truth(&table, &Truth::new());
     hold(&encrypted(&tap, folder), (&truth, interims(&table)), &format!("SMB {dialect}, {workload}, depth {depth}"));

@@ -13,8 +13,7 @@ use plimsoll_testkit::servers::Scratch;
 use serde_json::Value;
 
 fn plimsoll(folder: &Path, arguments: &[&str]) -> Option<i32> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    output(command.args(arguments).current_dir(folder)).status.code()
+    output(crate::plimsoll().args(arguments).current_dir(folder)).status.code()
 }
 
 /// A recording in `R`, and its report as JSON, with the exports that are asked for.

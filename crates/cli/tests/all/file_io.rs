@@ -18,7 +18,7 @@ fn drive(workload: &str, target: &str, folder: &Path) -> ([Value; 3], u64) {
     let of = |ending: &str| folder.join(format!("{workload}-{}.{ending}", &target[9..])).to_str().unwrap().to_owned();
     let [capture, table] = ["pcapng", "csv"].map(of);
     let mut fixed =
-        vec!["run", workload, "--target", target, "--clients", "2", "--warmup", "0s", "--duration", "500ms"];
+        vec!["run", workload, "--target", target, "--clients", "2", "--warmup", "0s", "--duration", "200ms"];
     fixed.extend(["--tap", &capture, "--transactions", &table, "--json", "-", "-q"]);
     let run = plimsoll(&fixed);
     let [of_table, of_capture] = [&table, &capture].map(|file| plimsoll(&["analyze", file, "--json", "-", "-q"]));

@@ -13,12 +13,12 @@ use crate::available;
 const MEMORY: u64 = 64 << 20;
 
 /// One level of stream-read, and the text of its report in one line.
-fn stream_read(samba: &Samba, size: &str, scratch: &Scratch) -> (Value, String) {
+fn stream_read(samba: &Samba, size: &str, duration: &str, scratch: &Scratch) -> (Value, String) {
     let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
     let (pid, report) = (samba.process_id().unwrap().to_string(), scratch.path().join("report.json"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     command.args(["run", "stream-read", "--target", &target, "--clients", "1", "--set", size, "--set", "source=disk"]);
-    command.args(["--duration", "4s", "--warmup", "500ms", "--server-pid", &pid, "--full", "--json"]).arg(&report);
+    command.args(["--duration", duration, "--warmup", "500ms", "--server-pid", &pid, "--full", "--json"]).arg(&report);
     command.args(["--on-phase", "cat /proc/diskstats >$PLIMSOLL_PHASE"]).current_dir(scratch.path());
     let output = output(command.env("PLIMSOLL_PASSWORD", Samba::PASSWORD));
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
@@ -58,7 +58,7 @@ fn a_set_beyond_the_servers_memory_is_read_from_disk() {
     limit.hold(samba.process_id().unwrap());
     let (scratch, warning) = (Scratch::new("from-disk"), "source=disk, but the server's disks read only");
     // 600 MiB in eight files.
-    let (level, text) = stream_read(&samba, "size=75MiB", &scratch);
+    let (level, text) = stream_read(&samba, "size=75MiB", "4s", &scratch);
     let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{level:#}"));
     let (disk, read) = (number(&level["server"]["disk_read_bytes_per_s"]), number(&level["read_bytes_per_s"]));
     assert!(read > 0.0 && disk / read > 0.8, "{disk} of {read} bytes per second came from the disk: {text}");
@@ -69,6 +69,6 @@ fn a_set_beyond_the_servers_memory_is_read_from_disk() {
     let any = std::fs::read_dir("/sys/block").unwrap().flatten().any(|disk| disk.path().join("device").exists());
     assert!(!any || bytes as f64 > 0.8 * read * seconds, "{bytes} from the disks: {read} for {seconds} s");
     // The same check of a set that fits into the cache.
-    let (level, text) = stream_read(&samba, "size=1MiB", &scratch);
+    let (level, text) = stream_read(&samba, "size=1MiB", "2s", &scratch);
     assert!(text.contains(warning), "{level:#} {text}");
 }

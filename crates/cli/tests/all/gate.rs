@@ -139,10 +139,7 @@ fn recordings_of_a_gate_are_judged_as_the_gate_was() {
 fn recordings_of_captures_are_judged() {
     let scratch = Scratch::new("gate-captures");
     let planted = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/planted");
-    let plimsoll = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-        output(command.args(arguments).current_dir(scratch.path()))
-    };
+    let plimsoll = |arguments: &[&str]| output(crate::plimsoll().args(arguments).current_dir(scratch.path()));
     let record = |name: &str, capture: &str, more: &[&str]| {
         let capture = planted.join(format!("{capture}.pcap.zst")).display().to_string();
         let ended = plimsoll(&[&["analyze", &capture, "--record", name, "-q"], more].concat());

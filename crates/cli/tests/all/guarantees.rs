@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
@@ -11,8 +11,7 @@ use serde_json::{Value, json};
 use crate::{alone, available};
 
 fn plimsoll(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    output(command.args(arguments).current_dir(folder).env("PLIMSOLL_PASSWORD", Samba::PASSWORD))
+    output(crate::plimsoll().args(arguments).current_dir(folder).env("PLIMSOLL_PASSWORD", Samba::PASSWORD))
 }
 
 /// Two loads of a workload on a target, recorded in `name`.

@@ -177,7 +177,6 @@ fn hostile_text_acts_nowhere() {
     assert_eq!(refused.status.code(), Some(3), "{}", String::from_utf8_lossy(&refused.stdout));
 }
 
-/// A string of TOML.
 fn toml_text(text: &str) -> String {
     let escaped = |c: char| match c {
         '"' | '\\' => format!("\\{c}"),

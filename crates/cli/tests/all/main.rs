@@ -204,7 +204,6 @@ fn only_side(report: &[u8]) -> serde_json::Value {
     report["sides"][0].take()
 }
 
-/// A JSON file.
 fn json(file: &Path) -> serde_json::Value {
     serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
 }

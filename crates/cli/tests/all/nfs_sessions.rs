@@ -20,9 +20,10 @@ fn plimsoll(folder: &Path, arguments: &[&str]) -> String {
 /// Drives the server with a tap; the findings.
 fn drive(folder: &Path, target: &str, more: &[&str]) -> Value {
     let clients = CLIENTS.to_string();
-    let load = ["run", "random-read", "--target", target, "--clients", &clients, "--warmup", "0s", "--duration", "1s"];
+    let load = ["run", "random-read", "--target", target, "--clients", &clients];
     let outputs = ["--seed", "3", "--json", "run.json", "--tap", "tap.pcapng", "--transactions", "run.csv", "--full"];
-    let said = plimsoll(folder, &[&load[..], &outputs, more].concat());
+    let lasts = ["--warmup", "0s", "--duration", "1s"];
+    let said = plimsoll(folder, &[&load[..], &lasts, &outputs, more].concat());
     let mut side = side_in(&folder.join("run.json"));
     side["said"] = said.into();
     side

@@ -1,7 +1,5 @@
 //! Targets without a version: the highest version that the server speaks.
 
-use std::process::Command;
-
 use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::rpc_tls::{Manner, RpcTls};
 use plimsoll_testkit::servers::{Export, Ganesha, Scratch};
@@ -12,8 +10,7 @@ use crate::{alone, available, only_side};
 const FOUND: &str = "highest version the server speaks";
 
 fn plimsoll(scratch: &Scratch, arguments: &[&str]) -> (Option<i32>, Vec<u8>, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    let ended = output(command.args(arguments).current_dir(scratch.path()));
+    let ended = output(crate::plimsoll().args(arguments).current_dir(scratch.path()));
     (ended.status.code(), ended.stdout, String::from_utf8_lossy(&ended.stderr).into_owned())
 }
 

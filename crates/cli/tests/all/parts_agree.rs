@@ -16,26 +16,10 @@ use serde_json::Value;
 use crate::{exports, measured_program};
 
 /// Each of as many clients as there are parts has a connection; iterations per second of all.
-const LOAD: [&str; 15] = [
-    "random-read",
-    "--set",
-    "size=1MiB",
-    "--clients",
-    "4",
-    "--depth",
-    "32",
-    "--rate",
-    "2000",
-    "--arrivals",
-    "poisson",
-    "--warmup",
-    "1s",
-    "--duration",
-    "20s",
-];
+const LOAD: [&str; 6] =
+    ["random-read", "--set=size=1MiB", "--clients=4", "--depth=32", "--rate=2000", "--arrivals=poisson"];
+const LASTS: [&str; 2] = ["--warmup=1s", "--duration=20s"];
 const ROUNDS: usize = 4;
-/// Number of arguments of the load that say how long it lasts.
-const LASTS: usize = 4;
 /// Much longer than this machine takes to wake a thread.
 const DELAY: Duration = Duration::from_millis(20);
 /// The largest distance between the two distribution functions.
@@ -49,7 +33,8 @@ fn plimsoll(folder: &Path) -> Command {
 
 fn run(folder: &Path, url: &str, name: &str) -> Command {
     let mut command = plimsoll(folder);
-    command.arg("run").args(LOAD).args(["--target", url, "--quiet", "--record", name, "--record-transactions", "none"]);
+    command.arg("run").args(LOAD).args(LASTS).args(["--target", url, "--quiet", "--record", name]);
+    command.args(["--record-transactions", "none"]);
     command
 }
 
@@ -65,9 +50,8 @@ fn one_process(folder: &Path, url: &str, name: &str) {
 
 /// Records the same load of four processes.
 fn four_processes(folder: &Path, url: &str, name: &str) {
-    let (load, _) = LOAD.split_at(LOAD.len() - LASTS);
     let brief = ["--warmup", "0s", "--duration", "100ms", "--target", url, "--quiet"];
-    let ahead = crate::parts::ahead(|| ended(plimsoll(folder).arg("run").args(load).args(brief)));
+    let ahead = crate::parts::ahead(|| ended(plimsoll(folder).arg("run").args(LOAD).args(brief)));
     let start = humantime::format_rfc3339_millis(SystemTime::now() + ahead).to_string();
     let parts = [1, 2, 3, 4].map(|part| format!("{name}-{part}"));
     let running: Vec<Running> = (1..)

@@ -60,7 +60,6 @@ fn ask_py() -> PathBuf {
     workspace().join("queries/ask.py")
 }
 
-/// The file of a query.
 fn file(query: &str) -> PathBuf {
     workspace().join(format!("queries/{query}.sql"))
 }

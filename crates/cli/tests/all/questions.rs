@@ -3,7 +3,6 @@
 //! `PLIMSOLL_BLESS=1 cargo test -p plimsoll --test all questions` rewrites the outputs: read the changes.
 
 use std::path::Path;
-use std::process::Command;
 
 use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
@@ -56,8 +55,7 @@ fn folder() -> Scratch {
 }
 
 fn analyze(folder: &Path, arguments: &[&str]) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    let output = output(command.args(["analyze", "capture.pcap.zst"]).args(arguments).current_dir(folder));
+    let output = output(crate::plimsoll().args(["analyze", "capture.pcap.zst"]).args(arguments).current_dir(folder));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 use std::time::Duration;
 
 use plimsoll_testkit::command::{LIMIT, output_within};
@@ -12,6 +12,8 @@ use serde_json::Value;
 
 use crate::{available, skip};
 
+/// Clients that play a file at the same time.
+const CLIENTS: u32 = 3;
 /// What NFS 3 leaves to another protocol.
 const LOCKS: [&str; 2] = ["LockX", "UnlockX"];
 /// NetBench's load file, where Debian puts it.
@@ -32,15 +34,19 @@ fn limit() -> Duration {
 }
 
 fn plimsoll(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    output_within(command.args(arguments).env("PLIMSOLL_PASSWORD", Samba::PASSWORD), limit())
+    output_within(crate::plimsoll().args(arguments).env("PLIMSOLL_PASSWORD", Samba::PASSWORD), limit())
 }
 
-/// A workload that plays a load file `plays` times.
-fn workload(folder: &Path, loadfile: &Path, plays: u32) -> PathBuf {
+/// Clients that play the long file.
+fn clients() -> u32 {
+    if all_lines() { CLIENTS } else { 1 }
+}
+
+/// A workload in which each client plays a load file `plays` times.
+fn workload(folder: &Path, loadfile: &Path, plays: u32, clients: u32) -> PathBuf {
     let path = folder.join("replay.toml");
     let text = format!(
-        "name = \"replay\"\ndescription = \"a test\"\n[replay]\nloadfile = {:?}\nplays = {plays}\n[load]\nclients = 3\n",
+        "name = \"replay\"\ndescription = \"a test\"\n[replay]\nloadfile = {:?}\nplays = {plays}\n[load]\nclients = {clients}\n",
         loadfile.to_str().unwrap()
     );
     std::fs::write(&path, text).unwrap();
@@ -51,10 +57,15 @@ fn own(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../workload/tests/loadfiles").join(name)
 }
 
-/// Plays a file with three clients; the facts about it.
-fn play(loadfile: &Path, plays: u32, target: &str) -> Vec<String> {
+/// Plays one of our files with three clients; the facts about it.
+fn play(name: &str, target: &str) -> Vec<String> {
+    play_file(&own(name), 2, CLIENTS, target)
+}
+
+/// Plays a file; the facts about it.
+fn play_file(loadfile: &Path, plays: u32, clients: u32, target: &str) -> Vec<String> {
     let scratch = Scratch::new("replay");
-    let workload = workload(scratch.path(), loadfile, plays);
+    let workload = workload(scratch.path(), loadfile, plays, clients);
     let fixed = ["run", workload.to_str().unwrap(), "--target", target, "--json", "-", "-q", "--remove-files"];
     let output = plimsoll(&fixed);
     let said = String::from_utf8_lossy(&output.stderr);
@@ -64,7 +75,7 @@ fn play(loadfile: &Path, plays: u32, target: &str) -> Vec<String> {
     let facts: Vec<String> = facts.filter(|fact| fact.starts_with("load file")).collect();
     let level = &report["levels"][0];
     assert_eq!(level["failures"].as_array().unwrap().len(), 0, "{target}: {} {facts:#?}", level["failures"]);
-    assert!(facts[0].contains(&format!("completed {} times", 3 * plays)), "{target}: {facts:#?}");
+    assert!(facts[0].contains(&format!("completed {} times", clients * plays)), "{target}: {facts:#?}");
     // The report contains the server's refusals unchanged.
     assert!(level["errors"].as_u64().unwrap() > 0, "{target}: {level:#}");
     facts
@@ -81,7 +92,7 @@ fn on(target: &str, without: &[&str]) {
         assert!(facts.iter().skip(1).all(|fact| fact.starts_with("load file, ")), "{target}: {facts:#?}");
         facts.iter().filter_map(named).collect()
     };
-    assert_eq!(exceptions(&play(&own("netbench.load"), 2, target)), without, "{target}");
+    assert_eq!(exceptions(&play("netbench.load", target)), without, "{target}");
     if !Path::new(CLIENT_TXT).exists() {
         return skip(format_args!("needs {CLIENT_TXT}"));
     }
@@ -92,7 +103,7 @@ fn on(target: &str, without: &[&str]) {
         writeln!(beginning, "{}", line.unwrap()).unwrap();
     }
     std::fs::write(&path, beginning).unwrap();
-    let facts = play(&path, 1, target);
+    let facts = play_file(&path, 1, clients(), target);
     assert_eq!(exceptions(&facts), without, "{target}");
     println!("{target}: {facts:#?}");
 }
@@ -109,20 +120,20 @@ fn on_samba() {
 fn on_ganesha() {
     let Some(ganesha) = available(Ganesha::start()) else { return };
     on(&ganesha.target(Export::Data), &LOCKS);
-    play(&own("nfs.load"), 2, &ganesha.target(Export::Data));
+    play("nfs.load", &ganesha.target(Export::Data));
 }
 
 #[test]
 fn on_the_embedded_smb_server() {
     // FileAttributeTagInformation: its library knows no such class.
     on("embedded:smb", &["QUERY_PATH_INFORMATION"]);
-    play(&own("smb.load"), 2, "embedded:smb");
+    play("smb.load", "embedded:smb");
 }
 
 #[test]
 fn on_the_embedded_nfs_server() {
     on("embedded:nfs", &LOCKS);
-    play(&own("nfs.load"), 2, "embedded:nfs");
+    play("nfs.load", "embedded:nfs");
 }
 
 #[test]
@@ -131,7 +142,7 @@ fn on_a_directory() {
     let target = format!("file://{}", scratch.path().display());
     on(&target, &[]);
     for name in ["nfs.load", "smb.load"] {
-        play(&own(name), 2, &target);
+        play(name, &target);
     }
     assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
 }
@@ -163,7 +174,7 @@ fn a_play_that_is_cut_short_leaves_nothing_that_the_next_run_minds() {
 fn what_is_wrong_with_a_load_file_is_said_with_its_line() {
     let scratch = Scratch::new("replay-wrong");
     let refused = |loadfile: &str| {
-        let workload = workload(scratch.path(), Path::new(loadfile), 1);
+        let workload = workload(scratch.path(), Path::new(loadfile), 1, 1);
         let output = plimsoll(&["run", workload.to_str().unwrap(), "-q"]);
         assert_eq!(output.status.code(), Some(2));
         String::from_utf8(output.stderr).unwrap()

@@ -12,8 +12,10 @@ use plimsoll_testkit::command::{Running, output};
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
 use serde_json::Value;
 
-/// The workloads that come with the program.
-const WORKLOADS: [&str; 7] = ["mixed", "stream-read", "stream-write", "random-read", "metadata", "getattr", "laddis"];
+/// Workloads that come with the program, and whose requests are compared with the wire.
+const COMPARED: [&str; 2] = ["mixed", "metadata"];
+/// Other workloads that come with the program.
+const OTHERS: &[&str] = &["laddis", "stream-read", "stream-write", "random-read", "getattr"];
 
 /// Short, for there are many workloads and servers, and long enough for whole turns: one of `stream-write` is a new file of 16 MiB on
 /// the machine's disk.
@@ -23,8 +25,7 @@ fn load(workload: &str) -> [&'static str; 6] {
 }
 
 fn plimsoll(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    output(command.args(arguments).env("PLIMSOLL_PASSWORD", Samba::PASSWORD))
+    output(crate::plimsoll().args(arguments).env("PLIMSOLL_PASSWORD", Samba::PASSWORD))
 }
 
 /// Runs a workload; the report. The machine may be too busy for a valid one: errors are what counts here.
@@ -136,11 +137,11 @@ fn beside_tcpdump(workload: &str, target: &str, address: SocketAddr) -> usize {
 }
 
 /// The same beside the program's own tap.
-fn beside_the_tap(workload: &str, target: &str, port: u16) {
+fn beside_the_tap(workload: &str, target: &str, port: u16, rate: &str) {
     let scratch = Scratch::new("tap");
     let [capture, client, wire] = ["a.pcapng", "client.csv", "wire.csv"].map(|name| scratch.path().join(name));
     run(workload, target, &[]);
-    let kept = ["--transactions", client.to_str().unwrap(), "--tap", capture.to_str().unwrap(), "--rate", "500"];
+    let kept = ["--transactions", client.to_str().unwrap(), "--tap", capture.to_str().unwrap(), "--rate", rate];
     run(workload, target, &kept);
     tshark_reads_everything(&capture, port);
     same_requests(workload, &capture, &client, &wire);
@@ -180,18 +181,8 @@ fn same_requests(workload: &str, capture: &Path, client: &Path, wire: &Path) -> 
 fn tshark_reads_everything(capture: &Path, port: u16) {
     let read = |filter: &str| {
         let mut command = Command::new("tshark");
-        command.args([
-            "-n",
-            "-d",
-            &format!("tcp.port=={port},rpc"),
-            "-Y",
-            filter,
-            "-T",
-            "fields",
-            "-e",
-            "frame.number",
-        ]);
-        command.arg("-r").arg(capture);
+        command.args(["-n", "-d", &format!("tcp.port=={port},rpc"), "-Y", filter]);
+        command.args(["-T", "fields", "-e", "frame.number", "-r"]).arg(capture);
         String::from_utf8(output(&mut command).stdout).unwrap()
     };
     if Command::new("tshark").arg("--version").output().is_err() {
@@ -201,21 +192,27 @@ fn tshark_reads_everything(capture: &Path, port: u16) {
     assert_eq!(read("_ws.malformed || _ws.expert.message contains \"alformed\""), "");
 }
 
+/// With `PLIMSOLL_EXACT=1` all of `OTHERS`. Otherwise only the first: crates/drive/tests/all/workloads.rs runs them on the same targets,
+/// without the command.
+fn others() -> &'static [&'static str] {
+    if std::env::var_os("PLIMSOLL_EXACT").is_some() { OTHERS } else { &OTHERS[..1] }
+}
+
 #[test]
-fn every_workload_on_samba() {
+fn workloads_on_samba() {
     let _alone = alone();
     let Some(samba) = available(Samba::start(&[])) else { return };
     let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
-    for workload in WORKLOADS {
+    for workload in COMPARED {
+        beside_tcpdump(workload, &target, samba.address());
+    }
+    for workload in others() {
         run(workload, &target, &[]);
     }
     for demanded in ["--signing", "--encryption"] {
         run("mixed", &target, &[demanded]);
     }
     run(&server_copies(&Scratch::new("copies"), false), &target, &[]);
-    for workload in ["mixed", "metadata"] {
-        beside_tcpdump(workload, &target, samba.address());
-    }
     let whole = run("getattr", &target, &["--remove-files", "--depth", "4"]);
     assert!(whole["run"]["facts"].to_string().contains("SMB 3.1.1"));
     let left = std::fs::read_dir(samba.folder(Share::Data).unwrap()).unwrap();
@@ -223,16 +220,26 @@ fn every_workload_on_samba() {
 }
 
 #[test]
-fn every_workload_on_ganesha() {
+fn workloads_on_ganesha() {
     let _alone = alone();
     let Some(ganesha) = available(Ganesha::start()) else { return };
     let target = ganesha.target(Export::Data);
-    for workload in WORKLOADS {
+    for workload in COMPARED {
+        beside_tcpdump(workload, &target, ganesha.address());
+    }
+    for workload in others() {
         run(workload, &target, &[]);
     }
     run("random-read", &target, &["--connections", "2", "--depth", "4"]);
-    for workload in ["mixed", "metadata"] {
-        beside_tcpdump(workload, &target, ganesha.address());
+}
+
+#[test]
+fn workloads_on_a_mounted_directory() {
+    let _alone = alone();
+    let scratch = Scratch::new("directory");
+    let target = format!("file://{}", scratch.path().display());
+    for workload in COMPARED.iter().chain(others()) {
+        run(workload, &target, &[]);
     }
 }
 
@@ -241,17 +248,17 @@ fn every_workload_on_ganesha_in_version_4() {
     let _alone = alone();
     let Some(ganesha) = available(Ganesha::start()) else { return };
     // The proof "another Ganesha" runs every workload in every version.
-    let some = ["mixed", "metadata", "stream-write", "laddis"].map(str::to_owned);
+    let some = ["stream-write", "laddis"].map(str::to_owned);
     for (version, workloads) in [("4.0", &some[..]), ("4.1", &some[..]), ("4.2", &workloads_for_nfs()[..])] {
         let target = ganesha.target_of(Export::Data, version);
-        for workload in workloads {
+        for workload in workloads.iter().filter(|name| !COMPARED.contains(&name.as_str())) {
             let report = run(workload, &target, &[]);
             let facts = report["run"]["facts"].to_string();
             let slots = if version == "4.0" { "no slots" } else { "slots per session" };
             assert!(facts.contains(&format!("NFS {version}")) && facts.contains(slots), "{facts}");
         }
         run("random-read", &target, &["--connections", "2", "--depth", "4"]);
-        for workload in ["mixed", "metadata"] {
+        for workload in COMPARED {
             beside_tcpdump(workload, &target, ganesha.address());
         }
     }
@@ -269,7 +276,7 @@ const ONLY_SMB: [&str; 2] = ["home-folders", "home-folders-2008"];
 fn workloads_for_nfs() -> Vec<String> {
     let shipped = plimsoll_workload::BUILTINS.iter().map(|builtin| builtin.name);
     let workloads: Vec<String> = shipped.filter(|name| !ONLY_SMB.contains(name)).map(str::to_owned).collect();
-    assert!(WORKLOADS.iter().all(|known| workloads.iter().any(|name| name == known)), "{workloads:?}");
+    assert!(COMPARED.iter().chain(OTHERS).all(|known| workloads.iter().any(|name| name == known)), "{workloads:?}");
     workloads
 }
 
@@ -309,7 +316,7 @@ fn every_workload_on_another_ganesha() {
 fn every_workload_on_the_embedded_nfs_server_in_version_4() {
     let _alone = alone();
     for (minor, version) in [(1, "4.1"), (2, "4.2")] {
-        for workload in WORKLOADS {
+        for workload in OTHERS {
             let report = run(workload, &format!("embedded:nfs?version={version}"), &[]);
             let facts = report["run"]["facts"].to_string();
             assert!(facts.contains(&format!("NFS {version}")) && facts.contains("64 slots per session"), "{facts}");
@@ -317,8 +324,8 @@ fn every_workload_on_the_embedded_nfs_server_in_version_4() {
         let server = Embedded::start(Kind::Nfs, Options::default()).unwrap();
         let target = server.target_of_4(minor, None);
         run("random-read", &target, &["--connections", "2", "--depth", "4"]);
-        for workload in ["mixed", "metadata"] {
-            beside_the_tap(workload, &target, server.address().port());
+        for workload in COMPARED {
+            beside_the_tap(workload, &target, server.address().port(), "500");
             beside_tcpdump(workload, &target, server.address());
         }
     }
@@ -358,7 +365,8 @@ fn operations_of_nfs_4_2_are_on_the_wire_as_the_client_says() {
     let (copies, added) = (server_copies(&scratch, false), server_copies(&scratch, true));
     let server = Embedded::start(Kind::Nfs, Options::default()).unwrap();
     let target = server.target_of_4(2, None);
-    beside_the_tap(&added, &target, server.address().port());
+    // Each iteration is a dozen requests and 5 MiB: all that are due must end before the drain does, also on a slow machine.
+    beside_the_tap(&added, &target, server.address().port(), "40");
     let report = run(&added, &target, &[]);
     let names: Vec<_> =
         report["operations"].as_array().unwrap().iter().map(|row| row["procedure"].as_str().unwrap()).collect();
@@ -376,16 +384,6 @@ fn operations_of_nfs_4_2_are_on_the_wire_as_the_client_says() {
         let output = plimsoll(&["run", workload, "--target", target, "--duration", "100ms"]);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(2) && said.contains(says), "{said}");
-    }
-}
-
-#[test]
-fn every_workload_on_a_mounted_directory() {
-    let _alone = alone();
-    let scratch = Scratch::new("directory");
-    let target = format!("file://{}", scratch.path().display());
-    for workload in WORKLOADS {
-        run(workload, &target, &[]);
     }
 }
 
@@ -464,7 +462,7 @@ fn the_demonstration_shows_both_protocols() {
     let report: Value = crate::only_side(&output.stdout);
     let levels = report["levels"].as_array().unwrap();
     assert_eq!(levels.len(), 6);
-    assert!(levels.iter().all(|level| level["errors"] == 0 && level["count"].as_u64().unwrap() > 100), "{levels:#?}");
+    assert!(levels.iter().all(|level| level["errors"] == 0 && level["count"].as_u64() > Some(0)), "{levels:#?}");
     let named = |name: &str| report["operations"].as_array().unwrap().iter().any(|row| row["protocol"] == name);
     assert!(named("SMB2") && named("NFS3"));
     assert!(std::fs::read_to_string(&page).unwrap().contains("NFS, 16 clients"));

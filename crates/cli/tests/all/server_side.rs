@@ -12,16 +12,15 @@ use crate::available;
 
 /// `plimsoll serve nfs` in a separate process, and its URL.
 fn serve() -> (Running, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    let mut server = Running::start(command.args(["serve", "nfs", "--listen", "127.0.0.1:0"])).unwrap();
+    let mut server = Running::start(crate::plimsoll().args(["serve", "nfs", "--listen", "127.0.0.1:0"])).unwrap();
     let url = server.first_line();
     (server, url)
 }
 
 fn run(url: &str, flags: [&str; 2], scratch: &Scratch) -> (Value, String) {
     let file = scratch.path().join("report.json");
-    let usual = ["run", "getattr", "--target", url, "--duration", "2s", "--warmup", "1s", "--full", "--json"];
-    let output = output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(usual).arg(&file).args(flags));
+    let usual = ["run", "getattr", "--target", url, "--think", "5ms", "--duration", "2s", "--warmup", "1s", "--full"];
+    let output = output(crate::plimsoll().args(usual).arg("--json").arg(&file).args(flags));
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     // Whether the run is valid depends on other work of the machine.
     assert!(matches!(output.status.code(), Some(0 | 4)), "{text}");
@@ -108,19 +107,8 @@ fn a_server_with_counters() {
     let scratch = Scratch::new("server-counters");
     let (report, table) = (scratch.path().join("report.json"), scratch.path().join("all.csv"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    command.args([
-        "run",
-        "random-read",
-        "--target",
-        &target,
-        "--levels",
-        "1,2",
-        "--duration",
-        "500ms",
-        "--warmup",
-        "100ms",
-        "--full",
-    ]);
+    command.args(["run", "random-read", "--target", &target, "--levels", "1,2"]);
+    command.args(["--duration", "500ms", "--warmup", "100ms", "--full"]);
     command.arg("--samba-conf").arg(samba.configuration()).arg("--json").arg(&report).arg("--transactions").arg(&table);
     let output = output(command.env("PLIMSOLL_PASSWORD", Samba::PASSWORD));
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
@@ -140,12 +128,6 @@ fn a_server_with_counters() {
     let sent = rows.lines().filter(|line| line.split(',').nth(1) == Some("READ")).count() as u64;
     assert_eq!((of_levels.len(), of_levels.iter().sum::<u64>()), (2, sent), "{of_levels:?}");
     assert!(text.contains("The server's own counters") && text.contains("smb2_read"), "{text}");
-}
-
-#[test]
-fn a_search_with_counters_of_samba() {
-    let Some(samba) = available(Samba::start(&["smbd profiling level = on"])) else { return };
-    let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
     search_with_counters(&target, ["--samba-conf", samba.configuration().to_str().unwrap()], "smb2_read");
 }
 

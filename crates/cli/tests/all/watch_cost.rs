@@ -40,18 +40,8 @@ fn throughput(place: &Namespace, watched: &Watched, with_watch: bool) -> (f64, f
         watching
     });
     let mut run = Command::new(measured_program());
-    run.args([
-        "run",
-        watched.workload,
-        "--target",
-        &watched.target,
-        "--clients",
-        "4",
-        "--warmup",
-        "2s",
-        "--duration",
-        SECONDS,
-    ]);
+    run.args(["run", watched.workload, "--target", &watched.target, "--clients", "4"]);
+    run.args(["--warmup", "2s", "--duration", SECONDS]);
     let begun = Instant::now();
     run.args(["--quiet", "--json", "-"]).env("PLIMSOLL_PASSWORD", watched.password);
     let ended = place.within(|| output(&mut run));

@@ -88,7 +88,8 @@ fn nobody_waits_while_the_interface_is_down() {
     let scratch = Scratch::new("watch-blind");
     let script = "$LOAD; kill -STOP $SERVER; date +%s.%N > stopped; $LOAD & LOADER=$!
          until grep -q 'waiting: ' said; do kill -0 $WATCH || exit 98; sleep 0.1; done
-         ip link set lo down; date +%s.%N > down
+         ip link set lo down; until grep -q 'went down' said; do kill -0 $WATCH || exit 96; sleep 0.1; done
+         date +%s.%N > down
          until test $(grep -c 'INCOMPLETE: the interface was down' said) -ge 4; do kill -0 $WATCH || exit 97; sleep 0.1; done
          kill -KILL $LOADER; kill -CONT $SERVER";
     let Some(ended) = in_a_namespace(&scratch, "", script) else { return };

@@ -131,7 +131,7 @@ fn a_page_that_is_open_for_an_hour_has_flat_memory_and_few_bytes() {
     let Some(place) = available(Namespace::new()) else { return };
     let seconds = std::env::var("PLIMSOLL_WATCH_SECONDS").ok().and_then(|text| text.parse().ok());
     let open = seconds.map_or(OPEN, Duration::from_secs);
-    let Some(mut browser) = place.within(|| Browser::start("watch-hour")) else { return };
+    let Some(mut browser) = place.within(|| Browser::start_alone("watch-hour")) else { return };
     let servers =
         [Kind::Smb, Kind::Nfs].map(|kind| place.within(|| Embedded::start(kind, Options::default()).unwrap()));
     let (mut watching, page) = watch(&place, &servers);

@@ -20,6 +20,8 @@ use crate::available;
 /// The largest error of the estimated share: two points.
 const ERROR: f64 = 0.02;
 const SECOND_NS: i64 = 1_000_000_000;
+/// Maximum number of pauses beyond the usual number.
+const MORE: u64 = 6;
 
 /// A program on the load's packets.
 fn start(place: &Namespace, command: &mut Command, ready: &str) -> Running {
@@ -55,8 +57,12 @@ fn watch_with_a_pause(
     let load = ["run", "mixed", "--clients", "3", "--warmup", "0s", "--quiet", "--transactions", "run.csv", "--seed"];
     let mut load = plimsoll(folder, &load);
     load.args([&seed.to_string(), "--duration", &duration, "--target", &server.target()]);
-    let load = place.within(|| Running::start(&mut load)).unwrap();
-    std::thread::sleep(Duration::from_millis(1_000));
+    // The preparation of the files is over when this file exists, however slow the machine is.
+    load.args(["--on-phase", "touch $PLIMSOLL_PHASE"]);
+    let mut load = place.within(|| Running::start(&mut load)).unwrap();
+    let ended = load.wait_until(|_| folder.join("begin").exists());
+    assert_eq!(ended, None, "{:?}", load.said());
+    std::thread::sleep(Duration::from_millis(600));
     watching.signal(Signal::STOP);
     std::thread::sleep(pause);
     watching.signal(Signal::CONT);
@@ -129,9 +135,13 @@ fn drops_of_a_pause_are_shown_exactly_and_the_missing_share_is_estimated() {
     }
     let _alone = crate::alone();
     let pauses = if std::env::var_os("PLIMSOLL_EXACT").is_some() { 30 } else { 2 };
-    let mut compared = 0;
+    let (mut all, mut compared) = (0, 0);
     let (mut worst, mut lossy) = (0.0_f64, 0);
-    for seed in 1..=pauses {
+    for seed in 1..=pauses + MORE {
+        // On a slow machine, tcpdump may lose packets, and the load may not fill the buffer of the watch: then it takes more pauses.
+        if seed > pauses && compared > 0 && lossy > 0 {
+            break;
+        }
         let kind = if seed % 2 == 0 { Kind::Smb } else { Kind::Nfs };
         let pause = Duration::from_secs_f64(0.1 + 1.9 * Random::new(seed).uniform());
         let what = format!("{kind:?}, seed {seed}, {:.2} s", pause.as_secs_f64());
@@ -148,7 +158,7 @@ fn drops_of_a_pause_are_shown_exactly_and_the_missing_share_is_estimated() {
 
         let [run, seen] = ["run.csv", "watch.csv"].map(|name| rows(&scratch.path().join(name)));
         let clients: HashSet<&String> = run.iter().map(|(client, _)| client).collect();
-        // The preparation of the files, which the run's table does not have, is over before the pause.
+        // The preparation of the files, which the run's table does not have: it was over before the pause.
         let prepared: Vec<_> = seen.iter().filter(|(client, _)| !clients.contains(client)).collect();
         let mut truth = HashMap::new();
         for ended in run.iter().chain(prepared.iter().copied()).filter_map(|(_, ended)| *ended) {
@@ -169,11 +179,11 @@ fn drops_of_a_pause_are_shown_exactly_and_the_missing_share_is_estimated() {
         let error = estimate.as_f64().map_or(f64::INFINITY, |estimate| (estimate - missing).abs());
         assert!(is_unknown || error <= ERROR, "{what}: {missing} {} {}", report["unseen"], report["validity"]);
         let error = if is_unknown { 0.0 } else { error };
-        (worst, lossy) = (worst.max(error), lossy + u32::from(drops > 0));
+        (all, worst, lossy) = (all + 1, worst.max(error), lossy + u32::from(drops > 0));
         assert_eq!(report["validity"]["verdict"] == "valid", drops == 0, "{what}: {}", report["validity"]);
     }
     println!(
-        "pause of all {pauses}: {lossy} lost packets, {compared} compared with tcpdump; largest error {:.2} points",
+        "pause of all {all}: {lossy} lost packets, {compared} compared with tcpdump; largest error {:.2} points",
         worst * 100.0
     );
     assert!(compared > 0 && lossy > 0, "{compared} compared, {lossy} with drops");

@@ -125,6 +125,13 @@ fn an_address_that_others_reach_must_be_asked_for() {
     assert!(answer.ends_with("# EOF\n"), "{answer}");
 }
 
+/// The requests of all clients in the metrics of a watch.
+fn requests_of_clients(watch: SocketAddr) -> f64 {
+    let metrics = get(watch, "/metrics");
+    let counts = metrics.lines().filter(|line| line.starts_with("plimsoll_client_requests_total{"));
+    counts.map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()).sum()
+}
+
 /// A Prometheus that collects from a watch every second.
 struct Prometheus {
     _running: Running,
@@ -226,12 +233,12 @@ fn prometheus_collects_a_watched_run_and_answers_every_query_of_the_dashboard() 
     load.args(["run", "mixed", "--target", &server.target(), "--seed", "7", "--clients", "2", "--warmup", "0s"]);
     let ended = output(load.args(["--duration", "6s", "--think", "5ms", "--quiet"]));
     assert!(matches!(ended.status.code(), Some(0 | 4)), "{ended:?}");
-    // Nothing comes any more, so Prometheus has the last numbers soon.
+    // No more packets come, so Prometheus soon has the final numbers of the watch. Only a watch that reads its packets answers.
     let total = "sum(plimsoll_client_requests_total)";
     let mut requests = vec![0.0];
     for _ in 0..60 {
         let before = std::mem::replace(&mut requests, prometheus.query(total));
-        if requests == before && !requests.is_empty() {
+        if requests == before && requests == [requests_of_clients(address)] {
             break;
         }
         std::thread::sleep(Duration::from_millis(2_500));

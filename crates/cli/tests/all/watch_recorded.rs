@@ -27,8 +27,7 @@ fn leave_out(value: &mut Value) {
 
 /// A command in this folder, and the side of its report.
 fn side(folder: &Path, arguments: &[&str]) -> Option<Value> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    let ended = output(command.args(arguments).args(["--utc", "-q", "--json", "-"]).current_dir(folder));
+    let ended = output(crate::plimsoll().args(arguments).args(["--utc", "-q", "--json", "-"]).current_dir(folder));
     let numbers = |mut side: Value| {
         leave_out(&mut side);
         side
@@ -66,18 +65,8 @@ fn the_recording_of_a_watch_is_read_while_it_grows() {
     let cuts = [1, 2].map(|third| end_of(&capture, 3 + (16 * SECONDS as usize / 3) * third));
     let has_sql = can_import("duckdb");
     let mut watch = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    watch.args([
-        "watch",
-        "-",
-        "--utc",
-        "--lines",
-        "--record",
-        "R",
-        "--record-transactions",
-        "all",
-        "--json",
-        "watch.json",
-    ]);
+    watch.args(["watch", "-", "--utc", "--lines", "--record", "R"]);
+    watch.args(["--record-transactions", "all", "--json", "watch.json"]);
     let (mut watching, mut pipe) = Running::start_fed(watch.current_dir(folder)).unwrap();
     let mut fed = 0;
     for (number, cut) in (1..).zip(cuts) {

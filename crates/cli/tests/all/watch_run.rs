@@ -22,6 +22,11 @@ fn plimsoll(target: &str, arguments: &[&str]) -> Command {
     command
 }
 
+/// A run that a test ends.
+fn endless(target: &str, arguments: &[&str]) -> Command {
+    plimsoll(target, &[arguments, &["--duration", "10m", "--think", "5ms"]].concat())
+}
+
 fn seen(bytes: &[u8]) -> vt100::Parser {
     let [columns, rows] = [SIZE.0, SIZE.1].map(|size| NonZeroU16::new(size).unwrap());
     let mut parser = vt100::Parser::new(rows, columns, 0);
@@ -48,7 +53,7 @@ fn assert_left(running: &mut InTerminal, before: &str, says: &str) {
 #[test]
 fn the_screen_shows_level_pace_and_generator_and_then_comes_the_report() {
     let _alone = crate::alone();
-    let mut running = start(&mut plimsoll("embedded:smb", &["--watch", "--duration", "10m", "--utc"]), SIZE);
+    let mut running = start(&mut endless("embedded:smb", &["--watch", "--utc"]), SIZE);
     let before = running.settings_before();
     wait_for(&running, "mixed on embedded:smb");
     wait_for(&running, "3 clients: measuring, ");
@@ -75,7 +80,7 @@ fn the_screen_shows_level_pace_and_generator_and_then_comes_the_report() {
 fn q_and_signals_end_a_run_as_ctrl_c_does_without_a_view() {
     let _alone = crate::alone();
     for end in [None, Some(Signal::INT), Some(Signal::TERM)] {
-        let mut running = start(&mut plimsoll("embedded:nfs", &["--watch", "--duration", "10m"]), SIZE);
+        let mut running = start(&mut endless("embedded:nfs", &["--watch"]), SIZE);
         let before = running.settings_before();
         wait_for(&running, "3 clients: measuring, ");
         wait_for(&running, "> ");
@@ -165,8 +170,7 @@ fn browsers_get_the_seconds_of_the_table_and_the_end() {
 #[test]
 fn metrics_have_the_run_and_no_capture() {
     let _alone = crate::alone();
-    let mut running =
-        Running::start(&mut plimsoll("embedded:smb", &["--metrics", "127.0.0.1:0", "--duration", "10m"])).unwrap();
+    let mut running = Running::start(&mut endless("embedded:smb", &["--metrics", "127.0.0.1:0"])).unwrap();
     assert_eq!(running.wait_until(|running| running.said()[1].contains("metrics at http://")), None);
     let said = running.said()[1].clone();
     let address: SocketAddr =

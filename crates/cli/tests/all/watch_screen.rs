@@ -94,6 +94,32 @@ fn the_screen_shows_what_a_report_of_that_second_says_and_follows_keys() {
     assert!(saved.contains("PAUSED 2 s back"), "{saved}");
 }
 
+/// The locale of a service, and of many logins of root. An escape such as `\u{2591}` would take eight columns per second of the heat map.
+#[test]
+fn without_utf_8_the_screen_is_ascii_and_its_columns_stay() {
+    let scratch = Scratch::new("watch-ascii");
+    let capture = scratch.path().join("\u{fc}.pcap");
+    std::fs::rename(write_capture(scratch.path()), &capture).unwrap();
+    let size = SIZES[0];
+    let mut watching = start(plimsoll().args(["watch", "--utc"]).arg(&capture).env("LC_ALL", "C"), size);
+    let before = watching.settings_before();
+    // The end of a drawing: all of its lines are there.
+    watching
+        .wait_until(|bytes| bytes.ends_with(b"\x1b[?2026l") && seen(bytes, size).screen().contents().contains("END"));
+    let bytes = watching.bytes();
+    let rows: Vec<String> = seen(&bytes, size).screen().rows(0, size.0).collect();
+    assert!(bytes.is_ascii(), "{rows:#?}");
+    assert!(rows[0].ends_with("01:46:44 UTC  END") && rows[0].len() == 80, "{rows:#?}");
+    // Ten operations of 10 ms in each of five seconds.
+    let at = |name: &str| rows.iter().position(|row| row.starts_with(name)).unwrap_or_else(|| panic!("{rows:#?}"));
+    let is_full = |row: &String| row.ends_with("#####") && row.len() == 80;
+    assert!(is_full(&rows[at("op/s")]) && is_full(&rows[at("p99")]), "{rows:#?}");
+    assert!(rows[at("Response times") + 1..at("Time waited")].iter().any(is_full), "{rows:#?}");
+    assert!(rows[23].starts_with("q quit  space pause  <> time"), "{rows:#?}");
+    watching.type_keys("q");
+    assert_left(&mut watching, size, &before);
+}
+
 /// The interface is in a separate network namespace, so that no packet comes.
 #[test]
 fn a_screen_without_packets_says_so_and_its_keys_work() {

@@ -16,18 +16,9 @@ fn told(output: &Output) -> (String, String) {
 #[test]
 fn the_list_has_a_line_for_each() {
     let (list, errors) = told(&workloads(&["list"]));
-    let names = [
-        "mixed",
-        "stream-read",
-        "stream-write",
-        "blocks-read",
-        "blocks-write",
-        "random-read",
-        "sequential-read",
-        "iops-read",
-    ];
+    let names = "mixed stream-read stream-write blocks-read blocks-write random-read sequential-read iops-read";
     assert_eq!((list.lines().count(), errors.as_str()), (16, ""));
-    for (line, name) in list.lines().zip(names) {
+    for (line, name) in list.lines().zip(names.split(' ')) {
         assert!(line.starts_with(name) && line.ends_with(')'), "{line}");
     }
     let line = |name: &str| list.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();

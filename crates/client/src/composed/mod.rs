@@ -39,7 +39,6 @@ trait Composition: Send {
     fn reply(&self) -> Reply;
 }
 
-/// A part.
 enum Part {
     /// Its data are kept.
     Read { file: FileKey, offset: u64, length: u32 },

@@ -21,7 +21,6 @@ const SENT_BY_ACCEPTOR: u8 = 1;
 const SEALED: u8 = 2;
 const ACCEPTOR_SUBKEY: u8 = 4;
 
-/// The keys of a context.
 pub(crate) struct ContextKeys {
     cipher: Cipher,
     /// ACCEPTOR_SUBKEY if the server chose the key.

@@ -67,7 +67,6 @@ impl Cipher {
         }
     }
 
-    /// The key.
     pub(crate) fn key(&self) -> &[u8] {
         &self.key
     }

@@ -95,7 +95,6 @@ impl PathClient {
         (Some(call), called)
     }
 
-    /// Operations on paths.
     fn on_a_path(&self, operation: &Operation<'_>) -> (FileCall, Called) {
         let root = self.root.directory.as_fd();
         let on = |path, call: &dyn Fn(&str) -> Result<(), Errno>| below(path).and_then(|path| nothing(call(path)));

@@ -79,7 +79,6 @@ pub struct PathClient {
     clock: Clock,
 }
 
-/// The result of one call.
 type Called = Result<Reply, Trouble>;
 
 /// Why a call did not succeed.

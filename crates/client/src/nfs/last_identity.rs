@@ -11,7 +11,6 @@ pub(crate) struct LastIdentity {
 }
 
 impl LastIdentity {
-    /// The identity of the file with this handle.
     pub(crate) fn of(&mut self, handle: &[u8]) -> FileIdentity {
         if let Some(identity) = self.identity.filter(|_| self.handle == handle) {
             return identity;

@@ -25,8 +25,13 @@ impl<H> Transfer<H> {
 
     /// Takes at most `most` bytes off: offset and length of the next request; `None` where nothing is left.
     pub(crate) fn take(&mut self, most: u32) -> Option<(u64, u32)> {
-        if let Some(left) = self.again.pop() {
-            return Some(left);
+        if let Some((offset, length)) = self.again.pop() {
+            // The request may be from a session that accepted longer requests than the present one.
+            let taken = length.min(most);
+            if taken < length {
+                self.again.push((offset + u64::from(taken), length - taken));
+            }
+            return Some((offset, taken));
         }
         if self.is_over() {
             return None;
@@ -80,6 +85,15 @@ mod tests {
         let mut empty = Transfer::new(handle, 7, 0).unwrap();
         assert_eq!((empty.take(10), empty.take(10)), (Some((7, 0)), None));
         assert!(Transfer::new(handle, u64::MAX, 1).is_none());
+    }
+
+    #[test]
+    fn what_is_asked_for_again_is_split_if_requests_must_be_shorter() {
+        let mut transfer = Transfer::new(FileHandle::new(&[1]).unwrap(), 0, 20).unwrap();
+        let _ = transfer.take(20);
+        transfer.ask_again(0, 20);
+        let taken: Vec<_> = std::iter::from_fn(|| transfer.take(8)).collect();
+        assert_eq!(taken, [(0, 8), (8, 8), (16, 4)]);
     }
 
     #[test]

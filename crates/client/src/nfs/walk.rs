@@ -33,7 +33,6 @@ pub(crate) fn paths<'a>(operation: &Operation<'a>) -> [Option<(&'a str, bool)>; 
 pub(crate) struct Facts {
     /// Its size, bytes.
     pub(crate) size: u64,
-    /// It is a directory.
     pub(crate) directory: bool,
 }
 

@@ -292,7 +292,6 @@ impl Job {
         }
     }
 
-    /// A file is open.
     fn opened(&mut self, files: &mut Files, handle: FileHandle, size: u64) {
         match files.add(File::new(handle)) {
             Some(file) => self.reply = Some(Reply::Opened { file, size: Some(size) }),

@@ -27,7 +27,6 @@ pub struct NfsOptions {
 
 /// Number of the NFS program (RFC 1813 3.1).
 pub(super) const PROGRAM: u32 = Program::Nfs.number();
-/// Its version.
 pub(super) const VERSION: u32 = 3;
 /// As kernel clients have it: rsize and wsize of 1 MiB.
 const MOST: u32 = 1 << 20;

@@ -296,8 +296,10 @@ impl Nfs4Client {
             }
             return;
         }
-        // In 4.0 a CLOSE says that the state is lost as other requests do.
-        let closed = sessionless && matches!(job.goal, Goal::Close { .. }) && self.was_done(job, &failure);
+        // If the state is lost, a CLOSE fails with the same statuses as other requests. With sessions, they concern
+        // the state only if SEQUENCE succeeded.
+        let executed = sessionless || results.first() == Some(0);
+        let closed = executed && matches!(job.goal, Goal::Close { .. }) && self.was_done(job, &failure);
         if closed || self.asks_anew(call, results, job, lost.then_some(status)) || self.was_done(job, &failure) {
             return;
         }
@@ -313,6 +315,8 @@ impl Nfs4Client {
             job.handles().for_each(|handle| self.paths.handles.stale(handle));
         }
         let cause = match &job.goal {
+            // Only the state is lost: a client that leaves returns the rest.
+            Goal::Leave(_) if call.what.slot.is_some() && results.first() == Some(0) => failure.cause,
             _ if lost => {
                 self.condition.doom(Cause::SessionLost);
                 Cause::SessionLost
@@ -338,7 +342,9 @@ impl Nfs4Client {
         };
         // If the server has used the sequence ID, the next one is right.
         let counted = call.what.resent && COUNTED_BEFORE.contains(&status);
-        let current = call.what.session == self.session.number;
+        // A request with state that was lost before the last recovery: it is repeated with the present one.
+        let recovered = status == NFS4ERR_EXPIRED && self.recovering.has_succeeded_since(call.what.queued);
+        let current = call.what.session == self.session.number && !recovered;
         if !counted && current && self.recovering.is_idle() {
             if let Some(cause) = self.recovering.lose() {
                 self.condition.doom(cause);

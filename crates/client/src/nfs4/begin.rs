@@ -162,7 +162,6 @@ impl Nfs4Client {
     }
 }
 
-/// The goal of an operation on a path.
 fn on_a_path(operation: &Operation<'_>) -> Option<Goal> {
     let list = |attributes, wanted| Goal::List { cookie: 0, verifier: [0; 8], entries: 0, attributes, wanted };
     Some(match *operation {

@@ -20,7 +20,6 @@ pub(super) struct File {
     pub(super) lost: bool,
     /// The file whose open on the server it shares, because it was opened under a delegation.
     pub(super) base: Option<FileKey>,
-    /// Its locks.
     pub(super) lock: Option<StateId>,
     /// What they lock.
     pub(super) ranges: Ranges,

@@ -119,6 +119,7 @@ impl Nfs4Client {
         self.client_id.share(bound.client);
         if self.membership.bind(bound) {
             self.session = self.session.next(&bound.session, self.wanted_slots(), self.membership.part());
+            self.agreed = self.agreed.within(&bound.session, self.session.slots());
         }
     }
 }

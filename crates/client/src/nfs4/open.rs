@@ -117,7 +117,10 @@ impl Nfs4Client {
             opening.empties = false;
             opening.opened = opening.opened.map(|(handle, state, _)| (handle, state, 0));
         }
-        let (Some((handle, state, size)), Some(owner)) = (opening.opened, opening.owner) else { return Err(Malformed) };
+        let (Some((handle, state, size)), Some(owner)) = (opening.opened, opening.owner) else {
+            // The response came during a recovery, which has dropped the open: the file is opened again.
+            return Ok(());
+        };
         if !opening.unconfirmed && opening.delegation.is_none() && !opening.empties {
             // A recovery asks for no delegation.
             let access = opening.access & !open::READ_DELEGATION | open::NO_DELEGATION;

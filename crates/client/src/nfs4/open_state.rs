@@ -21,7 +21,6 @@ impl OpenState {
         Self { files: Files::default(), owners, delegations: delegations.then(Box::default) }
     }
 
-    /// The state ID of reads and writes of a file.
     pub(super) fn state_of(&self, key: FileKey) -> StateId {
         let Some(file) = self.files.get(key) else { return StateId::ANONYMOUS };
         // A LOCK without a response may have changed the state ID of the locks.

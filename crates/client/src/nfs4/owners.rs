@@ -155,7 +155,6 @@ impl Owners {
         self.of(owner).busy
     }
 
-    /// A request of the owner is sent.
     pub(super) fn sent(&mut self, sequenced: Sequenced) -> OwnerRequest {
         let sequences = self.of_mut(sequenced.owner());
         sequences.busy = true;

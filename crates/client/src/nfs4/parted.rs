@@ -18,7 +18,6 @@ pub(super) struct Parted {
     pub(super) shape: Shape,
     /// Offset and length, if it belongs to a transfer.
     pub(super) data: (u64, u32),
-    /// Its slot.
     pub(super) slot: Option<u32>,
     pub(super) session: u32,
     pub(super) xid: u32,

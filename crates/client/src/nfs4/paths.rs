@@ -27,7 +27,6 @@ impl Paths {
         self.spare.walks(paths, &mut self.handles)
     }
 
-    /// These walks have ended.
     pub(super) fn end(&mut self, walks: &mut Walks) {
         self.spare.keep(walks);
     }

@@ -21,6 +21,8 @@ pub(super) struct Recovering {
     reclaimed: Option<u32>,
     /// Number of sessions lost since the last successful operation.
     losses: u32,
+    /// Time at which the last recovery succeeded, ns.
+    succeeded_at: i64,
     pub(super) counts: Recoveries,
 }
 
@@ -34,6 +36,11 @@ impl Recovering {
     /// Whether the server has lost an open that the client could not get again.
     pub(super) fn has_lost_opens(&self) -> bool {
         self.counts.opens.lost > 0
+    }
+
+    /// Whether a recovery has succeeded since this time, ns.
+    pub(super) fn has_succeeded_since(&self, sent: i64) -> bool {
+        self.succeeded_at > sent
     }
 
     /// A request succeeded that belongs to no recovery.
@@ -95,6 +102,7 @@ impl Recovering {
 
     /// A recovery succeeded, which led to the session with this number.
     pub(super) fn succeeded(&mut self, recovery: &Recovery, session: u32, now: i64) {
+        self.succeeded_at = now;
         let took = u64::try_from(now.saturating_sub(recovery.since)).unwrap_or(0);
         let counts = &mut self.counts;
         counts.recovery_ns = counts.recovery_ns.max(took);

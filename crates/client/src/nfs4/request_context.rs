@@ -22,7 +22,6 @@ pub(super) struct RequestContext {
     pub(super) keep: bool,
     /// Time at which it was put into the outbox, ns.
     pub(super) queued: i64,
-    /// Its slot.
     pub(super) slot: Option<u32>,
     /// The number of the slot's session.
     pub(super) session: u32,

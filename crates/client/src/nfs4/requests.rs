@@ -29,7 +29,6 @@ pub(super) struct Calling<'a> {
     pub(super) id: JobId,
     pub(super) now: i64,
     pub(super) out: &'a mut Outbox,
-    /// Its slot.
     pub(super) slot: Option<Sequence>,
     /// It was sent before, on a connection that was lost.
     pub(super) resent: bool,

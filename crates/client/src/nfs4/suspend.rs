@@ -116,7 +116,7 @@ impl Nfs4Client {
         out: &mut Outbox,
         events: &mut dyn Events,
     ) {
-        if recovery.stage == Stage::Claim {
+        if matches!(recovery.stage, Stage::Claim | Stage::Anew) {
             self.forget_state();
         }
         let id = self.jobs.add(Job::unasked(tag, Goal::Recover(recovery)));
@@ -166,7 +166,6 @@ impl Nfs4Client {
         self.condition.is_suspended() || self.recovering.runs()
     }
 
-    /// A job waits for a slot.
     pub(super) fn wait_for_slot(&mut self, id: JobId, job: &mut Job, now: i64) {
         // A recovery takes the first free slot, and so does the return of a delegation.
         let first = matches!(job.goal, Goal::Recover(_) | Goal::Return(_));

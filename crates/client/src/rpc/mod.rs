@@ -252,7 +252,6 @@ impl<C: Context> Connection<C> {
         self.calls.take_where(late)
     }
 
-    /// The transaction of a call that ended.
     pub(crate) fn transaction(&self, call: &Call<C>, ending: &Ending) -> Transaction {
         let mut transaction = call.transaction(&self.identity, ending);
         transaction.id = Some(xid_of(call.id, &call.what).into());

@@ -3,6 +3,7 @@
 use plimsoll_wire::smb2::ioctl::fsctl;
 use plimsoll_wire::smb2::query_directory::Entries;
 use plimsoll_wire::smb2::reply::{Buffer, Why};
+use plimsoll_wire::smb2::status::Severity;
 use plimsoll_wire::smb2::{Answer, Malformed, Reply, information, status};
 use plimsoll_wire::smb2::{
     change_notify, close, create, empty_body, flush, ioctl, lock, negotiate, oplock_break, query_directory, query_info,
@@ -79,8 +80,8 @@ pub(super) fn read<'a>(reply: &Reply<'a>, what: &RequestContext) -> Result<Found
         }),
         RequestKind::Information | RequestKind::FileSystem => done(query_info::parse(reply)?, |_| Ok(Found::Nothing)),
         // The content is ignored: office programs send such requests, and so does this client.
-        RequestKind::ObjectId | RequestKind::Snapshots => done(ioctl::parse(reply)?, |_| Ok(Found::Nothing)),
-        RequestKind::Interfaces => done(ioctl::parse(reply)?, |said| Ok(Found::Interfaces(said.output))),
+        RequestKind::ObjectId | RequestKind::Snapshots => output(reply, |_| Found::Nothing),
+        RequestKind::Interfaces => output(reply, Found::Interfaces),
         RequestKind::List => entries(reply),
         RequestKind::Find => done(query_directory::parse(reply)?, |buffer| Ok(Found::Matches(buffer))),
         RequestKind::Flush => done(flush::parse(reply)?, nothing),
@@ -141,6 +142,14 @@ fn entries<'a>(reply: &Reply<'a>) -> Result<Found<'a>, Malformed> {
         let field = "OutputBufferLength";
         let none = Malformed { command: reply.command(), field, why: Why::Value(0) };
         if count == 0 { Err(none) } else { Ok(Found::Entries(buffer)) }
+    })
+}
+
+/// The output of a control. A server may send one with an error, too.
+fn output<'a>(reply: &Reply<'a>, found: impl FnOnce(Buffer<'a>) -> Found<'a>) -> Result<Found<'a>, Malformed> {
+    done(ioctl::parse(reply)?, |controlled| {
+        let has_failed = Severity::of(reply.status()) == Severity::Error;
+        Ok(if has_failed { Found::Refused } else { found(controlled.output) })
     })
 }
 

@@ -130,7 +130,7 @@ impl SmbClient {
             _ if call.what.step == RequestKind::Negotiate => Err(Cause::NotOffered),
             // Samba 4.17 refuses every binding if it requires encryption: an unencrypted one with ACCESS_DENIED, an encrypted one because
             // it does not accept its signature. The user is known to be valid, because the first logon succeeded.
-            _ if reply.status() == status::STATUS_ACCESS_DENIED && self.connection.session.seals => {
+            _ if reply.status() == status::STATUS_ACCESS_DENIED && self.connection.primary().seals => {
                 Err(Cause::NoMultichannel)
             }
             _ => Err(Cause::LogonRefused),
@@ -178,7 +178,8 @@ impl SmbClient {
         at: i64,
         out: &mut Outbox,
     ) -> Result<(), Cause> {
-        let (limits, id) = (self.connection.limits, self.connection.session.id);
+        // Channels belong to the primary session, also while another one is in use.
+        let (limits, id) = (self.connection.limits, self.connection.primary().id);
         let agreed = self.negotiated_security.as_deref().ok_or(Cause::Unsupported)?;
         let (cipher, algorithm) = match limits.dialect {
             Dialect::V311 if chosen.dialect == Dialect::V311.code() => chosen_in_311(&chosen.chosen)?,
@@ -248,7 +249,7 @@ impl SmbClient {
         reply: &Reply<'_>,
         setup: &session_setup::SetupReply<'_>,
     ) -> Result<(), Cause> {
-        let (first, dialect) = (&self.connection.session, self.connection.limits.dialect);
+        let (first, dialect) = (self.connection.primary(), self.connection.limits.dialect);
         let (id, tree, signs, seals) = (first.id, first.before.unwrap_or(first.tree), first.signs, first.seals);
         let channels = self.channels.as_mut().ok_or(Cause::Unsupported)?;
         let (sequence, carried) = (channels.sequence, channels.least_carried(&self.connection));

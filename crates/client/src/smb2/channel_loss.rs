@@ -97,7 +97,7 @@ impl SmbClient {
         channels.sequence = channels.sequence.wrapping_add(1);
         let sequence = channels.sequence;
         channels.others.iter_mut().for_each(|other| other.connection.session.sequence = sequence);
-        self.connection.session.sequence = sequence;
+        self.connection.primary_mut().sequence = sequence;
     }
 
     /// Whether requests may have been sent again.

@@ -114,9 +114,11 @@ impl Channels {
     }
 
     /// Takes the fastest RSS interfaces with the address family of `given` from the server's list. If the list lacks `given`, the server is
-    /// behind NAT or a proxy, and the list is not used.
+    /// behind NAT or a proxy, and the list is not used. ksmbd lists 0.0.0.0 for an interface without an IPv4 address, which would be this
+    /// machine.
     pub(super) fn learn_addresses(&mut self, interfaces: &[Interface], given: IpAddr) {
-        let same = |one: &&Interface| one.address.is_some_and(|ip| ip.is_ipv4() == given.is_ipv4());
+        let is_usable = |ip: IpAddr| ip.is_ipv4() == given.is_ipv4() && !ip.is_unspecified();
+        let same = |one: &&Interface| one.address.is_some_and(is_usable);
         let known = interfaces.iter().filter(same).any(|one| one.address == Some(given));
         let rank = |one: &Interface| (one.rss, one.speed);
         let best = interfaces.iter().filter(same).map(rank).max();
@@ -155,7 +157,8 @@ mod tests {
         let ip = |last: u8| IpAddr::from([10, 0, 0, last]);
         let of = |last, rss, speed| Interface { index: 1, rss, speed, address: Some(ip(last)) };
         let six = Interface { index: 1, rss: true, speed: 99, address: Some("fe80::1".parse().unwrap()) };
-        let all = [of(1, true, 9), of(2, true, 10), of(3, true, 10), of(4, false, 50), six];
+        let none = Interface { index: 2, rss: true, speed: 10, address: Some(IpAddr::from([0_u8; 4])) };
+        let all = [of(1, true, 9), of(2, true, 10), of(3, true, 10), of(4, false, 50), six, none];
         let of_server = |interfaces: &[Interface], given| {
             let mut channels = Channels::new(1, || unreachable!());
             channels.learn_addresses(interfaces, given);

@@ -99,7 +99,8 @@ impl SmbClient {
         self.state = State::Over(cause);
         self.durable.iter_mut().for_each(|durable| durable.end_outage(at));
         (self.logon, self.resumption) = (None, None);
-        for Waiting { job, again, .. } in std::mem::take(&mut self.waiting) {
+        let delayed = std::mem::take(&mut self.delayed).into_iter().map(|(_, waiting)| waiting);
+        for Waiting { job, again, .. } in std::mem::take(&mut self.waiting).into_iter().chain(delayed) {
             if let (Some(job), Some(Again { times: 1.., .. })) = (self.jobs.get(job), again) {
                 job.fail(Failure::without_answer(cause));
             }
@@ -112,7 +113,6 @@ impl SmbClient {
                 self.abandon(channel, &call, cause, events);
             }
         }
-        self.delayed.clear();
         for mut job in self.jobs.drain().into_iter().filter(|job| !matches!(job.kind, Kind::Reopen { .. })) {
             job.fail(Failure::never_sent(cause));
             events.done(Done { tag: job.tag, at, result: job.result() });

@@ -262,7 +262,6 @@ impl DirectoryCache {
         closing
     }
 
-    /// The lease of a key.
     pub(super) fn lease(&self, key: [u8; 16]) -> Option<create::Lease> {
         self.directories.values().map(|open| open.lease).find(|lease| lease.key == key)
     }

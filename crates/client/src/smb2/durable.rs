@@ -42,7 +42,6 @@ pub(super) struct Reopening {
     pub(super) persistent: bool,
     /// The granted lease; `None`: a batch oplock, or for a persistent handle nothing.
     pub(super) lease: Option<create::Lease>,
-    /// Which file it is.
     pub(super) file: Option<FileIdentity>,
 }
 

@@ -6,7 +6,6 @@ use plimsoll_wire::smb2::{FileId, create};
 /// An open file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open {
-    /// The file ID.
     pub(super) id: FileId,
     /// The granted oplock.
     pub(super) oplock: u8,
@@ -14,7 +13,6 @@ pub(super) struct Open {
     pub(super) lease: Option<create::Lease>,
     /// It was opened for reading.
     pub(super) readable: bool,
-    /// Which file it is.
     pub(super) file: Option<FileIdentity>,
     /// Locks and unlocks that were numbered.
     pub(super) locks: u32,

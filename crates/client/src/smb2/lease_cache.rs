@@ -27,7 +27,6 @@ const NEEDED: u32 = create::LEASE_READ | create::LEASE_HANDLE;
 #[derive(Debug, Default)]
 pub(super) struct LeaseCache {
     files: HashMap<FileId, File>,
-    /// The file of a path.
     paths: HashMap<Box<str>, FileId>,
     /// Unused files by the time since which they are unused.
     idle: BTreeSet<(i64, FileId)>,

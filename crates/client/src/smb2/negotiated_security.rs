@@ -15,6 +15,5 @@ pub(super) struct NegotiatedSecurity {
     pub(super) signs: bool,
     /// The token of the server's NEGOTIATE.
     pub(super) offer: Vec<u8>,
-    /// Which server it is.
     pub(super) server_guid: [u8; 16],
 }

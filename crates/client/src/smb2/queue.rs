@@ -80,9 +80,13 @@ impl SmbClient {
         }
         let gone = self.waiting.pop_front();
         if let Some(found) = self.jobs.get(job) {
-            let again = gone.and_then(|gone| gone.again).map_or(0, |again| again.left);
-            found.pending = found.pending.saturating_sub(again);
-            found.fail(Failure::never_sent(Cause::TooFewCredits));
+            found.fail(match gone.and_then(|gone| gone.again) {
+                Some(Again { times: 1.., .. }) => Failure::without_answer(Cause::TooFewCredits),
+                _ => Failure::never_sent(Cause::TooFewCredits),
+            });
+            // No request is outstanding, so these lists have the rest of the operation. Its number may soon be another operation's.
+            self.waiting.retain(|waiting| waiting.job != job);
+            self.delayed.retain(|(_, waiting)| waiting.job != job);
             self.finish(job, now, events);
         }
         true

@@ -23,7 +23,6 @@ pub(super) type Instants = (i64, i64);
 type Way = (u32, bool);
 
 impl SmbClient {
-    /// Takes a message.
     pub(super) fn arrived(&mut self, message: &Arrived<'_>, out: &mut Outbox, events: &mut dyn Events) {
         if matches!(self.state, State::Over(_)) {
             return;

@@ -87,7 +87,6 @@ pub(super) enum RequestKind {
     BreakAcknowledgement,
 }
 
-/// Number of kinds.
 const COUNT: usize = RequestKind::BreakAcknowledgement as usize + 1;
 
 impl RequestKind {
@@ -159,7 +158,6 @@ impl RequestKind {
         }
     }
 
-    /// The command.
     pub(super) fn command(self) -> Command {
         match self {
             RequestKind::Negotiate => Command::Negotiate,

@@ -45,7 +45,7 @@ impl Target {
             )),
             (false, None, _) | (true, None, None) => Ok(()),
             (true, Some(file), _) => {
-                credentials.password = read(file)?;
+                credentials.password = password_in(file)?;
                 Ok(())
             }
             (true, None, Some(variable)) => {
@@ -69,10 +69,13 @@ pub(super) fn read_secret(path: &Path, longest: u64) -> io::Result<Zeroizing<Vec
     Ok(bytes)
 }
 
-/// The first line of a file.
-fn read(path: &Path) -> Result<Secret, TargetError> {
-    let problem = |problem: String| TargetError::PasswordFile { file: path.to_owned(), problem };
-    let bytes = read_secret(path, LONGEST).map_err(|error| problem(error.to_string()))?;
+/// The password in the first line of a file, without a byte-order mark.
+///
+/// # Errors
+/// The file cannot be read, or its first line is empty, too long or not valid UTF-8.
+pub fn password_in(file: &Path) -> Result<Secret, TargetError> {
+    let problem = |problem: String| TargetError::PasswordFile { file: file.to_owned(), problem };
+    let bytes = read_secret(file, LONGEST).map_err(|error| problem(error.to_string()))?;
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let line = line.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(line);

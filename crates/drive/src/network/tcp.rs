@@ -144,7 +144,6 @@ impl Tcp {
         Ok(())
     }
 
-    /// A time of day on our clock.
     fn on_our_clock(&mut self, time_of_day: i64) -> i64 {
         let (ahead, since) = self.drift;
         if self.last - since < DRIFT_EVERY_NS {

@@ -92,6 +92,11 @@ impl ArrivalQueue {
         }
         counted.count
     }
+
+    /// When the first iteration is due that [`ArrivalQueue::due_until`] has not counted.
+    pub(crate) fn next_counted(&self) -> i64 {
+        self.counted.as_ref().map_or(self.head, |counted| counted.head)
+    }
 }
 
 #[cfg(test)]

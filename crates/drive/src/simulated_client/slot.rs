@@ -15,7 +15,6 @@ pub(crate) struct Slot {
     pub(crate) connection: u32,
     /// Its scenario; `None` while the scenario is asked for a step.
     pub(crate) scenario: Option<Box<dyn Scenario>>,
-    /// Its state.
     pub(crate) state: State,
     /// When its operation was meant to start, and when it was begun, ns.
     pub(crate) intended: i64,
@@ -28,7 +27,6 @@ pub(crate) struct Slot {
     pub(crate) has_asked: bool,
     /// How late the generator made it.
     pub(crate) delay: Delay,
-    /// The iteration that it is in.
     pub(crate) iteration: Option<IterationClock>,
     /// For its pauses.
     pub(crate) rng: Rng,

@@ -89,7 +89,7 @@ impl Place<'_> {
         let scenarios: Scenarios<'_> =
             Box::new(|client_index, slot, seed| workload.scenario(&files, client_index, slot, seed));
         let alone = workload.wants_its_connection_alone();
-        let ran = self.run(3, if alone { 1 } else { 2 }, Some(300_000_000), scenarios);
+        let ran = self.run(3, if alone { 1 } else { 2 }, Some(100_000_000), scenarios);
         let transactions: Vec<&Transaction> = ran.sinks.iter().flatten().collect();
         assert!(transactions.iter().any(|transaction| transaction.procedure.row().protocol == self.protocol));
         for transaction in transactions {

@@ -122,7 +122,6 @@ impl CallSpec {
         [("block", &self.block), ("size", &self.size)].into_iter()
     }
 
-    /// A phase as a level of this number.
     pub(super) fn level(&self, phase: &Phase, number: u32, local: bool) -> LevelSpec {
         let load = Load::Closed { clients: 1, think: Pause::None };
         let (warmup_ns, measured_ns) = (self.warmup_ns, Some(self.measured_ns));

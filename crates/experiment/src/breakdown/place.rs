@@ -205,7 +205,6 @@ impl<'a> Place<'a> {
         self.local
     }
 
-    /// Number of its phases.
     pub(super) fn phases(&self) -> usize {
         self.prepared_targets.len()
     }

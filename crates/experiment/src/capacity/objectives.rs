@@ -136,8 +136,7 @@ fn failed(ran: &LevelResult) -> Vec<String> {
     let label = Cause::Status.label();
     let (statuses, others): (Vec<_>, Vec<_>) = ran.failures().partition(|(cause, _)| cause.starts_with(label));
     let count: u64 = statuses.iter().map(|(_, count)| count).sum();
-    let in_words = || statuses.iter().max_by_key(|(_, count)| *count)?.0.strip_prefix(label)?.strip_prefix(": ");
-    let most = most_frequent(ran.statistics()).or_else(|| in_words().map(str::to_owned));
+    let most = most_frequent(ran.statistics(), statuses.iter().map(|(cause, count)| (cause.as_str(), *count)));
     let most = most.map_or_else(String::new, |status| format!(", most frequent {status}"));
     let of_statuses = (count > 0).then(|| format!("{label}: {count}{most}"));
     of_statuses.into_iter().chain(others.iter().map(|(cause, count)| format!("{cause}: {count}"))).collect()
@@ -363,7 +362,7 @@ mod tests {
         recorded.about.failures = vec![("error status".to_owned(), 1), ("timed out".to_owned(), 2)];
         let judged = Objectives::default().judge(&LevelResult::of_recording(recorded), false);
         let Outcome::Missed(missed) = judged else { panic!("it failed") };
-        let denied = "error status: 1, most frequent STATUS_ACCESS_DENIED, CREATE (1): check the rights of the account";
+        let denied = "error status: 1, most frequent STATUS_ACCESS_DENIED, CREATE (1); check the rights of the account";
         assert!(missed[0].starts_with(denied) && missed[1] == "timed out: 2", "{missed:?}");
         // The requests that got a status were due after the phase, so the tables have none.
         let mut recorded = MeasuredLevel::default();
@@ -373,7 +372,7 @@ mod tests {
         recorded.about.failures = failures.map(|(cause, count)| (cause.to_owned(), count)).to_vec();
         let judged = Objectives::default().judge(&LevelResult::of_recording(recorded), false);
         let Outcome::Missed(missed) = judged else { panic!("it failed") };
-        assert_eq!(missed, ["error status: 3, most frequent NFS3ERR_NOSPC, WRITE"]);
+        assert_eq!(missed, ["error status: 3, most frequent NFS3ERR_NOSPC, WRITE (2)"]);
     }
 
     #[test]

@@ -20,7 +20,6 @@ pub enum Unit {
 pub(super) struct Apart {
     /// Of the baseline and of the candidate.
     values: [Vec<f64>; 2],
-    /// The unit of a number.
     pub(super) unit: Unit,
     /// All runs together, for the minimum uncertainty of their mean, and the number of their requests.
     pub(super) all: Observation,

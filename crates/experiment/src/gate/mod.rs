@@ -237,7 +237,6 @@ fn only_actions_of_the_candidate_failed([baseline, candidate]: [&[Vec<LevelResul
         && candidate.iter().flatten().all(|run| counts(run) || only_actions_failed(run.validity()))
 }
 
-/// The number of a condition in a level of a run.
 fn number(level: &LevelResult, condition: &Condition) -> Result<RunNumber, String> {
     let run = level.measured().ok_or_else(|| format!("{} was not run", level.load_name()))?;
     reliable(condition, &level.moved_metrics())?;

@@ -15,7 +15,7 @@ use super::counts::{
     session_requests, share,
 };
 use super::disruption;
-use super::frequent_status::most_frequent;
+use super::frequent_status::most_frequent_of_clients;
 use super::given_up;
 use super::judgement::Judgement;
 use super::outages;
@@ -118,7 +118,7 @@ fn judged(
     let EngineResult { clients, iterations: kinds, generator, measured, silences, targets, .. } = ran;
     let (response, users) = (response(&statistics), users_of(plan));
     let scheduled = users.is_some();
-    let status = most_frequent(&statistics);
+    let status = most_frequent_of_clients(&statistics, &clients);
     let unended = kinds.iter().map(|kind| kind.unended).sum();
     let of_this_process = judged_of(plan, (&generator, &clients), measured, response);
     let seen = validity::Level { status, unended, processors, ..of_this_process };

@@ -17,7 +17,6 @@ use crate::run_recording::RunRecording;
 use crate::run_spec::{RunSpec, VariantSpec};
 use crate::validity;
 
-/// The whole run.
 pub(super) struct Whole {
     pub(super) spec: RunSpec,
     pub(super) workload: Workload,

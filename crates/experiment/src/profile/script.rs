@@ -21,7 +21,6 @@ pub(super) struct Frame {
     pub(super) symbol: Option<String>,
     /// The file that contains it, if known.
     pub(super) module: Option<String>,
-    /// Whether it is in the kernel.
     pub(super) kernel: bool,
 }
 

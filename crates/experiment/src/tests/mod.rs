@@ -12,3 +12,4 @@ mod sameness;
 mod searches;
 mod simulated;
 mod starvation;
+mod stopped;

@@ -101,7 +101,6 @@ impl Simulated {
         recording.finish(false, Ok(&(findings, ()))).unwrap();
     }
 
-    /// One level of it.
     pub(super) fn level(
         &self,
         level_spec: &LevelSpec,
@@ -133,7 +132,6 @@ impl Simulated {
         Ok(level)
     }
 
-    /// All parts of a load.
     pub(super) fn record_parts(&self, load: Load, times: (u64, u64), count: u32, scratch: &Path) -> Vec<PathBuf> {
         let part = |number| {
             let folder = scratch.join(format!("{number}-of-{count}"));

@@ -86,7 +86,7 @@ impl<'a> Arm<'a> {
         let facts = [self.prepared.server.facts(), self.notes].concat();
         let told = RunResult { spec: self.spec, workload: self.workload, levels, names: Arc::clone(names), facts };
         let findings = told.findings().and(error.map(ended_with));
-        recording.finish(stopped || error.is_some(), Ok(&(findings, ())))
+        recording.complete(stopped || error.is_some(), Ok(&(findings, ())))
     }
 
     /// Ends its recording before anything was run.

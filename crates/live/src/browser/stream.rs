@@ -13,8 +13,11 @@ use super::Client;
 
 /// Maximum size of all stored events, bytes: 300 seconds have 2 to 8 MB.
 const MAX_BYTES: usize = 16 << 20;
-/// After this time without an event, Plimsoll sends an empty event to find out whether a browser is still connected.
+/// After this time without an event, Plimsoll sends an empty event to find out whether a browser is still connected. Without
+/// it, the page shows DISCONNECTED.
 const SILENCE: Duration = Duration::from_secs(10);
+/// The empty event. It has no number.
+const ALIVE: &[u8] = b"event: alive\ndata: 0\n\n";
 /// Maximum time for which the end of the watch waits for browsers.
 const AT_THE_END: Duration = Duration::from_secs(1);
 
@@ -118,7 +121,7 @@ impl SharedStream {
                     next = number + 1;
                 }
                 None if self.stored().ended => return Ok(()),
-                None => client.send(b":\n\n")?,
+                None => client.send(ALIVE)?,
             }
         }
     }

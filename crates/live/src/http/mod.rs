@@ -30,7 +30,6 @@ pub(super) trait Site: Send + Sync + 'static {
     fn answer(&self, request: &Request) -> Answer;
 }
 
-/// An answer.
 pub(super) enum Answer {
     /// A complete response.
     Whole(Response),

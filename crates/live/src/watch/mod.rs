@@ -52,7 +52,6 @@ pub struct Ended {
     pub unsaved: Option<String>,
 }
 
-/// A running watch.
 struct RunningWatch {
     parts: WatchParts,
     /// Downtimes that a pipe or files tell; an interface tells them earlier.

@@ -69,12 +69,10 @@ impl Key {
         Self::of(secret.as_slice())
     }
 
-    /// The pad.
     pub(super) fn pad(&self) -> Block {
         *self.pad
     }
 
-    /// One block encrypted.
     pub(super) fn encrypt(&self, block: Block) -> Block {
         let mut block = block.into();
         self.cipher.encrypt_block(&mut block);

@@ -71,7 +71,6 @@ impl Output {
         Self { kind, links: Vec::new(), begun: false, stated, first_ns: 0 }
     }
 
-    /// Writes a packet.
     pub(super) fn packet(
         &mut self,
         file: &mut impl Write,

@@ -78,7 +78,6 @@ pub(super) struct Survey {
     is_full: bool,
 }
 
-/// The calls of all streams.
 type RecentCalls = Recent<(Stream, u32), Asked, CALLS_MAX>;
 
 /// The calls of one connection, for a message that goes in one direction.

@@ -27,7 +27,6 @@ const READ_BYTES: usize = 128 << 10;
 /// Maximum argument of [`ByteWindow::need`], bytes: a packet of the largest size with its headers and trailers.
 pub(super) const LONGEST_NEED: usize = 384 << 10;
 
-/// Bytes of a buffer.
 const BUFFER_BYTES: usize = LONGEST_NEED + READ_BYTES;
 
 /// Where a window's bytes come from.

@@ -67,32 +67,11 @@ mod tests {
 
     #[test]
     fn captures_are_known_by_the_ends_of_their_names() {
-        for name in [
-            "a.pcap",
-            "a.PCAPNG",
-            "a.b.cap",
-            "a.snoop",
-            "a.pcap.gz",
-            "a.cap.ZST",
-            "a.pcap0",
-            "a.pcap12.gz",
-            "a.pcap.xz",
-        ] {
+        for name in "a.pcap a.PCAPNG a.b.cap a.snoop a.pcap.gz a.cap.ZST a.pcap0 a.pcap12.gz a.pcap.xz".split(' ') {
             assert!(is_capture(name), "{name}");
         }
-        for name in [
-            "pcap",
-            "a.txt",
-            ".a.pcap",
-            ".pcap",
-            "a.gz",
-            "a.pcap.tmp",
-            "a.pcap.txt",
-            "a.parquet",
-            "a.json.gz",
-            ".gz",
-            "",
-        ] {
+        let names = "pcap a.txt .a.pcap .pcap a.gz a.pcap.tmp a.pcap.txt a.parquet a.json.gz .gz";
+        for name in names.split(' ').chain([""]) {
             assert!(!is_capture(name), "{name}");
         }
     }

@@ -92,7 +92,6 @@ struct Packet {
     untimed: bool,
     /// A tap left out file data.
     shortened_by_tap: bool,
-    /// Its interface.
     interface: usize,
     /// Packets that the capture lost before it.
     drops: u64,
@@ -293,7 +292,6 @@ impl Pcapng {
         }
     }
 
-    /// The packet of a block.
     fn packet(&self, kind: u32, block: &[u8], place: u64) -> Option<Packet> {
         let order = self.order;
         let (number, header) = match kind {

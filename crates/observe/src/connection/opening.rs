@@ -1,13 +1,18 @@
 //! A SYN in the middle of a connection: the beginning of another one between the same ends, or a stray one.
 
+use plimsoll_model::{PacketCounts, Sink};
 use serde::{Deserialize, Serialize};
 
 use super::Connection;
+use super::stream_consumer::{Messages, StreamConsumer};
 use crate::packet::{Segment, SegmentBuf, Stamp, TcpFlags};
+use crate::shared_state::Shared;
 use crate::stream::TcpFlow;
 
 /// Maximum distance from a SYN to the next captured packet of its connection, bytes: an unscaled window.
 const CONFIRMED_WITHIN: u32 = 1 << 16;
+/// If bytes are on the way when the capture begins, captured bytes follow within this time, ns: a long round trip.
+const IN_FLIGHT_NS: i64 = 1_000_000_000;
 
 /// A SYN in the middle of a connection, not answered yet.
 #[derive(Debug, Serialize, Deserialize)]
@@ -72,6 +77,59 @@ impl Connection {
             && !flags.rst()
             && is_far(&self.tcp_flows[direction], segment.seq)
             && is_far(&self.tcp_flows[1 - direction], segment.ack)
+    }
+
+    /// Whether a direction had no packet for some time when one of this time comes.
+    #[inline]
+    pub(crate) fn was_silent(&self, direction: usize, now_ns: i64) -> bool {
+        self.paired.ledger.was_silent(direction, now_ns)
+    }
+
+    /// Whether a segment has the first data of its direction.
+    #[inline]
+    pub(crate) fn begins_data(&self, segment: &Segment<'_>, direction: usize) -> bool {
+        segment.wire_len > 0 && self.tcp_flows[direction].largest() == 0
+    }
+
+    /// Notes if the bytes before a direction's first data passed before the capture began: then they are not missing. With data of the
+    /// other direction before, they may be lost: a request, or the response to one that was captured.
+    #[cold]
+    pub(crate) fn begin_data(&mut self, segment: &Segment<'_>, direction: usize, now_ns: i64) {
+        let (link, ledger) = (&self.paired.link, &self.paired.ledger);
+        let is_near = ledger.began_since(now_ns.saturating_sub(IN_FLIGHT_NS));
+        let is_at_start = is_near && !link.from_start && !link.begins_late;
+        let is_first = self.begins_data(segment, direction) && self.tcp_flows[1 - direction].largest() == 0;
+        if is_first && is_at_start && self.tcp_flows[direction].begins_behind(segment.seq) {
+            self.tcp_flows[direction].begin_later();
+        }
+    }
+
+    /// Whether the sequence numbers of a direction have wrapped: it had no packet for some time, and is now far behind bytes that the other
+    /// end acknowledged. The capture lacks gigabytes in between. A second copy of an old packet acknowledges nothing new.
+    #[cold]
+    pub(crate) fn has_come_round(&self, segment: &Segment<'_>, direction: usize, now_ns: i64) -> bool {
+        let flags = segment.flags;
+        self.was_silent(direction, now_ns)
+            && flags.ack()
+            && !flags.syn()
+            && !flags.rst()
+            && self.tcp_flows[direction].is_far_behind(segment.seq)
+            && self.tcp_flows[1 - direction].is_first_ack(segment.ack)
+    }
+
+    /// A direction goes on at this sequence number, after its sequence numbers have wrapped.
+    #[cold]
+    pub(crate) fn come_round<S: Sink>(
+        &mut self,
+        seq: u32,
+        direction: usize,
+        shared: &mut Shared<S>,
+        packets: &mut PacketCounts,
+    ) {
+        let messages = Messages { paired: &mut self.paired, direction, shared };
+        let mut consumer = StreamConsumer { framed: &mut self.framed, messages, packets };
+        self.tcp_flows[direction].come_round(seq, &mut consumer);
+        self.acknowledgements[direction].forget(self.tcp_flows[direction].next().unwrap_or_default());
     }
 
     /// Whether a SYN with an acknowledgement may be stray: it acknowledges data of this connection.

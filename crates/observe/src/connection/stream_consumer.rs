@@ -259,12 +259,16 @@ impl<S: Sink> Receiver for StreamConsumer<'_, S> {
         self.messages.shared.hold_budget.give_back(bytes);
     }
 
+    /// The capture lacks what came between the two places.
     fn restart(&mut self) {
+        let (at, paired) = (self.messages.direction, &mut *self.messages.paired);
         if let Some(tls) = &mut self.framed.tls {
-            tls.restart(self.messages.direction);
+            tls.restart(at);
         }
-        self.messages.paired.ledger.restart(self.messages.direction);
-        self.framed.framers[self.messages.direction].restart(false);
+        paired.link.holes[at] += 1;
+        paired.link.breaks[at] = paired.link.breaks[at].wrapping_add(1);
+        paired.ledger.restart(at);
+        self.framed.framers[at].restart(false);
     }
 }
 

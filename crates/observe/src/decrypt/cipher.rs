@@ -13,7 +13,6 @@ use ccm::aead::{AeadInOut, KeyInit, Nonce, Tag};
 use plimsoll_wire::smb2::negotiate::Cipher;
 use plimsoll_wire::smb2::transform;
 
-/// A cipher with its key.
 pub(super) enum KeyedCipher {
     Aes128Ccm(Box<Ccm<Aes128, U16, U11>>),
     Aes128Gcm(Box<AesGcm<Aes128, U12>>),

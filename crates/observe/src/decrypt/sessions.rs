@@ -37,7 +37,6 @@ struct Session {
 struct Numbered(u32, KeyedCipher);
 
 impl Decryption {
-    /// With these keys.
     pub(crate) fn new(keys: SessionKeys) -> Self {
         let mut this = Self { sessions: HashMap::default(), made: 0, spare: Vec::new() };
         for (id, keys) in keys.into_sessions() {

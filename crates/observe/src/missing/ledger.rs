@@ -16,6 +16,8 @@ const MIDS_OFF: f64 = 0.01;
 /// Requests of a UDP conversation without any answer before its answers are said not to have been captured. (A client whose
 /// server is dead asks again with the same xid, which is not counted again.)
 const UDP_ONE_SIDED: u64 = 8;
+/// During a shorter silence, a connection does not transfer so much that its sequence numbers wrap, ns.
+const SILENT_NS: i64 = 1_000_000_000;
 /// Ports that servers have: SMB, SMB over NetBIOS, NFS, portmap.
 const SERVER_PORTS: [u16; 4] = [445, 139, 2049, 111];
 
@@ -35,10 +37,12 @@ struct Flow {
     gaps: u32,
     /// Bytes before the first and behind the last message.
     outside: [u64; 2],
+    /// The stream went on at an unrelated position: the number of bytes between its messages is not known.
+    has_jumped: bool,
     encrypted: u64,
     compressed: u64,
     packets: u64,
-    /// Time of the last packet, ns.
+    /// The latest time of a packet, ns.
     last_ns: Option<i64>,
 }
 
@@ -74,8 +78,9 @@ impl Ledger {
     /// Takes a packet's time. Gives the time of the packet before it.
     #[inline]
     pub(crate) fn packet(&mut self, direction: usize, time_ns: i64) -> i64 {
-        self.flows[direction].packets += 1;
-        self.flows[direction].last_ns = Some(time_ns);
+        let flow = &mut self.flows[direction];
+        flow.packets += 1;
+        flow.last_ns = flow.last_ns.max(Some(time_ns));
         match &mut self.times {
             Some((_, last)) => std::mem::replace(last, time_ns),
             None => {
@@ -88,6 +93,17 @@ impl Ledger {
     /// Whether a direction had a packet since this time.
     pub(crate) fn has_packet_since(&self, direction: usize, since_ns: i64) -> bool {
         self.flows[direction].last_ns.is_some_and(|last_ns| last_ns >= since_ns)
+    }
+
+    /// Whether the first packet came at this time or later.
+    pub(crate) fn began_since(&self, since_ns: i64) -> bool {
+        self.times.is_some_and(|(first_ns, _)| first_ns >= since_ns)
+    }
+
+    /// Whether a direction had no packet for [`SILENT_NS`] when one of this time comes.
+    #[inline]
+    pub(crate) fn was_silent(&self, direction: usize, now_ns: i64) -> bool {
+        self.flows[direction].last_ns.is_some_and(|last_ns| now_ns.saturating_sub(last_ns) >= SILENT_NS)
     }
 
     /// The time of the last packet.
@@ -119,7 +135,8 @@ impl Ledger {
 
     /// The stream restarted at another position.
     pub(crate) fn restart(&mut self, direction: usize) {
-        self.flows[direction].behind = None;
+        let flow = &mut self.flows[direction];
+        (flow.behind, flow.origin, flow.has_jumped) = (None, None, true);
     }
 
     /// Adds the result of a message that went in `direction`.
@@ -275,8 +292,8 @@ impl Ledger {
         let floor = asked + answered;
         // Requests from before the capture explain responses without a request, if the connection's beginning was not captured.
         let least = if link.from_start { floor } else { floor - tally.responses_unexplained };
-        let nothing_known = lost.is_none()
-            && self.flows.iter().any(|flow| flow.between > 0 || flow.breaks > 0 || flow.outside != [0; 2]);
+        let has_losses = |flow: &Flow| flow.between > 0 || flow.breaks > 0 || flow.outside != [0; 2] || flow.has_jumped;
+        let nothing_known = lost.is_none() && self.flows.iter().any(has_losses);
         // The number of operations dropped before its first packet, and in connections without any packet, is unknown.
         let lost_before = link.begins_late && !link.from_start && tally.responses_unexplained > 0;
         let lost = lost.unwrap_or(Estimate { operations: 0.0, error: 0.0 });
@@ -325,9 +342,10 @@ impl Flow {
         self.gaps += u32::from(bytes > 0);
     }
 
-    /// Estimated operations in the bytes missing between messages, when the readable messages had `seen` operations.
+    /// Estimated operations in the bytes missing between messages, when the readable messages had `seen` operations. `None` if the number
+    /// of these bytes is not known.
     fn operations(&self, seen: u64) -> Option<Estimate> {
-        self.operations_in(self.between, self.gaps, seen)
+        if self.has_jumped { None } else { self.operations_in(self.between, self.gaps, seen) }
     }
 
     fn operations_in(&self, bytes: u64, gaps: u32, seen: u64) -> Option<Estimate> {

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 /// message; the others only if `any` is set.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
-    /// Pairs.
     pub(crate) paired: u64,
     others: Unseen,
     /// Responses without a request, counted before, whose requests have come.

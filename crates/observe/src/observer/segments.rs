@@ -18,7 +18,11 @@ impl<S: Sink> Observer<S> {
             None => self.connection(*path, false),
         };
         let connection = self.connections.get(slot);
-        let is_rare = segment.flags.opens_or_ends() || connection.opening.is_some() || connection.is_closed();
+        let is_rare = segment.flags.opens_or_ends()
+            || connection.opening.is_some()
+            || connection.is_closed()
+            || connection.begins_data(segment, direction)
+            || connection.was_silent(direction, stamp.time_ns);
         if !is_rare && self.ties.is_empty() && !connection.is_early(segment, direction) {
             // As nearly all are.
             let used = connection.framed.framing != Framing::Unknown;
@@ -31,7 +35,8 @@ impl<S: Sink> Observer<S> {
         self.rare_segment((slot, direction), *segment, stamp);
     }
 
-    /// Takes a segment that may open a connection or end it, an early segment, and any segment while others wait.
+    /// Takes a segment that may open a connection or end it, the first one with data, an early one, one after a silence, and any segment
+    /// while others wait.
     #[cold]
     #[inline(never)]
     fn rare_segment(&mut self, (slot, direction): (Slot, usize), segment: Segment<'_>, stamp: Stamp) {
@@ -42,6 +47,11 @@ impl<S: Sink> Observer<S> {
         }
         if self.connections.get(slot).is_followed_by(segment, direction) {
             self.replace(slot);
+        }
+        let connection = self.connections.get(slot);
+        connection.begin_data(segment, direction, stamp.time_ns);
+        if connection.has_come_round(segment, direction, stamp.time_ns) {
+            connection.come_round(segment.seq, direction, &mut self.shared, &mut self.packets);
         }
         if self.connections.get(slot).is_early(segment, direction) {
             let packet = TiedPacket::Segment(SegmentBuf::of(segment), stamp);

@@ -27,7 +27,7 @@ const PIECES_MAX: usize = 1_024;
 const WHOLE_MAX: usize = 256;
 
 /// Maximum time between two pieces of one datagram, ns. Hosts send the pieces back to back, and use an ID again after 65,536 datagrams.
-const PAUSE_MAX_NS: i64 = 1_000_000_000;
+const PAUSE_MAX_NS: u64 = 1_000_000_000;
 
 type Key = (Address, Address, u32, u8);
 
@@ -57,7 +57,7 @@ impl Open {
 }
 
 fn pauses(last_ns: i64, now_ns: i64) -> bool {
-    now_ns.saturating_sub(last_ns) > PAUSE_MAX_NS
+    now_ns.abs_diff(last_ns) > PAUSE_MAX_NS
 }
 
 /// A datagram whose pieces have all come.
@@ -296,6 +296,8 @@ mod tests {
         assert_eq!((fragments.incomplete(), fragments.order.len()), (1, 0));
         assert!(fragments.add(&piece(8, &[2; 8], true), stamp(2 * LATER_NS, 7), 1).is_none());
         assert_eq!(fragments.incomplete(), 2, "it is no second copy");
+        assert!(fragments.add(&piece(16, &[3; 4], false), stamp(2 * LATER_NS, 8), 1).is_none());
+        assert!(fragments.add(&piece(0, &[1; 8], true), stamp(0, 9), 1).is_none(), "the clock was set back");
     }
 
     #[test]

@@ -195,7 +195,6 @@ impl Pairing {
         self.rpc.as_ref().is_some_and(|rpc| rpc.has_early()) || self.smb2.as_ref().is_some_and(|smb2| smb2.has_early())
     }
 
-    /// The connection has ended.
     pub(crate) fn end<S: Sink>(&mut self, link: &ConnectionContext, shared: &mut Shared<S>) {
         self.clear_early(&mut shared.output.early);
         if let Some(rpc) = &mut self.rpc {

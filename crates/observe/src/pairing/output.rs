@@ -8,7 +8,7 @@ use plimsoll_model::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::rpc::{Delegations, Slots, SpareCalls};
+use super::rpc::{Delegations, MemberCount, Slots, SpareCalls};
 use super::smb1::OplockBreaks;
 use super::smb2::BreakTimes;
 use super::unfinished::UnfinishedOnes;
@@ -56,6 +56,8 @@ pub struct Output<S> {
     pub(crate) early: EarlyCount,
     /// Requests that wait for their answers.
     pub(crate) waiting: WaitingCount,
+    /// Operations of NFSv4 compounds among these requests.
+    pub(crate) members: MemberCount,
     /// Memory for calls.
     #[serde(skip)]
     pub(crate) spare_calls: SpareCalls,
@@ -79,7 +81,7 @@ impl<S> Output<S> {
             }};
         }
         moved!(self, names anomalies tally unread resent one_way jumped_at late_requests unfinished last_responses breaks
-            oplock_breaks slots delegations early waiting spare_calls services)
+            oplock_breaks slots delegations early waiting members spare_calls services)
     }
 }
 

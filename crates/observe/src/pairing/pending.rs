@@ -71,6 +71,13 @@ impl<T> PendingTable<T> {
         request
     }
 
+    /// Takes out the request with this id, whose answer is unknown.
+    pub fn give_up(&mut self, id: u64, all: &mut WaitingCount) -> Option<T> {
+        let request = self.take(id);
+        self.count(all);
+        request
+    }
+
     #[inline]
     fn take(&mut self, id: u64) -> Option<T> {
         match self.recent.iter().rposition(|(recent, _)| *recent == id) {
@@ -107,6 +114,23 @@ impl<T> PendingTable<T> {
             self.forget_order();
         }
         self.recent.push((id, request));
+    }
+
+    /// Takes the oldest request out, to make room.
+    pub fn take_oldest(&mut self, all: &mut WaitingCount) -> Option<(u64, T)> {
+        while let Some((id, turn)) = self.order.pop_front() {
+            if self.overflow.get(&id).is_some_and(|(here, _)| *here == turn) {
+                let oldest = self.overflow.remove(&id).map(|(_, old)| (id, old));
+                self.count(all);
+                return oldest;
+            }
+        }
+        (!self.recent.is_empty()).then(|| self.recent.remove(0))
+    }
+
+    /// Whether a request had an answer.
+    pub fn is_answered(&self) -> bool {
+        self.is_answered
     }
 
     /// How many wait.
@@ -147,15 +171,9 @@ impl<T> PendingTable<T> {
     fn make_room(&mut self, all: &mut WaitingCount) -> Option<Displaced<T>> {
         self.count(all);
         let most = if self.is_answered { ALL_MAX } else { UNANSWERED_MAX };
-        while self.len() > self.limit || (all.0 > most && self.overflow.len() > USUAL) {
-            let (id, turn) = self.order.pop_front()?;
-            if self.overflow.get(&id).is_some_and(|(here, _)| *here == turn) {
-                let oldest = self.overflow.remove(&id).map(|(_, old)| Displaced::Oldest(id, old));
-                self.count(all);
-                return oldest;
-            }
-        }
-        None
+        let is_full = self.len() > self.limit || (all.0 > most && self.overflow.len() > USUAL);
+        let oldest = if is_full { self.take_oldest(all) } else { None };
+        oldest.map(|(id, old)| Displaced::Oldest(id, old))
     }
 
     /// Brings the count of all connections up to date.
@@ -269,5 +287,14 @@ mod tests {
         assert_eq!(table.remove(0, &mut all), Some('a'));
         assert!(table.insert(0, 'b', &mut all).is_none());
         assert!(matches!(table.insert(20, 'a', &mut all), Some(Displaced::Oldest(1, 'a'))));
+    }
+
+    #[test]
+    fn the_oldest_leave_first_also_from_the_short_list() {
+        let (mut table, mut all) = (PendingTable::default(), WaitingCount::default());
+        (0..18u64).for_each(|id| assert!(table.insert(id, (), &mut all).is_none()));
+        assert_eq!((table.give_up(0, &mut all), table.is_answered()), (Some(()), false));
+        let left: Vec<u64> = std::iter::from_fn(|| table.take_oldest(&mut all)).map(|(id, ())| id).collect();
+        assert_eq!((left, all.0), (Vec::from_iter(1..18), 0));
     }
 }

@@ -25,8 +25,8 @@ pub(crate) use delegations::Delegations;
 use facts::{note_arguments, note_results};
 use recent_xids::RecentXids;
 pub(crate) use slots::Slots;
-pub(crate) use waiting::SpareCalls;
 use waiting::{Called, Waiting};
+pub(crate) use waiting::{MemberCount, SpareCalls};
 
 use super::early::{Early, EarlyCount};
 use super::pending::Displaced;
@@ -167,7 +167,7 @@ impl Rpc {
     ) {
         let xid = call.xid();
         let is_answered = self.answered[direction].has(xid) && !self.takes_xid_again(call, direction);
-        if is_answered || self.waiting[direction].get_mut(u64::from(xid)).is_some() {
+        if is_answered || self.is_under_way(call, direction, link, output) {
             output.anomalies.add(Anomaly::DuplicateRequest);
             return;
         }
@@ -198,6 +198,8 @@ impl Rpc {
         if let Some((answer, _)) = self.early[direction].take(key, message.end_offset, &mut output.early) {
             return self.answered_before(waiting, answer, (xid, direction), link, handles, output);
         }
+        let members = waiting.members.len();
+        output.members.add(members);
         match self.waiting[direction].insert_new(u64::from(xid), waiting, &mut output.waiting) {
             Some(Displaced::Oldest(xid, old) | Displaced::SameId(xid, old)) => {
                 output.anomalies.add(Anomaly::PendingEvicted);
@@ -205,6 +207,41 @@ impl Rpc {
             }
             None => {}
         }
+        if members > 0 {
+            self.bound_members(direction, link, output);
+        }
+    }
+
+    /// A compound came: while the compounds of all connections have too many operations, the oldest call of this
+    /// connection is given up.
+    #[inline]
+    fn bound_members<S: Sink>(&mut self, direction: usize, link: &ConnectionContext, output: &mut Output<S>) {
+        while output.members.is_full(&self.waiting[direction])
+            && let Some((xid, old)) = self.waiting[direction].take_oldest(&mut output.waiting)
+        {
+            output.anomalies.add(Anomaly::PendingEvicted);
+            unanswered(xid, old, link, output);
+        }
+    }
+
+    /// Whether this call waits already. If another one waits with its xid, that one gets no response any more.
+    #[inline]
+    fn is_under_way<S: Sink>(
+        &mut self,
+        call: &Call<'_>,
+        direction: usize,
+        link: &ConnectionContext,
+        output: &mut Output<S>,
+    ) -> bool {
+        let (xid, called) = (u64::from(call.xid()), (call.program(), call.version(), call.procedure()));
+        let Some(is_same) = self.waiting[direction].get_mut(xid).map(|waiting| waiting.called() == called) else {
+            return false;
+        };
+        if !is_same && let Some(old) = self.waiting[direction].give_up(xid, &mut output.waiting) {
+            output.anomalies.add(Anomaly::IdReused);
+            unanswered(xid, old, link, output);
+        }
+        is_same
     }
 
     /// Whether a call with the xid of the call that was answered last is another one: a client with one outstanding call may use the same
@@ -257,6 +294,7 @@ impl Rpc {
             }
             return;
         };
+        output.members.remove(&waiting);
         self.answered[asked].add(xid);
         self.answered_last[asked] = Some((xid, waiting.called()));
         self.last.response(&waiting.pending, message, waiting.only_keeps_lease());
@@ -344,6 +382,7 @@ fn outcome(reply: &Reply<'_>) -> Outcome {
 }
 
 fn unanswered<S: Sink>(xid: u64, mut waiting: Box<Waiting>, link: &ConnectionContext, output: &mut Output<S>) {
+    output.members.remove(&waiting);
     let direction = waiting.pending.direction;
     let back = 1 - usize::from(direction);
     let is_lost = link.holes[back] != waiting.pending.holes[back];

@@ -57,7 +57,9 @@ pub enum Over {
     Yes,
     /// Its last packet came a short while ago.
     NotYet,
-    /// It goes on, or something waits.
+    /// The same, but it stays longer than others, which do not wait for it.
+    Later,
+    /// It goes on.
     No,
 }
 
@@ -177,7 +179,9 @@ impl<C: Packable> Connections<C> {
 
     /// Removes the connection that was closed first, if it `is_over`. Slots found before lose their meaning.
     pub fn take_closed(&mut self, is_over: impl Fn(&C) -> Over) -> Option<C> {
-        while let Some(key) = self.closed.front() {
+        // Each at most once.
+        for _ in 0..self.closed.len() {
+            let key = self.closed.front()?;
             let found = self.by_key.get(key).copied();
             match found.map(|at| (at, is_over(self.entries[at].stored.open()))) {
                 Some((_, Over::NotYet)) => return None,
@@ -185,6 +189,7 @@ impl<C: Packable> Connections<C> {
                     self.closed.pop_front();
                     return Some(self.remove(at));
                 }
+                Some((_, Over::Later)) => self.closed.rotate_left(1),
                 Some((_, Over::No)) | None => {
                     self.closed.pop_front();
                 }
@@ -321,12 +326,13 @@ mod tests {
         // Closed in the order 2, 3, 4, 1.
         assert_eq!(table.take_closed(|_| Over::NotYet), None);
         assert_eq!(table.take_closed(|&port| if port == 2 { Over::No } else { Over::Yes }), Some(3));
-        assert_eq!(table.take_closed(|&port| if port == 4 { Over::Yes } else { Over::NotYet }), Some(4));
+        assert_eq!(table.take_closed(|&port| if port == 4 { Over::Later } else { Over::Yes }), Some(1));
         for port in [1, 2, 3] {
             let found = table.find(&path(port, 445), false, || 100 + port).0;
-            assert_eq!(*table.get(found), if port == 3 { 103 } else { port }, "the others stay, the third is another");
+            assert_eq!(*table.get(found), if port == 2 { 2 } else { 100 + port }, "only the second stays");
         }
-        assert_eq!(table.take_closed(|_| Over::Yes), Some(1));
+        assert_eq!(table.take_closed(|_| Over::Later), None);
+        assert_eq!(table.take_closed(|_| Over::Yes), Some(4));
         assert_eq!(table.take_closed(|_| Over::Yes), None);
     }
 

@@ -34,7 +34,6 @@ impl Held {
         Self { chunk: Chunk { bytes: &[], ..*chunk }, bytes: chunk.bytes.to_vec(), seen_ns, earliest_ns }
     }
 
-    /// The chunk.
     pub(super) fn chunk(&self) -> Chunk<'_> {
         Chunk { bytes: &self.bytes, ..self.chunk }
     }

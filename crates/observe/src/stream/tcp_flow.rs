@@ -2,6 +2,8 @@
 //!
 //! Spec: RFC 9293 3.4, 3.10.
 
+mod jump;
+
 use serde::{Deserialize, Serialize};
 
 use super::given_up::GivenUp;
@@ -24,6 +26,8 @@ pub struct TcpFlow {
     acknowledged: u64,
     /// Whether the other side has acknowledged the SYN.
     syn_acknowledged: bool,
+    /// The bytes before its first data passed before the capture began: they are not missing if they are acknowledged.
+    begins_later: bool,
     /// Segments behind a hole.
     held: HeldSegments,
     /// Memory reserved for them beyond the usual, bytes.
@@ -74,10 +78,10 @@ impl TcpFlow {
         self.largest
     }
 
-    /// Whether data is held back behind a hole.
+    /// Whether data is held back behind a hole that may be a loss.
     #[inline]
     pub fn is_holding(&self) -> bool {
-        !self.held.is_empty()
+        !self.held.is_empty() && !self.begins_later
     }
 
     /// Whether data held back takes more memory than usual.
@@ -219,6 +223,7 @@ impl TcpFlow {
 
     /// A chunk that begins where the stream stands.
     fn continuing(&mut self, chunk: &Chunk<'_>, out: &mut impl Receiver) {
+        self.begins_later = false;
         let end = chunk.end();
         let Some(held) = self.held.start() else {
             self.next = end;
@@ -260,14 +265,9 @@ impl TcpFlow {
         if segment.flags.syn() && start == self.next {
             self.origin = Some(start);
         }
-        if start.abs_diff(self.next) > JUMP_MAX {
-            self.finish(out);
-            out.restart();
-            // Never back: offsets stay comparable, and far from 0.
-            let ahead = if start < self.next { start + (1 << 32) } else { start };
-            self.next = ahead;
-            self.acknowledged = ahead;
-            return ahead;
+        // A stray packet without data (a RST, for example) does not move the stream.
+        if start.abs_diff(self.next) > JUMP_MAX && segment.wire_len > 0 {
+            return self.jump(start, out);
         }
         start
     }
@@ -374,7 +374,10 @@ impl TcpFlow {
         let acknowledged = start <= self.acknowledged;
         self.given_up.add(self.next, start, acknowledged);
         self.next = start;
-        out.hole(len, self.next, acknowledged);
+        let passed_before = std::mem::take(&mut self.begins_later) && acknowledged;
+        if !passed_before {
+            out.hole(len, self.next, acknowledged);
+        }
     }
 }
 

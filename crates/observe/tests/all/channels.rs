@@ -98,7 +98,6 @@ fn reads_once(traffic: &mut Traffic, tcp: &mut Tcp, id: u64) {
     says(traffic, tcp, &response);
 }
 
-/// The shares of the READs.
 fn shares(traffic: &Traffic) -> Vec<Option<String>> {
     reads(&observed(traffic)).into_iter().map(|(share, ..)| share.map(str::to_owned)).collect()
 }

@@ -92,7 +92,7 @@ fn many_short_connections_take_little_memory() {
 }
 
 #[test]
-fn a_connection_goes_on_whose_request_waits_or_that_was_not_broken_off() {
+fn a_connection_goes_on_that_was_not_broken_off() {
     let mut capture = Capture::new();
     let mut waits = capture.connect(1, 7, false);
     capture.close(&mut waits);
@@ -113,6 +113,26 @@ fn a_connection_goes_on_whose_request_waits_or_that_was_not_broken_off() {
     let unanswered: Vec<_> = observed.sink.iter().filter(|t| t.outcome == Outcome::Unanswered).collect();
     assert_eq!(unanswered.len(), 1);
     assert_eq!(observed.coverage.connections, 5);
+}
+
+/// The row of its request does not wait for the end of the capture, which a watch may never have.
+#[test]
+fn a_closed_connection_whose_request_waits_leaves_the_memory_later() {
+    let mut capture = Capture::new();
+    let mut closed = capture.connect(1, 7, false);
+    capture.close(&mut closed);
+    let mut goes_on = capture.connect(2, 8, false);
+    // A forged reset: the server still responds.
+    capture.traffic.all(&[goes_on.rst(Side::Server)]);
+    capture.pass(CLOSED_FOR);
+    capture.connect(3, 9, true);
+    capture.answer(&mut goes_on, 8);
+    capture.pass(CLOSED_FOR);
+    capture.connect(4, 10, true);
+    capture.pass(0);
+    let (sink, _) = capture.observer.sink();
+    let rows: Vec<_> = sink.iter().map(|t| (t.connection, t.outcome == Outcome::Unanswered)).collect();
+    assert_eq!(rows, [(2, false), (1, false), (0, true), (3, false)]);
 }
 
 #[test]

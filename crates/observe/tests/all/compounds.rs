@@ -117,6 +117,29 @@ fn an_nfs4_compound_counts_as_the_operation_that_it_is_about() {
     assert_eq!((one.payload_bytes, rows[1].request_bytes), (Some(100), None));
 }
 
+/// Only the segments state the sizes of their data, and each segment follows the data of the one before.
+#[test]
+fn long_responses_to_read_plus_are_read_whole() {
+    const READ_PLUS: u32 = 68;
+    let data = |bytes: &[u8]| [rpc::words(&[0, 0, 0]), rpc::opaque(bytes)].concat();
+    let hole = || rpc::words(&[1, 0, 0, 0, 8]);
+    let much = [data(&vec![7; 3 << 20]), hole(), data(&[7; 100])];
+    let mut many = vec![hole(); 120_000];
+    many.push(data(&[7; 5]));
+    for (segments, payload) in [(&much[..], (3 << 20) + 100), (&many[..], 5)] {
+        let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 2049));
+        traffic.all(&tcp.handshake());
+        let reads = [(PUTFH, rpc::opaque(b"handle")), (READ_PLUS, rpc::words(&[1, 2, 3, 4, 0, 0, 4 << 20]))];
+        traffic.send(&mut tcp, Side::Client, &rpc::record(&rpc::compound(7, 2, &reads)));
+        let contents = [rpc::words(&[1, segments.len() as u32]), segments.concat()].concat();
+        let reply = rpc::record(&rpc::compound_reply(7, &[(PUTFH, Vec::new()), (READ_PLUS, contents)]));
+        traffic.all(&tcp.split(Side::Server, &reply, 60_000));
+        let rows = rows_cut_to(&traffic, usize::MAX);
+        let read = counted(&rows);
+        assert_eq!((read.procedure.name().as_str(), read.payload_bytes), ("READ_PLUS", Some(payload)));
+    }
+}
+
 /// A server may write only a part of the data. One that says that it wrote more than there were is wrong.
 #[test]
 fn a_write_counts_the_bytes_that_the_server_wrote() {

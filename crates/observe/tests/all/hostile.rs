@@ -161,6 +161,33 @@ fn countless_connections_waiting_requests_and_fragments_stay_in_bounds() {
     assert!(peak_memory() < 512 << 20, "{} MiB", peak_memory() >> 20);
 }
 
+/// A compound as long as these takes 12 KB while it waits.
+#[test]
+fn operations_of_compounds_that_wait_stay_in_bounds() {
+    const PUTROOTFH: u32 = 24;
+    // The first connection has no answer, so that it has room for 262,144 operations.
+    let (compounds, room) = (2_100, 262_144 / 128);
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 2049));
+    traffic.all(&tcp.handshake());
+    let long = vec![(PUTROOTFH, Vec::new()); 128];
+    for xid in 1..=compounds {
+        traffic.send(&mut tcp, Side::Client, &rpc::record(&rpc::compound(xid, 1, &long)));
+    }
+    let mut other = Tcp::between_ports(701, 2049);
+    traffic.all(&other.handshake());
+    let usual = [(PUTROOTFH, Vec::new())];
+    let (call, reply) = (rpc::compound(1, 1, &usual), rpc::compound_reply(1, &usual));
+    traffic.exchange(&mut other, &rpc::record(&call), &rpc::record(&reply));
+    let mut observer = Observer::new(());
+    for (number, frame) in (1..).zip(&traffic.frames) {
+        let (time_ns, link) = (Some(frame.time_ns), LinkType::Ethernet);
+        observer.frame(&Frame { number, time_ns, link, captured: &frame.bytes, original_len: frame.original_len });
+    }
+    let anomalies = observer.finish().coverage.anomalies;
+    assert_eq!(anomalies.count(Anomaly::PendingEvicted), u64::from(compounds - room));
+    assert_eq!(anomalies.count(Anomaly::ResponseWithoutRequest), 0, "a usual compound has room in any case");
+}
+
 /// Found by fuzzing: a packet from an address and port to the very same.
 #[test]
 fn a_packet_to_its_own_sender_is_malformed() {

@@ -144,3 +144,26 @@ fn a_segment_that_comes_too_late_hides_no_operations() {
     let missing = coverage.unseen.missing;
     assert_eq!((missing.operations, missing.high), (0, 0));
 }
+
+/// The capture begins while one side sends a message: its first packet is an acknowledgement, and some segments have just passed.
+#[test]
+fn segments_that_passed_before_the_capture_are_not_missing() {
+    for from in [Side::Client, Side::Server] {
+        let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+        let message = match from {
+            Side::Client => smb2::write(1, smb2::file(1), &[7; 30_000]),
+            Side::Server => smb2::read_answer(1, &[7; 30_000]),
+        };
+        let segments = tcp.split(from, &nbss(&message.bytes()), MSS);
+        let mut acknowledgement = tcp.ack(from.other());
+        acknowledgement.ack = segments[4].seq;
+        traffic.tcp(&acknowledgement);
+        traffic.all(&segments[12..]);
+        traffic.tcp(&tcp.ack(from.other()));
+        let read = smb2::read(2, smb2::file(1), 100);
+        traffic.exchange(&mut tcp, &nbss(&read.bytes()), &nbss(&smb2::read_answer(2, &[7; 100]).bytes()));
+        let (transactions, coverage) = observe_traffic(&traffic);
+        assert_eq!((transactions.len(), coverage.packets.missing_bytes), (1, 0), "{from:?}");
+        assert_eq!(coverage.anomalies.count(Anomaly::GapInCapture), 0, "{from:?}");
+    }
+}

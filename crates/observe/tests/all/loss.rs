@@ -231,18 +231,10 @@ fn the_share_missing_is_estimated_after_bursts_of_losses() {
 #[test]
 fn nothing_is_missing_of_a_complete_capture() {
     // Three captures change from SMB1's NEGOTIATE to SMB2; the oracle finds an answer for each request.
-    let names = [
-        "smb2-mixed.pcap",
-        "smb2-compound-delete.pcap",
-        "smb2-compounds-loopback-linktype.pcap",
-        "smb2-clean.pcap",
-        "smb2-async-read.pcap",
-        "nfs3-ipv6-op-dense.pcap",
-        "nfs3-write.pcap",
-        "smb1-vlan-files.pcap",
-    ];
-    for name in names {
-        let Some(path) = shared_capture(name) else { continue };
+    let names = "smb2-mixed smb2-compound-delete smb2-compounds-loopback-linktype smb2-clean smb2-async-read \
+        nfs3-ipv6-op-dense nfs3-write smb1-vlan-files";
+    for name in names.split(' ') {
+        let Some(path) = shared_capture(&format!("{name}.pcap")) else { continue };
         let share = covered(&read(&path), usize::MAX, |_| true).1.share_missing().expect("an estimate");
         assert_eq!((share.share, share.high), (0.0, 0.0), "{name}");
     }

@@ -9,7 +9,6 @@ use crate::conversation::observe_traffic;
 
 /// NFS_LOCALIO: Linux asks for it on the connection of NFS.
 const LOCALIO: u32 = 400_122;
-/// NIS.
 const NIS: u32 = 100_004;
 
 /// Adds a conversation of these calls with their replies, from its first packet on, in segments of at most `most` bytes.

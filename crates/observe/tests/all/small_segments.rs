@@ -71,3 +71,16 @@ fn small_segments_of_something_else_begin_nothing() {
     let (transactions, coverage) = observe(&in_pieces(2049, &rounds, &[1, 2]), usize::MAX);
     assert_eq!((transactions.len(), coverage.unseen.paired), (0, 0));
 }
+
+/// A capture of two places may have the second copy of a SYN behind data.
+#[test]
+fn a_second_copy_of_a_syn_begins_no_stream() {
+    for port in [445, 2049] {
+        let mut sent = in_pieces(port, &rounds(port), &[40]);
+        // Behind the first piece of the first request.
+        sent.insert(4, sent[0].clone());
+        let (transactions, coverage) = observe(&sent, usize::MAX);
+        assert_eq!(transactions.len(), 3, "{port}: {:?}", coverage.anomalies);
+        assert_eq!(coverage.anomalies.count(Anomaly::BytesUnrecognised), 0, "{port}");
+    }
+}

@@ -66,6 +66,25 @@ fn a_request_whose_response_may_be_lost_or_that_ends_a_session_is_not_noted() {
     assert_eq!(coverage(&traffic).unfinished, []);
 }
 
+/// Between two files of a capture, the server sends 3.5 GiB: its sequence numbers seem to be far behind those before.
+#[test]
+fn a_response_may_be_lost_where_sequence_numbers_come_round() {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
+    let read = |id| nbss(&smb2::read(id, smb2::file(1), 100).bytes());
+    traffic.exchange(&mut tcp, &nbss(&smb2::echo(1).bytes()), &nbss(&smb2::echoed(1).bytes()));
+    traffic.send(&mut tcp, Side::Client, &read(2));
+    traffic.time_ns += 60_000 * MS;
+    let (client, server) = (tcp.next_seq(Side::Client), tcp.next_seq(Side::Server));
+    let mut tcp = tcp.starting_at(client.wrapping_add(500_000), server.wrapping_sub(1 << 29));
+    for id in 5_000..5_005 {
+        traffic.exchange(&mut tcp, &read(id), &nbss(&smb2::read_answer(id, &[7; 100]).bytes()));
+    }
+    let Coverage { unfinished, unseen, packets, .. } = coverage(&traffic);
+    assert_eq!((unfinished.len(), packets.retransmitted), (0, 0));
+    assert_eq!((unseen.paired, unseen.requests_after_gap), (6, 1));
+    assert!(unseen.missing.operations > 1_000, "the client's 500,000 bytes: {:?}", unseen.missing);
+}
+
 /// A READ, before and after which the server sends a message.
 fn read_between(before: Option<&[u8]>, after: Option<&[u8]>) -> Coverage {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));

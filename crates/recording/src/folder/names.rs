@@ -40,7 +40,6 @@ pub(super) fn replaced(folder: &Path) -> Option<PathBuf> {
     aside.join(MANIFEST).exists().then_some(aside)
 }
 
-/// The paths of what is in a folder.
 pub(super) fn entries(folder: &Path) -> Result<impl Iterator<Item = PathBuf>, FolderError> {
     let entries = fs::read_dir(folder).map_err(|source| FolderError::file(folder, source))?;
     let paths: Result<Vec<PathBuf>, _> = entries.map(|entry| entry.map(|entry| entry.path())).collect();

@@ -11,7 +11,6 @@ use plimsoll_model::{
 
 use crate::columns::COLUMNS;
 
-/// Number of columns.
 pub(super) const COUNT: usize = COLUMNS.len();
 
 /// One value; numbers, instants and flags in the bits of an unsigned number.

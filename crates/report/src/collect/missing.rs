@@ -362,7 +362,6 @@ mod tests {
         assert!(said.starts_with("10.0 % to 20.0 % of the operations in the part that was read are missing"), "{said}");
     }
 
-    /// Findings with this anomaly.
     fn with(kind: Anomaly, count: u64) -> Findings {
         let (label, text) = (kind.label().to_owned(), kind.text().to_owned());
         let anomalies = vec![crate::findings::AnomalyCount { kind: label, count, text }];

@@ -172,7 +172,6 @@ impl HistorySeries {
         self.runs.get(run).is_some_and(|run| run.counted) && !metric.moved.contains(&(run as u64))
     }
 
-    /// Number of runs that count and are PARTIAL.
     pub(crate) fn partial(&self) -> usize {
         self.runs.iter().filter(|run| run.is_partial()).count()
     }

@@ -106,7 +106,7 @@ pub struct Generator {
     /// say when answers came.
     #[serde(default)]
     pub late_requests: Option<u64>,
-    /// Numbers that this lateness moved by more than their stated uncertainty.
+    /// Numbers that this lateness moved by more than their limit.
     #[serde(default)]
     pub moved: Vec<MovedNumber>,
 }

@@ -9,7 +9,6 @@ use super::untrusted::Untrusted;
 use crate::findings::Spread;
 use crate::tables::{Cell, Row, Table, Unit};
 
-/// Draws the tables.
 pub(super) fn draw(tables: impl IntoIterator<Item = Table>) -> Vec<Markup> {
     tables.into_iter().map(|table| one(&table)).collect()
 }

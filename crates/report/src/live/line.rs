@@ -21,7 +21,11 @@ pub fn line(figures: &LiveFigures) -> String {
         None if figures.interface_down => line += "  waiting: unknown",
         _ => {}
     }
-    let lost = (figures.lost_packets > 0).then(|| format!("the capture lost {} packets", figures.lost_packets));
+    let lost = match figures.lost_packets {
+        0 => None,
+        1 => Some("the capture lost 1 packet".to_owned()),
+        packets => Some(format!("the capture lost {packets} packets")),
+    };
     let causes: Vec<String> =
         figures.interface_down.then(|| "the interface was down".to_owned()).into_iter().chain(lost).collect();
     if !causes.is_empty() {
@@ -61,6 +65,8 @@ mod tests {
         assert!(short.ends_with("  - MB/s"), "{short}");
         let lossy = line(&LiveFigures { lost_packets: 7, seconds: Some(1.0), ..LiveFigures::default() });
         assert!(lossy.contains("0 op/s  p50 -  p99 -") && lossy.ends_with("the capture lost 7 packets"), "{lossy}");
+        let one = line(&LiveFigures { lost_packets: 1, ..LiveFigures::default() });
+        assert!(one.ends_with("INCOMPLETE: the capture lost 1 packet"), "{one}");
         let down = LiveFigures { interface_down: true, ..LiveFigures::default() };
         assert!(line(&down).ends_with("  waiting: unknown  INCOMPLETE: the interface was down"));
         let nobody = LiveFigures { waiting: Some(LiveWait::default()), ..down.clone() };

@@ -50,6 +50,9 @@ const TILES: [(&str, &str, &str); 9] = [
     ("data", "File data", "per second"),
     ("lost", "Lost packets", "in this second"),
 ];
+/// For readers who cannot see a chart: where its numbers are.
+const HEAT: &str = "Heat map; the slider above shows the numbers of a second";
+const COURSE: &str = "Lines of the last 5 minutes; the slider above shows the numbers of a second";
 const TABLES: [(&str, &str); 4] =
     [("client", "Clients"), ("share", "Shares"), ("operation", "Operations"), ("file", "Files")];
 
@@ -72,7 +75,7 @@ fn page() -> String {
                     div.brand {
                         (PreEscaped(MARK))
                         div { p.name { "Plimsoll" } h1 #input { "File server, live" } }
-                        p.stamp #state { "CONNECTING" }
+                        p.stamp #state role="status" { "CONNECTING" }
                     }
                 }
                 main {
@@ -91,10 +94,10 @@ fn page() -> String {
                     dl.tiles { @for (id, name, unit) in TILES { div id={ "tile-" (id) } { dt { (name) } dd { strong id=(id) { "–" } small id=[(id == "waiting").then_some("oldest")] { (unit) } } } } }
                     p.story #diagnosis {}
                     div.live-heat {
-                        figure { figcaption { h3 { span #times { "Response times" } ", last 5 minutes" } } div.chart #heat data-chart="heat" {} }
-                        figure { figcaption { h3 #served { "Service times, last 5 minutes" } } div.chart #service data-chart="service" {} }
+                        figure { figcaption { h3 { span #times { "Response times" } ", last 5 minutes" } } (chart("heat", HEAT)) }
+                        figure { figcaption { h3 #served { "Service times, last 5 minutes" } } (chart("service", HEAT)) }
                     }
-                    figure { figcaption { h3 { "Operations per second and percentiles" } } div.chart #course data-chart="course" {} }
+                    figure { figcaption { h3 { "Operations per second and percentiles" } } (chart("course", COURSE)) }
                     div.live-tables { @for (id, name) in TABLES { (table(id, name)) } }
                 }
                 footer { p {
@@ -109,6 +112,10 @@ fn page() -> String {
         }
     };
     page.into_string()
+}
+
+fn chart(id: &str, label: &str) -> maud::Markup {
+    html! { div.chart id=(id) data-chart=(id) role="img" aria-label=(label) {} }
 }
 
 fn levels() -> maud::Markup {

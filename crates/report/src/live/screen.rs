@@ -53,7 +53,7 @@ fn whole(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
         (false, _) if live.history.iter().any(|second| second.at_least) => " of the selection, some are missing",
         (false, _) => " of the selection",
     };
-    lines.push(format!("{}{selected}, 1 column = 1 s (darker: more operations{lossy})", live.heat_of.label()));
+    lines.push(format!("{}{selected}, 1 column = 1 s (denser: more operations{lossy})", live.heat_of.label()));
     let map = &live.heat[live.heat.len().saturating_sub(seconds)..];
     let lossy: Vec<bool> = history.iter().map(LiveFigures::is_incomplete).collect();
     lines.extend(

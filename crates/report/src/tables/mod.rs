@@ -73,7 +73,6 @@ pub(crate) struct Table {
     pub(crate) notes: Vec<Note>,
 }
 
-/// A column.
 pub(crate) struct Column {
     /// Its name where there is room.
     pub(crate) name: Cow<'static, str>,

@@ -11,7 +11,6 @@ use crate::tables::{Cell, Table, Unit, Weight};
 /// The meaning of the mark of a row.
 const INVALID: &str = "!: INVALID level; use only those of its numbers that the reasons call reliable.";
 
-/// Draws the tables.
 pub(super) fn draw(page: &mut Page<'_>, tables: impl IntoIterator<Item = Table>) -> fmt::Result {
     tables.into_iter().try_for_each(|table| one(page, &table))
 }

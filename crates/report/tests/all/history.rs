@@ -26,7 +26,6 @@ const SECONDS: i64 = 12;
 /// SMB2 CREATE, READ and WRITE.
 const CODES: [u16; 3] = [5, 8, 9];
 
-/// A run of one night.
 struct Night {
     night: i64,
     /// How much longer reads take than usual.

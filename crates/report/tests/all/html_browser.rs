@@ -364,6 +364,20 @@ fn numbers_at_the_edge_are_drawn() {
     chart_by_chart(&mut browser, &ids, &[]);
 }
 
+/// If a server has an operation only now and then, a line without marks shows nothing.
+#[test]
+fn points_without_neighbours_are_drawn() {
+    let Some(mut browser) = Browser::start("alone") else { return };
+    let mut findings = busy();
+    // A line of so many points usually has no marks.
+    for (every, marked) in [(1, false), (2, true)] {
+        findings.series.response_mean_s = (0..100).map(|bin| (bin % every == 0).then_some(1e-3)).collect();
+        open(&mut browser, &findings);
+        assert_eq!(browser.value("charts.mean.getOption().series[0].showSymbol"), marked, "every {every}");
+    }
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
 #[test]
 fn dark_pages_follow_the_reader_and_every_text_can_be_read() {
     let Some(mut browser) = Browser::start("contrast") else { return };

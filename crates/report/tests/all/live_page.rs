@@ -1,7 +1,7 @@
 //! The page of a live view, in a browser: it gets its events from the test.
 
 use plimsoll_model::{Names, Procedure, Protocol, Sink as _};
-use plimsoll_report::live::{LiveFigures, LivePage, about, moment};
+use plimsoll_report::live::{LiveFigures, LivePage, LiveTimes, about, moment};
 use plimsoll_stats::live::Recent;
 use plimsoll_testkit::browser::Browser;
 use plimsoll_testkit::transaction;
@@ -213,11 +213,12 @@ fn a_page_whose_packets_have_stopped_says_so_and_nobody_knows_who_waits() {
     page.send("second", &second_with(60, &[("waiting", json!(1)), ("oldest_ns", json!(2_000_000_000_u64))]));
     let shown = |page: &mut Page| ["waiting", "oldest", "state"].map(|id| page.text(id));
     page.send("state", &json!({ "losses": {}, "stopped": false }).to_string());
-    assert_eq!(shown(&mut page), ["1.00", "the oldest for 2.00 s", "LIVE"]);
+    assert_eq!(shown(&mut page), ["1", "the oldest for 2.00 s", "LIVE"]);
     page.send("state", &json!({ "losses": {}, "stopped": true }).to_string());
     assert_eq!(shown(&mut page), ["–", "unknown: no packets", "NO PACKETS"]);
     page.click("#pause");
-    assert_eq!(shown(&mut page), ["1.00", "the oldest for 2.00 s", "PAUSED"], "of that second");
+    assert_eq!(shown(&mut page), ["1", "the oldest for 2.00 s", "PAUSED"], "of that second");
+    assert_eq!(page.0.value("document.querySelector('[role=status]').id"), "state", "a screen reader says it");
     assert_eq!(page.0.complaints(), Vec::<String>::new());
 }
 
@@ -232,6 +233,7 @@ fn times_in_tables_of_a_minute_with_losses_are_marked() {
     page.send("second", &second_with(60, &[]));
     assert_eq!(marked(&mut page), [false; 16]);
     page.send("second", &second_with(61, &[("lost_packets", json!(7))]));
+    assert_eq!(page.text("lost"), "7");
     page.send("second", &second_with(62, &[]));
     assert_eq!(marked(&mut page), [true; 16]);
     page.send("second", &second_with(122, &[]));
@@ -338,6 +340,8 @@ fn numbers_next_to_a_unit_and_seconds_that_did_not_arrive_are_shown_as_such() {
     assert_eq!(page.text("data"), "1000 MB");
     let rates = page.0.value("charts.course.getOption().series[0].data");
     assert_eq!(rates, json!([[60.5, 12], [62.5, null], [63.5, 12]]));
+    let dashes = page.0.value("charts.course.getOption().series.map(line => line.lineStyle.type)");
+    assert_eq!(dashes, json!(["solid", "dotted", "dashed"]), "three lines without colours");
     page.0.value("charts.course.dispatchAction({ type: 'legendToggleSelect', name: 'p50' }); 0");
     page.send("second", &second_with(64, &[]));
     assert_eq!(page.0.value("charts.course.getOption().legend[0].selected.p50"), false, "it stays hidden");
@@ -346,4 +350,112 @@ fn numbers_next_to_a_unit_and_seconds_that_did_not_arrive_are_shown_as_such() {
     assert!(page.text("losses").contains("1 packet lost by the kernel, 1 time the buffer was full."));
     page.send("state", &lost(2));
     assert!(page.text("losses").contains("2 packets lost by the kernel, 2 times the buffer was full."));
+}
+
+/// Under a schedule, the numbers count from the intended start of the requests.
+#[test]
+fn the_numbers_have_the_name_of_their_response_times() {
+    let Some(mut page) = Page::open("live-leading") else { return };
+    let named = |page: &mut Page| {
+        page.0.value("['p50', 'p99', 'max'].map(id => document.getElementById(id).nextElementSibling.textContent)")
+    };
+    let all = |name: &str| json!([name, name, name]);
+    page.send("second", &second_with(60, &[]));
+    assert_eq!(named(&mut page), all("response time"));
+    let times = LiveTimes::FromIntended.label();
+    page.send("state", &json!({ "losses": null, "times": times }).to_string());
+    assert_eq!(named(&mut page), all("response time from the intended start"));
+    assert_eq!(page.0.complaints(), Vec::<String>::new());
+}
+
+/// A copy of a dark page may be opened where pages are light.
+#[test]
+fn a_saved_page_has_pictures_with_a_background_and_names_and_the_marks() {
+    let Some(mut page) = Page::open("live-saved") else { return };
+    page.send("second", &seconds(60..61, 40)[0]);
+    page.click("#mark");
+    page.0.value(
+        "URL.createObjectURL = copy => { window.saved = copy.text(); return ''; }; \
+         HTMLAnchorElement.prototype.click = () => {}; 0",
+    );
+    page.click("#save");
+    let marks = "saved.then(text => { window.copy = new DOMParser().parseFromString(text, 'text/html'); \
+                 return copy.getElementById('marks').textContent; })";
+    assert_eq!(page.0.value(marks), " marked 00:01:00");
+    assert_eq!(page.0.value("copy.querySelectorAll('.more').length"), 0, "a button that does nothing");
+    let opacity = "Promise.all([...copy.images].map(({ src, alt }) => new Promise(done => { const image = new Image(); \
+                   image.onload = () => { const pen = document.createElement('canvas').getContext('2d'); \
+                   pen.drawImage(image, 0, 0); done([alt, pen.getImageData(0, 0, 1, 1).data[3]]); }; image.src = src; })))";
+    let pictures = [
+        ("Response times, last 5 minutes", 255),
+        ("Service times, last 5 minutes", 255),
+        ("Operations per second and percentiles", 255),
+    ];
+    assert_eq!(page.0.value(opacity), json!(pictures));
+    assert_eq!(page.0.complaints(), Vec::<String>::new());
+}
+
+/// The style of a report hides elements of the class `live`.
+#[test]
+fn the_state_can_be_seen_and_a_narrow_window_has_its_charts() {
+    let Some(mut page) = Page::open("live-seen") else { return };
+    page.send("second", &second_with(60, &[]));
+    page.0.size(375, 800);
+    page.0.next_frame();
+    let inside = "(element => { const { left, right, height } = document.querySelector(element).getBoundingClientRect(); \
+                  return height > 0 && left >= 0 && right <= innerWidth; })";
+    for element in ["#state.live", "#heat", "#service", "#course", ".live-tables .scroll"] {
+        assert_eq!(page.0.value(&format!("{inside}('{element}')")), true, "{element}");
+    }
+    assert_eq!(page.0.value("document.querySelectorAll('.chart[role=img][aria-label]').length"), 3, "each has a name");
+    // As a scroll bar does, without a change of the window.
+    page.0.value("document.querySelector('main').style.width = '300px'; 0");
+    page.0.next_frame();
+    let fits = "document.querySelector('#course canvas').clientWidth <= document.getElementById('course').clientWidth";
+    assert_eq!(page.0.value(fits), true);
+    assert_eq!(page.0.complaints(), Vec::<String>::new());
+}
+
+/// If a server has an operation only now and then, a line without marks shows nothing.
+#[test]
+fn percentiles_of_seconds_without_neighbours_are_points() {
+    let Some(mut page) = Page::open("live-points") else { return };
+    let marked = "charts.course.getOption().series.find(line => line.name === 'p50').showSymbol";
+    let seconds = [(60, Some(1_000), true), (61, Some(1_000), false), (62, None, false), (63, Some(1_000), true)];
+    for (number, p50_ns, shown) in seconds {
+        page.send("second", &second_with(number, &[("p50_ns", json!(p50_ns))]));
+        assert_eq!(page.0.value(marked), shown, "{number}");
+    }
+    assert_eq!(page.0.complaints(), Vec::<String>::new());
+}
+
+/// A broken tunnel does not end the connection.
+#[test]
+fn a_page_that_hears_nothing_says_so_and_goes_on() {
+    let Some(mut page) = Page::open("live-tunnel") else { return };
+    page.send("second", &second_with(60, &[]));
+    page.send("state", &json!({ "losses": {}, "ended": false }).to_string());
+    assert_eq!(page.text("state"), "LIVE");
+    page.0.value("window.now = Date.now; Date.now = () => now.call(Date) + 30000; 0");
+    page.0.wait_until("document.getElementById('state').textContent === 'DISCONNECTED'");
+    page.send("alive", "0");
+    assert_eq!(page.text("state"), "LIVE");
+    assert_eq!(page.0.complaints(), Vec::<String>::new());
+}
+
+/// Otherwise a user without a mouse starts at the top of the page again.
+#[test]
+fn the_focus_stays_near_a_filter_that_was_removed() {
+    let Some(mut page) = Page::open("live-focus") else { return };
+    page.send("second", &seconds(60..61, 2)[0]);
+    page.click("#table-client button");
+    page.click("#table-operation button");
+    for (left, focused) in [(1, "within"), (0, "table-client")] {
+        page.0.value("document.querySelector('#within button').focus(); 0");
+        page.0.key("Enter", 13);
+        page.0.next_frame();
+        assert_eq!(page.0.value("document.querySelectorAll('#within button').length"), left);
+        assert_eq!(page.0.value("document.activeElement.closest('[id]').id"), focused);
+    }
+    assert_eq!(page.0.complaints(), Vec::<String>::new());
 }

@@ -29,7 +29,6 @@ fn shown(findings: &Findings, style: &Style) -> String {
     plimsoll_report::text::to_string(&findings.clone().into(), style)
 }
 
-/// Its JSON.
 fn value(findings: &Findings) -> serde_json::Value {
     serde_json::to_value(plimsoll_report::findings::Report::from(findings.clone())).unwrap()
 }

@@ -22,7 +22,6 @@ pub(super) struct Rows {
 /// Result of the first pass.
 #[derive(Default)]
 pub(super) struct FirstPass {
-    /// All rows.
     pub(super) all: Rows,
     /// The rows of measured phases.
     pub(super) measured: Rows,

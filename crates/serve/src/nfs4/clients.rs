@@ -58,7 +58,6 @@ pub(super) struct Record {
     confirmed: bool,
     /// Sequence ID of the last CREATE_SESSION; 0 before the first.
     sequence: u32,
-    /// The answer to it.
     answer: Option<Box<[u8]>>,
     sessions: Vec<SessionId>,
 }
@@ -167,7 +166,6 @@ impl Clients {
         self.records.remove(&old)
     }
 
-    /// The sessions of a client.
     pub(super) fn sessions_of(&self, client: u64) -> Vec<SessionId> {
         self.records.get(&client).map(|record| record.sessions.clone()).unwrap_or_default()
     }

@@ -194,7 +194,6 @@ impl Opens {
         self.opens_of(node).any(|(_, share)| share.deny & access != 0)
     }
 
-    /// The state of a client by its ID.
     pub(super) fn find(&self, client: u64, id: StateId) -> Done<(u64, &State)> {
         let number = number(id).ok_or(Status::BAD_STATEID)?;
         let state = self.states.get(&number).filter(|state| state.client.id == client).ok_or(Status::BAD_STATEID)?;

@@ -18,7 +18,6 @@ const BYPASS: StateId = StateId { sequence: u32::MAX, other: [0xFF; 12] };
 const CURRENT: StateId = StateId { sequence: 1, other: [0; 12] };
 
 impl Compound<'_, '_> {
-    /// The state ID that is meant.
     pub(super) fn meant(&self, id: StateId) -> Done<StateId> {
         match id {
             CURRENT => self.current.as_ref().and_then(|place| place.state).ok_or(Status::BAD_STATEID),

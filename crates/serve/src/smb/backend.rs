@@ -42,7 +42,6 @@ impl Backend {
         Ok(at)
     }
 
-    /// The node of a path.
     fn find(&self, path: &SmbPath) -> SmbResult<Arc<Node>> {
         match path.file_name() {
             Some(name) => self.parent(path)?.lookup(name.as_bytes()).map_err(error),

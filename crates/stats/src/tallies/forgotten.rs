@@ -157,7 +157,6 @@ impl Sessions {
         other.rows.iter().for_each(|row| self.add(*row));
     }
 
-    /// The rows.
     pub(super) fn rows(&self) -> &[Forgotten] {
         &self.rows
     }

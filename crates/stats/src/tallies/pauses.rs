@@ -41,7 +41,6 @@ pub(super) struct PauseRow {
     cells: Box<[Cell; BINS]>,
     /// The shortest pause of each bin, ns.
     least_ns: [u64; BINS],
-    /// Number of pauses of each bin.
     pauses: [u64; BINS],
 }
 

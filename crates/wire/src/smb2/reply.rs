@@ -193,11 +193,13 @@ impl<'a> Reply<'a> {
         if self.command() != command {
             return Err(body.malformed("Command", Why::Value(self.header.command_code().into())));
         }
-        // IOCTL alone may answer STATUS_INVALID_PARAMETER with its own body, and mostly does not.
-        let error_size = error::STRUCTURE_SIZE != structure_size
-            && Severity::of(self.status) == Severity::Error
-            && body.u16(header::LEN, "StructureSize")? == error::STRUCTURE_SIZE;
-        if error::replaces_body(&self.header) || error_size {
+        // Samba and ksmbd send the result of a server-side copy with any error, not only with STATUS_INVALID_PARAMETER. For an IOCTL,
+        // the size shows which body it is.
+        let is_error = match command == Command::Ioctl && Severity::of(self.status) == Severity::Error {
+            true => body.u16(header::LEN, "StructureSize")? == error::STRUCTURE_SIZE,
+            false => error::replaces_body(&self.header),
+        };
+        if is_error {
             return error::parse(self.status, &body).map(Answer::Refused);
         }
         body.fixed(structure_size, end)?;

@@ -103,7 +103,6 @@ impl Expected {
         !matches!(self, Expected::Success | Expected::Anything)
     }
 
-    /// Its name.
     pub(crate) fn name(self) -> String {
         let named = |name: Option<&'static str>, status: u32| {
             name.map_or_else(|| format!("status {status:#010x}"), str::to_owned)

@@ -340,36 +340,10 @@ fn any_line() -> impl Strategy<Value = String> {
         QUERY_FILE_INFORMATION QUERY_FS_INFORMATION SET_FILE_INFORMATION LockX OPEN READ3 WRITE3 CREATE3 REMOVE3 \
         SYMLINK3 LOOP ENDLOOP REPEAT RANDOMSTRING SLEEP";
     let name = prop::sample::select(names.split(' ').collect::<Vec<_>>());
-    let word = prop::sample::select(vec![
-        "\"\\a\"",
-        "\"\\a\\b\"",
-        "\"/a/c\"",
-        "\"\\a\\*\"",
-        "$1",
-        "\"x[01]\"",
-        "1",
-        "2",
-        "0x40",
-        "0x1",
-        "0",
-        "64",
-        "260",
-        "1004",
-        "*%99/8",
-        "+5",
-        "+child",
-        "\"",
-    ]);
-    let status = prop::sample::select(vec![
-        "NT_STATUS_OK",
-        "NT_STATUS_OBJECT_NAME_NOT_FOUND",
-        "0x00000002",
-        "*",
-        "ERROR",
-        "SUCCESS",
-        "",
-        "3",
-    ]);
+    let words = r#""\a" "\a\b" "/a/c" "\a\*" $1 "x[01]" 1 2 0x40 0x1 0 64 260 1004 *%99/8 +5 +child ""#;
+    let word = prop::sample::select(words.split(' ').collect::<Vec<_>>());
+    let statuses = "NT_STATUS_OK NT_STATUS_OBJECT_NAME_NOT_FOUND 0x00000002 * ERROR SUCCESS 3".split(' ');
+    let status = prop::sample::select(statuses.chain([""]).collect::<Vec<_>>());
     (name, prop::collection::vec(word, 0..6), status)
         .prop_map(|(name, words, status)| format!("{name} {} {status}", words.join(" ")))
 }

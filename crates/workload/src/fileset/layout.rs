@@ -162,7 +162,6 @@ impl Layout {
         self.sizes.iter().sum()
     }
 
-    /// The directory that a file is in.
     pub(crate) fn directory_of(&self, file: u64) -> Directory {
         let (first, directories) = self.working_directories();
         let (part, within) = (file / self.count.max(1), file % self.count.max(1));

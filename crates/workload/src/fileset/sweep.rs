@@ -70,7 +70,6 @@ pub(crate) enum Swept {
 }
 
 impl Swept {
-    /// The verdict for it.
     pub(crate) fn verdict(&self) -> Verdict {
         match self {
             Swept::Expected => Verdict::Expected,

@@ -66,7 +66,6 @@ pub(super) struct Texts {
     pub(super) names: Vec<String>,
 }
 
-/// The step of a text.
 pub(super) fn script_step(step: &StepText, on: Subject, scale: Scale, texts: &mut Texts) -> Result<ScriptStep, String> {
     let with = match step {
         StepText::Plain(PlainStep::Create) => return Ok(ScriptStep::Create),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 const HEAD: &str = "# Workload files: reference
 
-Every field of a workload file, with its type, default and an example. A file to begin with:
+This page lists every field of a workload file, with its type, default and an example. These commands write a file to begin with and run it:
 
 ```sh
 plimsoll workloads show mixed > mine.toml
@@ -96,7 +96,6 @@ fn text(schema: &Value) -> &str {
     schema["description"].as_str().unwrap_or_default()
 }
 
-/// The fields of a table.
 fn fields(page: &mut String, table: &Value, schema: &Value) {
     let empty = Map::new();
     let required: Vec<&str> = table["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();

@@ -36,7 +36,6 @@ pub(super) struct Iteration {
 /// The rest of a transfer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Remaining {
-    /// Requests.
     pub(super) requests: u64,
     /// Offset of the next request, if requests are sequential.
     pub(super) next: u64,

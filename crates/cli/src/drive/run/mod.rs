@@ -110,10 +110,10 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Number of load levels of all curves; `None` if a recording has them.
-    pub(crate) fn levels(&self) -> Option<usize> {
+    /// Number of load levels of all curves, without their repeats.
+    pub(crate) fn levels(&self) -> anyhow::Result<usize> {
         let levels = self.load.levels.as_ref().map_or(1, |levels| levels.0.len());
-        self.from.is_none().then(|| levels * self.vary.curves())
+        Ok(if self.from.is_some() { self.spec()?.distinct_levels() } else { levels * self.vary.curves() })
     }
 
     /// Folder of the recording.

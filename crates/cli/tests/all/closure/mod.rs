@@ -127,14 +127,9 @@ fn against_samba_in_every_dialect() {
 }
 
 #[test]
-fn against_ganesha() {
+fn against_ganesha_in_every_version() {
     let Some(ganesha) = available(Ganesha::start()) else { return };
     compare::same(&drive(&ganesha.target(Export::Data), &ConnectOptions::default()), 19);
-}
-
-#[test]
-fn against_ganesha_in_version_4() {
-    let Some(ganesha) = available(Ganesha::start()) else { return };
     // 4.0 has no SEQUENCE, but confirms opens.
     compare::same(&drive(&ganesha.target_of(Export::Data, "4.0"), &ConnectOptions::default()), 25);
     for (version, slots) in [("4.1", 64), ("4.2", 64), ("4.1", 2)] {

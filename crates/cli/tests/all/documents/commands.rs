@@ -1,6 +1,7 @@
 //! Commands in `sh` blocks, run page by page in the reader's order. `plimsoll` is the script beside this file, which replaces the
 //! reader's servers and minutes by in-process servers and short times; other programs are stand-ins with the output that the page needs.
 
+use std::cmp::Reverse;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
@@ -70,6 +71,7 @@ fn desk() -> Scratch {
     for (name, script) in STAND_INS {
         program(&folder.join("bin").join(name), &format!("#!/bin/sh\n{script}\n"));
     }
+    std::fs::create_dir(folder.join("cgroup")).unwrap();
     symlink(workspace().join("captures"), folder.join("captures")).unwrap();
     for name in CAPTURES {
         std::fs::copy(workspace().join("captures/smb2-samba/capture.pcap.zst"), folder.join(name)).unwrap();
@@ -126,10 +128,16 @@ fn jobs(page: &str) -> impl Iterator<Item = String> {
     })
 }
 
+/// The commands of a page, block by block. A folder of the page stands for the control groups of this machine.
+fn script(path: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let commands = blocks(&text).map(str::to_owned).chain(jobs(&text));
+    commands.map(|block| block.replace("/sys/fs/cgroup", "cgroup")).collect()
+}
+
 /// Runs the commands of a page, beside a copy of the recording; how many blocks it has, or what went wrong.
 fn run(path: &Path, sample: &Path) -> Result<usize, String> {
-    let text = std::fs::read_to_string(path).unwrap();
-    let script: Vec<String> = blocks(&text).map(str::to_owned).chain(jobs(&text)).collect();
+    let script = script(path);
     if script.is_empty() {
         return Ok(0);
     }
@@ -155,7 +163,10 @@ fn commands_shown_succeed() {
     let said = output(&mut shell(first.path(), SAMPLE));
     assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
     let sample = first.path().join("sample");
-    let pages = Mutex::new(pages().into_iter());
+    let mut pages = pages();
+    // Long pages first: at the end no lane waits for one of them alone.
+    pages.sort_by_cached_key(|path| Reverse(script(path).concat().matches("plimsoll ").count()));
+    let pages = Mutex::new(pages.into_iter());
     let next = || pages.lock().unwrap().next();
     let of_lane = || std::iter::from_fn(next).map(|path| run(&path, &sample)).collect::<Vec<_>>();
     let ran: Vec<Result<usize, String>> = std::thread::scope(|scope| {

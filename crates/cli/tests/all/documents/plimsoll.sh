@@ -9,6 +9,11 @@ rounds="--rounds 1"
 every="--every 50ms"
 # An instant has few calls on a busy machine, and phases are repeated until they have enough.
 calls="--calls 20"
+# By default, the files of these workloads, and those of each phase of a breakdown, have 128 MiB.
+size="--size 1MiB"
+set_size=
+# By default, a gate whose condition stays undecided takes a hundred rounds.
+budget="--budget 1s"
 command=
 while [ "$count" -gt 0 ]; do
     word=$1
@@ -34,6 +39,11 @@ while [ "$count" -gt 0 ]; do
     --every) every= ;;
     --warmup) warmup= ;;
     --rounds) rounds= ;;
+    --size) size= ;;
+    --budget) budget= ;;
+    random-read | stream-read) set_size="--set size=1MiB" ;;
+    random-read,* | stream-read,*) word=$word,size=1MiB ;;
+    size=*) word=size=1MiB set_size= ;;
     # A recorded run is repeated as it was.
     --from) [ "$command" != run ] && [ "$command" != gate ] || duration= warmup= ;;
     # A short load file.
@@ -71,7 +81,7 @@ while [ "$count" -gt 0 ]; do
     gate/--/run) duration="--duration 100ms" warmup="--warmup 10ms" ;;
     gate/*/good | gate/*/new | gate/*/*day | gate/*/new-[12])
         # Nothing is measured of recordings.
-        duration= warmup=
+        duration= warmup= budget=
         [ -e "$word" ] || cp -r sample "$word"
         ;;
     compare/--* | report/--* | */-* | compare/*=*) ;;
@@ -84,7 +94,7 @@ done
 case $1 in
 run | sweep | duel | gate | breakdown | capacity)
     # shellcheck disable=SC2086 # two words each, or none
-    set -- "$@" $duration $warmup
+    set -- "$@" $duration $warmup $set_size
     # shellcheck disable=SC2086
     [ "$1" != duel ] || set -- "$@" $rounds
     # No load keeps this promise, and a search ends where it begins.
@@ -93,7 +103,9 @@ run | sweep | duel | gate | breakdown | capacity)
     # shellcheck disable=SC2086
     [ "$1/$2" != capacity/home-folders ] || set -- "$@" $every
     # shellcheck disable=SC2086
-    [ "$1" != breakdown ] || set -- "$@" $calls
+    [ "$1" != breakdown ] || set -- "$@" $calls $size
+    # shellcheck disable=SC2086
+    [ "$1" != gate ] || set -- "$@" $budget
     ;;
 esac
 # Once a page is enough for what differs in servers that are not here alone.

@@ -46,7 +46,6 @@ pub(crate) fn start_with(arguments: &[&str], password: Option<&str>) -> Running 
     Running { child: command::Running::start_in(&mut command, folder.path()).unwrap(), folder }
 }
 
-/// Runs it to its end.
 pub(crate) fn run(arguments: &[&str]) -> Ended {
     start(arguments).end()
 }
@@ -68,9 +67,23 @@ impl Running {
 
     /// Waits until it measures: before, nothing goes to the tap.
     pub(crate) fn wait_until_it_measures(&mut self) {
-        // It gets its name at the end.
-        let tap = format!(".tap.pcapng.tmp-{}", self.child.id());
-        self.wait_for("measuring", |folder| folder.join(&tap).metadata().is_ok_and(|it| it.len() > 64 << 10));
+        self.wait_for_tap("measuring", 64 << 10);
+    }
+
+    /// Waits until the tap has more bytes than this.
+    pub(crate) fn wait_for_tap(&mut self, what: &str, bytes: u64) {
+        let tap = self.tap();
+        self.wait_for(what, |_| tap.metadata().is_ok_and(|it| it.len() > bytes));
+    }
+
+    /// Bytes in the tap so far.
+    pub(crate) fn tap_bytes(&self) -> u64 {
+        self.tap().metadata().map_or(0, |it| it.len())
+    }
+
+    /// The tap, which gets its name at the end.
+    fn tap(&self) -> PathBuf {
+        self.folder.path().join(format!(".tap.pcapng.tmp-{}", self.child.id()))
     }
 
     /// Waits until it is gone, however it ended.

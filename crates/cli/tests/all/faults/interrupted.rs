@@ -149,10 +149,8 @@ fn a_hangup_that_is_ignored_does_not_end_it() {
 fn a_pipe_without_a_byte_is_left() {
     let scratch = Scratch::new("interrupted-silent");
     assert!(Command::new("mkfifo").arg(scratch.path().join("fifo")).status().unwrap().success());
-    let start = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-        Running::start_fed(command.current_dir(scratch.path()).args(arguments)).unwrap()
-    };
+    let start =
+        |arguments: &[&str]| Running::start_fed(crate::plimsoll().current_dir(scratch.path()).args(arguments)).unwrap();
     for arguments in [["analyze", "fifo"], ["watch", "./fifo"], ["watch", "-"]] {
         let (mut running, pipe) = start(&arguments);
         assert_eq!(running.wait_until(|running| catches(running.id())), None);

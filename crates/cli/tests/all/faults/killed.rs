@@ -28,6 +28,15 @@ fn answers(proxy: &Faulty, but: usize) -> u64 {
     proxy.seen().iter().skip(but).map(|connection| connection.replies).sum()
 }
 
+/// How many attempts to connect have failed on this machine.
+fn failed_attempts() -> u64 {
+    let counters = std::fs::read_to_string("/proc/net/snmp").unwrap();
+    let mut of_tcp = counters.lines().filter_map(|line| line.strip_prefix("Tcp: "));
+    let (names, numbers) = (of_tcp.next().unwrap(), of_tcp.next().unwrap());
+    let at = names.split(' ').position(|name| name == "AttemptFails").unwrap();
+    numbers.split(' ').nth(at).unwrap().parse().unwrap()
+}
+
 /// Runs `mixed` until well after the server came back, with the server killed under it. The proxy in front of it does nothing
 /// but count, and is dead as long as the server is. Before the load come `beside` connections.
 fn survives(mut proxy: Faulty, target: &str, beside: usize, mut kill: impl FnMut(), mut again: impl FnMut()) {
@@ -39,7 +48,9 @@ fn survives(mut proxy: Faulty, target: &str, beside: usize, mut kill: impl FnMut
     let (killed, connections) = (now(), proxy.seen().len());
     kill();
     proxy.down();
+    let before = failed_attempts();
     std::thread::sleep(Duration::from_millis(300));
+    running.wait_for("refused attempts", |_| failed_attempts() >= before + 3);
     again();
     let back = now();
     proxy.up().unwrap();

@@ -5,7 +5,8 @@ use plimsoll_testkit::terminal::{Session, session};
 
 use super::{LARGE_CAPTURE, analysed_capture, plimsoll, program, scratch, screen};
 
-const RUN: [&str; 8] = ["run", "random-read", "--target", "embedded:smb", "--duration", "1s", "--warmup", "500ms"];
+const RUN: [&str; 10] =
+    ["run", "random-read", "--target", "embedded:smb", "--duration", "1s", "--warmup", "500ms", "--think", "5ms"];
 
 fn rates(session: &Session) -> Vec<String> {
     let text = session.text();

@@ -52,7 +52,6 @@ impl Ready {
     }
 }
 
-/// The results of the call with this sequence number.
 fn of_call(data: &[u8], sequence: u32) -> Result<&[u8], Cause> {
     match plain_results(data) {
         Ok((said, results)) if said == sequence => Ok(results),

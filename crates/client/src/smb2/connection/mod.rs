@@ -148,7 +148,6 @@ impl Connection {
         self.calls.sent(through, at);
     }
 
-    /// The transaction of a call that ended.
     pub(super) fn transaction(&self, call: &Call<RequestContext>, ending: &Ending) -> Transaction {
         let mut transaction = call.transaction(&self.identity, ending);
         if call.what.step.is_outside_of_shares() {
@@ -169,6 +168,16 @@ impl Connection {
     pub(super) fn pop_session(&mut self) -> bool {
         let standing = self.primary_session.take();
         standing.map(|standing| self.session = *standing).is_some()
+    }
+
+    /// The primary session, in use or waiting.
+    pub(super) fn primary(&self) -> &Session {
+        self.primary_session.as_deref().unwrap_or(&self.session)
+    }
+
+    /// The same, to change it.
+    pub(super) fn primary_mut(&mut self) -> &mut Session {
+        self.primary_session.as_deref_mut().unwrap_or(&mut self.session)
     }
 
     /// Whether a secondary session is in use.

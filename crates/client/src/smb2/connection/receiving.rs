@@ -5,7 +5,7 @@
 use plimsoll_wire::nbss;
 use plimsoll_wire::smb2::{Command, Header, Reply, header, read, status, transform};
 
-use super::{Connection, MOST, RequestContext};
+use super::{Connection, MOST, RequestContext, Session};
 use crate::calls::Call;
 use crate::client::Framing;
 use crate::operation::Cause;
@@ -51,7 +51,15 @@ impl Connection {
 
     /// Whether a message must have been encrypted, and is not.
     pub(in crate::smb2) fn misses_its_seal(&self, message: &[u8]) -> bool {
-        self.session.seals && !is_notice(message)
+        let session = self.session_of(Header::new(message).and_then(|header| header.session_id()));
+        session.seals && !is_notice(message)
+    }
+
+    /// The session that a message names: the one in use, or the primary one that waits. A request from before a second logon may be
+    /// answered during the other session.
+    fn session_of(&self, id: Option<u64>) -> &Session {
+        let waiting = self.primary_session.as_deref().filter(|waiting| waiting.id != self.session.id);
+        waiting.filter(|waiting| Some(waiting.id) == id).unwrap_or(&self.session)
     }
 
     /// Decrypts a message in place; `None` if it belongs to a session that has ended, because its key no longer exists.
@@ -125,9 +133,10 @@ impl Connection {
         if sealed || self.is_binding {
             return true;
         }
-        match &self.session.signer {
+        let session = self.session_of(Some(reply.session_id()));
+        match &session.signer {
             Some(signer) if reply.header().is_signed() => signer.verify(reply.header().bytes(), &[]).is_ok(),
-            Some(_) | None => !self.session.signs,
+            Some(_) | None => !session.signs,
         }
     }
 }

@@ -26,6 +26,8 @@ pub(in crate::smb2) struct SentMessage {
 #[derive(Debug, Default)]
 pub(in crate::smb2) struct SentMessages {
     messages: VecDeque<(u64, Option<SentMessage>)>,
+    /// Number of messages that are not over.
+    live: usize,
     /// Due time and earlier transmissions of the next message to be added.
     next: Option<(i64, u32)>,
     /// Memory of messages that are over, for the next ones.
@@ -37,6 +39,8 @@ pub(in crate::smb2) struct SentMessages {
 const SPARE: usize = 32;
 /// Maximum length of such a message, bytes: a few requests.
 const SPARE_BYTES: usize = 512;
+/// Number of places that finished messages may keep, in addition to two per unfinished message.
+const OVER: usize = 1024;
 
 impl SentMessages {
     /// Sets the due time and the number of earlier transmissions of the next message.
@@ -49,6 +53,11 @@ impl SentMessages {
         let (since, again) = self.next.take().unwrap_or((now, 0));
         let left = outgoing.members.len() as u32;
         let outgoing = std::mem::replace(outgoing, self.spare.pop().unwrap_or_default());
+        if self.messages.len() > 2 * self.live + OVER {
+            // They are behind a message without a response, which may wait long while many others are answered.
+            self.messages.retain(|(_, message)| message.is_some());
+        }
+        self.live += 1;
         self.messages.push_back((first, Some(SentMessage { outgoing, job, since, left, again, not_ready: 0 })));
     }
 
@@ -71,6 +80,7 @@ impl SentMessages {
             return None;
         }
         let whole = slot.take();
+        self.live = self.live.saturating_sub(1);
         while let Some((_, None)) = self.messages.front() {
             self.messages.pop_front();
         }
@@ -101,6 +111,7 @@ impl SentMessages {
 
     /// Removes and returns all messages, with the IDs of their first requests.
     pub(in crate::smb2) fn take(&mut self) -> Vec<(u64, SentMessage)> {
+        self.live = 0;
         let taken = std::mem::take(&mut self.messages).into_iter();
         taken.filter_map(|(first, message)| Some((first, message?))).collect()
     }
@@ -133,6 +144,21 @@ mod tests {
             messages.take().iter().map(|(first, message)| (*first, message.since, message.left)).collect();
         assert_eq!(left, [(3, 10, 1), (9, 12, 1)]);
         assert!(messages.take().is_empty());
+    }
+
+    #[test]
+    fn a_message_that_waits_for_long_does_not_keep_the_places_of_others() {
+        let mut messages = SentMessages::default();
+        let mut outgoing = Outgoing::default();
+        outgoing.add(RequestKind::Echo, &Echo).unwrap();
+        messages.add(1, &mut outgoing.clone(), JobId::NONE, 10);
+        for id in 2..20_000 {
+            messages.add(id, &mut outgoing.clone(), JobId::NONE, 11);
+            assert!(messages.messages.len() <= OVER + 4, "{} places", messages.messages.len());
+            assert!(messages.ended(id).is_some(), "{id}");
+        }
+        assert!(messages.of(1).is_some_and(|first| first.since == 10));
+        assert!(messages.ended(1).is_some() && messages.messages.is_empty());
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::super::client::SmbClient;
 use super::super::connection::RequestContext;
 use super::super::jobs::{Directory, JobId, Kind};
 use super::super::request_kind::RequestKind;
+use super::super::waiting::Waiting;
 use crate::calls::Call;
 use crate::client::Events;
 use crate::operation::{Cause, Failure, FileKey, Tag};
@@ -67,21 +68,24 @@ impl SmbClient {
         held.next()
     }
 
-    /// Cancels an operation whose long-lived request was not sent yet.
+    /// Cancels an operation whose long-lived request was not sent yet, or is to be sent again.
     fn cancel_early(&mut self, id: JobId, now: i64, events: &mut dyn Events) {
         let Some(job) = self.jobs.get(id) else { return };
         let waits = self.waiting.iter().position(|waiting| waiting.job == id);
+        let delayed = self.delayed.iter().position(|(_, waiting)| waiting.job == id);
         let holds = match &job.kind {
             Kind::Watch { directory: Directory::Opening | Directory::Open(_) } => true,
-            Kind::Plain => waits.is_some(),
+            Kind::Plain => waits.is_some() || delayed.is_some(),
             _ => false,
         };
         if !holds {
             return;
         }
         job.fail(Failure { procedure: None, status: None, outcome: Outcome::Cancelled, cause: Cause::Ended });
-        if let Some(waits) = waits {
-            self.waiting.remove(waits);
+        let removed = waits.and_then(|place| self.waiting.remove(place));
+        let removed = removed.or_else(|| delayed.map(|place| self.delayed.remove(place).1));
+        if let Some(Waiting { again, .. }) = removed {
+            job.pending = job.pending.saturating_sub(again.map_or(0, |again| again.left));
             self.settle_without_sending(id, now, events);
         }
     }

@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
-use plimsoll_model::Endpoint;
-use plimsoll_wire::smb2::{Command, negotiate, session_setup, status};
+use plimsoll_model::{Endpoint, Outcome};
+use plimsoll_wire::smb2::{Command, header, negotiate, session_setup, status};
 
 use super::World;
 use super::durable::open;
+use super::flow;
 use super::server::{Asked, ERROR};
 use crate::client::{Arrived, Client, NewChannel};
-use crate::operation::{Disposition, Reply, Tag};
+use crate::operation::{Cause, Disposition, Operation, Reply, Tag};
 use crate::smb2::auth::Credentials;
+use crate::smb2::keys::{Derivation, SessionKeys};
+use crate::smb2::signing::{Signer, SigningAlgorithm};
 use crate::smb2::{Dialect, SmbClient, SmbOptions};
 
 const CREDITS: u16 = 64;
@@ -60,11 +63,29 @@ impl World {
         let negotiate = self.asked_on_the_second();
         assert_eq!(negotiate.command, Command::Negotiate);
         let answer = self.server.answer(&negotiate);
-        let bytes = [&(answer.len() as u32).to_be_bytes()[..], &answer].concat();
+        self.deliver_on_the_second(&answer);
+        self.asked_on_the_second()
+    }
+
+    fn deliver_on_the_second(&mut self, answer: &[u8]) {
+        let bytes = [&(answer.len() as u32).to_be_bytes()[..], answer].concat();
         let (first, last) = (self.tick(), self.tick());
         let arrived = Arrived { head: &bytes, length: bytes.len() as u64, first, last, channel: 1 };
         self.client.message(arrived, &mut self.out, &mut self.collected);
-        self.asked_on_the_second()
+    }
+
+    /// The server agrees to the binding that begins with this request.
+    fn bound(&mut self, binding: &Asked) {
+        let mut more = self.server.answer(binding);
+        self.client.on(1).session.signer.as_ref().unwrap().sign(&mut more, &[]).unwrap();
+        self.deliver_on_the_second(&more);
+        let asked = self.asked_on_the_second();
+        let mut last = self.server.answer(&asked);
+        let logon = self.client.channels.as_ref().unwrap().get(1).unwrap().logon.as_ref().unwrap();
+        let keys = SessionKeys::derive(&logon.session_key().unwrap(), Derivation::V30, logon.cipher);
+        Signer::new(logon.algorithm, &keys.signing).unwrap().sign(&mut last, &[]).unwrap();
+        self.deliver_on_the_second(&last);
+        assert_eq!(self.ended(Tag::channel(1)), (1, Some(Ok(Reply::Nothing))));
     }
 
     /// The only request on the second connection.
@@ -100,4 +121,71 @@ fn a_channel_is_bound_with_the_keys_of_the_last_logon() {
     assert_eq!(binding.bytes[session_setup::REQUEST_FLAGS], session_setup::FLAG_BINDING);
     let signer = world.client.connection.session.signer.as_ref().unwrap();
     assert!(signer.verify(&binding.bytes, &[]).is_ok(), "signed with the keys of another session");
+}
+
+/// A client logs on a second time for a while, and one of its connections may be lost meanwhile.
+#[test]
+fn channels_belong_to_the_primary_session_while_another_one_is_in_use() {
+    let mut world = World::with_two_channels();
+    world.client.connection.push_session();
+    world.client.connection.session.id = 8;
+    let binding = world.bind();
+    assert_eq!(binding.bytes[header::SESSION_ID..][..8], 7_u64.to_le_bytes());
+    world.bound(&binding);
+    let session = &world.client.on(1).session;
+    assert_eq!((session.id, session.tree), (7, 5));
+    let now = world.tick();
+    world.client.channel_lost(1, now, &mut world.out, &mut world.collected);
+    assert!(world.client.connection.pop_session());
+    assert_eq!(world.client.connection.session.sequence, 1, "the server would refuse writes from before the loss");
+}
+
+/// The server is not ready for a request after the loss of a connection.
+#[test]
+fn a_request_that_is_to_be_sent_again_was_sent() {
+    let mut world = World::with_two_channels();
+    world.client.count_loss();
+    let tag = world.begin(&Operation::Mkdir { path: "d" });
+    for asked in world.asked() {
+        world.answer(&asked, status::STATUS_FILE_NOT_AVAILABLE);
+    }
+    assert_eq!((world.result(tag), world.client.outstanding()), (None, 1));
+    world.broken(Cause::ConnectionReset);
+    assert_eq!(world.result(tag).unwrap().unwrap_err().outcome, Outcome::Unanswered);
+}
+
+#[test]
+fn a_request_that_is_to_be_sent_again_can_be_cancelled() {
+    let mut world = World::with_two_channels();
+    world.client.count_loss();
+    let file = flow::open(&mut world);
+    let tag = world.begin(&Operation::Lock { file, offset: 0, length: 1, exclusive: true, wait: true });
+    let lock = world.asked().remove(0);
+    world.answer(&lock, status::STATUS_FILE_NOT_AVAILABLE);
+    assert_eq!((world.result(tag), world.client.outstanding()), (None, 1));
+    world.begin(&Operation::Cancel { tag });
+    assert_eq!(world.result(tag).unwrap().unwrap_err().outcome, Outcome::Cancelled);
+    assert_eq!((world.client.outstanding(), world.asked().len()), (0, 0));
+}
+
+/// The client may have closed an unused file just before it logged on a second time.
+#[test]
+fn a_late_response_of_the_primary_session_is_verified_with_its_key() {
+    for is_changed in [false, true] {
+        let mut world = World::with_two_channels();
+        world.client.connection.session.signs = true;
+        let tag = world.begin(&Operation::Null);
+        let asked = world.asked().remove(0);
+        let mut answer = world.server.answer(&asked);
+        world.client.connection.session.signer.as_ref().unwrap().sign(&mut answer, &[]).unwrap();
+        answer[header::CREDITS] ^= u8::from(is_changed);
+        let keys = world.client.channels.as_ref().unwrap().keys.as_ref().unwrap();
+        let other = Signer::new(SigningAlgorithm::AesCmac, &keys.application);
+        world.client.connection.push_session();
+        let session = &mut world.client.connection.session;
+        (session.id, session.signs, session.signer) = (8, true, other);
+        world.deliver(&answer);
+        assert_eq!(world.client.over(), is_changed.then_some(Cause::Untrusted));
+        assert_eq!(world.result(tag).unwrap().is_ok(), !is_changed);
+    }
 }

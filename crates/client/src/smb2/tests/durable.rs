@@ -1,11 +1,14 @@
 //! Files open with durable handles, and outstanding requests, when the connection is lost.
 
+use std::sync::Arc;
+
 use plimsoll_model::{Endpoint, Outcome};
 use plimsoll_wire::smb2::{Command, create, read, session_setup, status};
 
 use super::World;
 use super::server::{Asked, ERROR, Server};
 use crate::client::Client;
+use crate::content::Content;
 use crate::operation::{Access, Caching, Cause, Disposition, FileKey, Operation, Reply, Tag};
 use crate::outbox::Outbox;
 use crate::smb2::Dialect;
@@ -348,4 +351,22 @@ fn opens_of_a_file_have_one_lease() {
     world.obey();
     assert_eq!([one, two].map(|file| lease(&world, file).state), [create::LEASE_READ | create::LEASE_HANDLE; 2]);
     assert!(world.lose(), "handles are still cached");
+}
+
+/// The number of an operation that has ended may be another operation's, which would get the response.
+#[test]
+fn a_write_that_needs_more_credits_than_the_next_session_has_sends_no_part_of_itself() {
+    let (mut world, file) = with_file(Dialect::V302);
+    let content = Arc::new(Content::new(1));
+    let write = world.begin(&Operation::Write { file, offset: 0, length: (2 << 20) + 1, content: &content, key: 1 });
+    assert_eq!(world.asked().len(), 3, "two requests of 16 credits, and one of one");
+    assert!(world.lose());
+    world.server.grants = 1;
+    world.resume();
+    world.obey();
+    let failure = world.result(write).unwrap().unwrap_err();
+    assert_eq!((failure.cause, failure.outcome), (Cause::TooFewCredits, Outcome::Unanswered));
+    let writes = world.collected.transactions.iter().filter(|row| row.procedure.name() == "WRITE");
+    assert_eq!(writes.map(|row| row.outcome).collect::<Vec<_>>(), [Outcome::Unanswered; 3]);
+    assert_eq!(world.client.outstanding(), 0);
 }

@@ -34,7 +34,6 @@ pub(super) struct Server {
     pub(super) durable_flags: u8,
     /// The capabilities that NEGOTIATE adds.
     pub(super) capabilities: u8,
-    /// The capabilities of the share.
     pub(super) share_capabilities: u8,
     /// A command that is refused, and the status.
     pub(super) refuses: Option<(Command, u32)>,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use plimsoll_wire::smb2::{Command, write};
+use plimsoll_wire::smb2::{Command, status, write};
 
 use super::World;
 use super::flow::open;
@@ -104,4 +104,25 @@ fn what_waits_behind_a_transfer_times_out() {
     assert_eq!(world.result(second).unwrap().unwrap_err().cause, Cause::TimedOut);
     world.obey();
     assert_eq!(world.result(first), Some(Ok(Reply::Read { bytes: 9 << 16 })));
+}
+
+/// With any error, Samba and ksmbd report how much of a copy is done.
+#[test]
+fn a_copy_that_fails_with_a_result_is_refused() {
+    let mut world = World::ready(Dialect::V210, 64);
+    let file = open(&mut world);
+    let tag = world.begin(&Operation::Copy { from: file, to: file, length: 1_000 });
+    world.flush();
+    let key = world.server.answer_next().unwrap();
+    world.deliver(&key);
+    let asked = world.asked().remove(0);
+    assert_eq!(asked.command, Command::Ioctl);
+    // Nothing was copied.
+    let mut body = vec![0; 48 + 12];
+    (body[0], body[32], body[36]) = (49, 112, 12);
+    let answer = world.server.reply(&asked, status::STATUS_DISK_FULL, &body);
+    world.deliver(&answer);
+    assert_eq!(world.client.over(), None);
+    let failure = world.result(tag).unwrap().unwrap_err();
+    assert_eq!((failure.cause, failure.status), (Cause::Status, Some(status::STATUS_DISK_FULL)));
 }

@@ -90,7 +90,6 @@ impl Asked {
         self.with(&Choice { attributes: true, handle: true, status: 0, count: self.count, eof: true, number: 1 })
     }
 
-    /// Its procedure.
     pub(crate) fn procedure(&self) -> u32 {
         self.procedure
     }

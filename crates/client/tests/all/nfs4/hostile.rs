@@ -317,7 +317,7 @@ fn a_lease_is_renewed_when_nothing_else_does() {
 
 #[test]
 fn leaving_gives_everything_back_whatever_the_server_says() {
-    for status in [0, 10_074, 10_008] {
+    for status in [0, 10_074, 10_008, 10_011] {
         let mut play = Play::connected();
         play.open();
         play.client.leave(play.now, &mut play.out, &mut play.seen);

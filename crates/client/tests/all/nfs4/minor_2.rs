@@ -47,10 +47,8 @@ fn contents(eof: u32, count: u32, segments: &[Segment<'_>]) -> Vec<u8> {
     result
 }
 
-/// An operation on the file.
 type Begin = fn(FileKey) -> Operation<'static>;
 
-/// The file that the play has open.
 fn opened(play: &Play) -> FileKey {
     match play.done(Tag(1)) {
         Some(Ok(Reply::Opened { file, .. })) => file,

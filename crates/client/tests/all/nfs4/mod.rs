@@ -2,6 +2,7 @@
 
 mod delayed;
 mod delegations;
+mod expired;
 mod hostile;
 mod minor_2;
 mod outages;
@@ -10,6 +11,7 @@ mod recall_any;
 mod recovery;
 mod revocations;
 mod separate_sessions;
+mod session_limits;
 mod sessionless;
 mod table;
 mod trunk;

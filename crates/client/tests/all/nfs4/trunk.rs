@@ -15,7 +15,7 @@ use super::play::Play;
 use super::recovery::Server;
 use crate::nfs::script::identity;
 
-fn shared() -> (Arc<Nfs4Options>, Arc<Trunk>) {
+pub(super) fn shared() -> (Arc<Nfs4Options>, Arc<Trunk>) {
     let options = Arc::new(Nfs4Options::new("/", 1, &Caller::Nobody).unwrap());
     let trunk = options.trunk("one", 2);
     (options, trunk)
@@ -26,7 +26,7 @@ fn member((options, trunk): &(Arc<Nfs4Options>, Arc<Trunk>), nth: u32) -> Play {
 }
 
 /// Two connections that are ready.
-fn both(of: &(Arc<Nfs4Options>, Arc<Trunk>)) -> [Play; 2] {
+pub(super) fn both(of: &(Arc<Nfs4Options>, Arc<Trunk>)) -> [Play; 2] {
     [0, 1].map(|nth| {
         let mut play = member(of, nth);
         play.connect();

@@ -17,6 +17,15 @@ const PERIOD_NS: i64 = 1_000_000_000;
 /// Maximum number of checkpoints per second of all workers. (Clients with blocking calls have one worker each.)
 const PER_SECOND: u32 = 16;
 
+/// Iterations of a schedule that are due in the measured phase and found no free slot.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waiting {
+    /// How many.
+    count: u64,
+    /// Those of a user whose next one was due before now: they are late, whenever they end.
+    late: u64,
+}
+
 impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
     /// The worker with a receiver of checkpoints; `workers` is the number of workers with one.
     pub(in super::super) fn with_checkpoints(mut self, checkpoint: Option<Checkpoint<'a, S>>, workers: u32) -> Self {
@@ -40,15 +49,18 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
 
     /// For each schedule: the iterations of the measured phase that are due and found no free slot. For the others there is one, but the
     /// thread has not begun them yet: they are not counted, because they are not late.
-    fn waiting(&mut self) -> Vec<u64> {
-        let (begin, end) = self.accounting.window;
-        let until = end.min(self.now);
+    fn waiting(&mut self) -> Vec<Waiting> {
+        let ((begin, end), now) = (self.accounting.window, self.now);
+        let until = end.min(now);
         let (own, all, tallies) = (self.has_users(), self.generator.planned, &self.accounting.tallies);
         let begun = |user: usize| if own { tallies.get(user).map_or(0, |tally| tally.due_iterations) } else { all };
         let queues = self.arrival_queues.iter_mut().enumerate();
         let waiting = |(user, queue): (usize, &mut ArrivalQueue)| {
             let due = queue.due_until((begin, until), begun(user));
-            due.saturating_sub(begun(user)).saturating_sub(queue.free.len() as u64)
+            let count = due.saturating_sub(begun(user)).saturating_sub(queue.free.len() as u64);
+            // After each of them but the last, the next one waits.
+            let last = u64::from(queue.next_counted() >= now);
+            Waiting { count, late: if own { count.saturating_sub(last) } else { 0 } }
         };
         queues.map(waiting).collect()
     }
@@ -59,14 +71,14 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
     }
 
     /// The result if the phase had ended now. Does not query the kernel for round trips. `waiting`: as [`Worker::waiting`] returns it.
-    fn so_far(&self, waiting: &[u64]) -> WorkerResult<()> {
+    fn so_far(&self, waiting: &[Waiting]) -> WorkerResult<()> {
         let (begin, end) = self.accounting.window;
         let end = end.min(self.now);
         let mut gaps = None;
         let mut tallies = self.accounting.tallies.clone();
         for (tally, waiting) in tallies.iter_mut().zip(waiting).filter(|_| self.has_users()) {
-            tally.due_iterations += waiting;
-            tally.late_iterations += waiting;
+            tally.due_iterations += waiting.count;
+            tally.late_iterations += waiting.count;
         }
         let mut cpu = self.cpu;
         // The same function judges finished levels.
@@ -84,10 +96,12 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             longest_stall_ns,
             ..self.generator.clone()
         };
-        // They found no free slot.
-        let waiting: u64 = waiting.iter().sum();
-        generator.planned += waiting;
-        generator.late_starts += waiting;
+        // They found no free slot. Those that are late count as never begun, as at the end of a level.
+        for waiting in waiting {
+            generator.planned += waiting.count;
+            generator.late_starts += waiting.count - waiting.late;
+            generator.never_sent += waiting.late;
+        }
         if self.phase == Phase::Measured {
             gaps = Some(self.gaps_until(end));
             for (tally, up) in tallies.iter_mut().zip(&self.up) {
@@ -103,7 +117,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             measured: (begin, end),
             sink: (),
             tallies,
-            iterations: self.accounting.iterations.clone().into_vec(),
+            iterations: self.accounting.iterations_until(self.now).into_vec(),
             generator,
             gaps: gaps.unwrap_or_else(|| self.gaps.clone()),
             cpu,

@@ -132,7 +132,6 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         self.accounting.hand_out();
     }
 
-    /// Begins an operation.
     fn begin(&mut self, slot: usize, connection: u32, operation: &Operation<'_>, ticket: Ticket) {
         let up_since = self.connections.get(connection as usize).map_or(0, |connection| connection.up_since);
         let counts_starts = self.accounting.counts_starts;

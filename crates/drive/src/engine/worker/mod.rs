@@ -78,7 +78,6 @@ impl Clone for Job<'_> {
 
 impl Copy for Job<'_> {}
 
-/// One worker.
 pub(super) struct Worker<'a, S, N> {
     job: Job<'a>,
     partition: WorkerPartition,

@@ -227,6 +227,9 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         while self.now < until && !self.gone() && (stopped || !self.job.watch.stopped()) && !self.drained() {
             self.step(until)?;
         }
+        if self.acting > 0 {
+            self.read_arrived();
+        }
         let heard = self.heard != heard;
         let in_vain = (self.now >= until || self.job.watch.stopped()) && self.acting > 0 && !heard;
         let in_vain = in_vain && self.now.saturating_sub(began) >= HANGS_NS;

@@ -13,6 +13,8 @@ use crate::network::Network;
 const DOZE_NS: i64 = 4 * TICK_NS;
 /// A requested end is this far in the future, so that all workers see it in time.
 const NOTICE_NS: i64 = DOZE_NS + TICK_NS;
+/// A thread without a tick for so long was kept from running, ns; with short timeouts a quarter of one is enough.
+const STALL_NS: i64 = 1_000_000_000;
 
 impl<S: Sink, N: Network> Worker<'_, S, N> {
     /// Several times per second: checks for a requested end, reports progress, looks for overdue requests.
@@ -39,6 +41,11 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let timeout = i64::try_from(self.job.plan.timeout_ns).unwrap_or(i64::MAX);
         let rounds = (eighth(self.job.plan.timeout_ns) / since).max(1);
         let count = (self.connections.len() as u64).div_ceil(rounds as u64);
+        let before = self.now - timeout;
+        // Responses may have arrived in time. A client also gets those of its session's further channels, so all are read first.
+        if since > STALL_NS.min(timeout / 4) {
+            self.read_arrived();
+        }
         for _ in 0..count {
             let at = self.swept;
             self.swept = (at + 1) % (self.connections.len() as u32).max(1);
@@ -47,13 +54,13 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             if !is_up && connection.suspended.is_none() {
                 continue;
             }
-            if connection.full_since.is_some_and(|since| since < self.now - timeout) {
+            if connection.full_since.is_some_and(|since| since < before) {
                 self.lose(at, Cause::TimedOut);
                 continue;
             }
             if let Some(client) = &mut connection.client {
                 self.accounting.caller = at;
-                client.overdue(self.now - timeout, self.now, &mut self.accounting);
+                client.overdue(before, self.now, &mut self.accounting);
                 // A timeout may have made room for a request that waits.
                 self.arm(at);
                 // No event follows if the client has given up its connection.

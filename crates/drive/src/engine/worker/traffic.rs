@@ -15,6 +15,8 @@ use crate::network::{ConnectionKey, Network, Received};
 const SLICES: usize = 256;
 /// Maximum number of reads of one connection before others are served.
 const READS: usize = 8;
+/// Maximum number of times that a connection is read until nothing is left, because a server may send without end.
+const TIMES: usize = 1_000;
 
 impl<S: Sink, N: Network> Worker<'_, S, N> {
     /// Sends waiting data: one system call per connection, as long as the kernel has room.
@@ -93,6 +95,24 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
         self.buffer = buffer;
         self.lose_if_over(at);
+    }
+
+    /// Reads all that has arrived, so that no response in it counts as missing. One wait reports only some of the connections, and not all
+    /// bytes of one are read at once, so a thread that was kept from running may not have read it yet.
+    #[cold]
+    pub(super) fn read_arrived(&mut self) {
+        // Clients that block have no connection of ours.
+        let count = if self.address.is_some() { self.connections.len() as u32 } else { 0 };
+        // The further channels first: one of them takes the place of a session's first connection if that is lost.
+        for at in (0..count).rev() {
+            for _ in 0..TIMES {
+                let heard = self.heard;
+                self.readable(at);
+                if self.heard == heard {
+                    break;
+                }
+            }
+        }
     }
 
     /// A client that has given up its connection would fail every request, and no event would show it.

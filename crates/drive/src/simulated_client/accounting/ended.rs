@@ -6,6 +6,7 @@ use plimsoll_workload::scenario::Verdict;
 
 use super::Accounting;
 use crate::engine::ConnectionFailure;
+use crate::simulated_client::iteration_clock::IterationTallies;
 
 impl<S: Sink> Accounting<'_, S> {
     /// An operation of a slot ended: informs its scenario and counts it for its client.
@@ -102,6 +103,19 @@ impl<S: Sink> Accounting<'_, S> {
                 self.last_due_ended = self.last_due_ended.max(now);
             }
         }
+    }
+
+    /// The iterations as [`Self::count_unended`] would count them, without those that may still end before their user's next one is due.
+    pub(crate) fn iterations_until(&self, now: i64) -> IterationTallies {
+        let mut iterations = self.iterations.clone();
+        for slot in &self.slots {
+            let kind = slot.scenario.as_ref().map_or(0, |scenario| scenario.kind());
+            let measured = slot.iteration.filter(|clock| self.measures(clock.due));
+            if let Some(clock) = measured.filter(|clock| clock.next.is_some_and(|next| next < now)) {
+                iterations.unended(kind, clock);
+            }
+        }
+        iterations
     }
 
     /// An action of a client went wrong at `at`.

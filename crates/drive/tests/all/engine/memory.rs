@@ -49,7 +49,6 @@ pub(crate) fn phases(warmup: u64, measured: u64, drain: u64) -> Phases {
 
 pub(crate) type Over = EngineResult<Vec<Transaction>>;
 
-/// Runs over memory.
 pub(crate) fn try_over(plan: &Plan, toys: &Toys, net: impl Fn(u32) -> Memory + Sync) -> Result<Over, EngineError> {
     run_on(plan, toys, |_| Vec::new(), &Watch::new(), |worker| Ok(net(worker)), None)
 }

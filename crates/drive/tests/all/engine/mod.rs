@@ -8,5 +8,6 @@ mod property;
 mod punctual;
 mod schedules;
 mod silences;
+mod stalls;
 mod tcp;
 mod toy;

@@ -207,7 +207,6 @@ impl AsFd for PacketSocket {
     }
 }
 
-/// The number of an interface.
 pub(super) fn interface_index(name: &str) -> io::Result<c_uint> {
     let name = CString::new(name)?;
     // SAFETY: a string that ends with 0.

@@ -10,9 +10,8 @@ const HEAD_MAX: usize = 4_096;
 /// Bytes kept of an SMB2 compound, whose later members lie behind the payload of earlier ones: all, because a WRITE alone may have 8 MiB.
 /// `large.rs` bounds the sum over all streams.
 const COMPOUND_MAX: usize = MESSAGE_MAX as usize;
-/// Bytes kept of an NFS 4.2 answer to READ_PLUS, whose later segments lie behind the data of earlier ones.
-const SEGMENTS_MAX: usize = 2 << 20;
-/// READ_PLUS.
+/// Bytes kept of an NFS 4.2 answer to READ_PLUS, whose later segments lie behind the data of earlier ones: all, as for a compound.
+const SEGMENTS_MAX: usize = MESSAGE_MAX as usize;
 const OP_READ_PLUS: u32 = 68;
 /// Bytes kept, where messages are decrypted, of those that lead to a session: more than a logon's token has room for.
 const LOGON_MAX: usize = 128 << 10;

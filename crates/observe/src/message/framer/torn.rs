@@ -6,6 +6,9 @@ use super::super::{FragmentMark, Framing, Message};
 use super::cursor::Cursor;
 use super::{Framer, State};
 
+/// Maximum number of further fragments of a message: a message of the largest size in fragments of 4 KiB.
+const MARKS_MAX: usize = 4_096;
+
 impl Framer {
     #[cold]
     pub(super) fn prefix_byte(
@@ -59,12 +62,34 @@ impl Framer {
             self.message.remaining = u64::from(mark & 0x7fff_ffff);
             self.message.len += self.message.remaining;
             self.state = State::Body;
-            if self.message.len > MESSAGE_MAX || (self.message.remaining == 0 && self.message.more_fragments) {
+            let is_endless = self.message.remaining == 0 && self.message.more_fragments;
+            if self.message.len > MESSAGE_MAX || is_endless || self.message.marks.len() > MARKS_MAX {
                 self.faults.malformed += 1;
                 self.state = State::Lost;
             } else if self.message.remaining == 0 {
                 self.fragment_end(self.message.arrivals.latest, cursor.offset(), out);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Stamp;
+    use crate::stream::Chunk;
+
+    #[test]
+    fn a_record_of_countless_fragments_is_no_message() {
+        let mut framer = Framer::default();
+        framer.restart(true);
+        // A call of NFS 3, and then a byte in each fragment.
+        let words: [u32; 11] = [40, 7, 0, 2, 100_003, 3, 1, 0, 0, 0, 0];
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+        (0..=MARKS_MAX).for_each(|_| bytes.extend([0, 0, 0, 1, 7]));
+        let (wire_len, stamp) = (bytes.len() as u32, Stamp { time_ns: 0, frame: 1 });
+        let chunk = Chunk { offset: 0, bytes: &bytes, wire_len, stamp, acknowledges: 0 };
+        framer.data(&chunk, Framing::Rpc, false, |_| panic!("a message"));
+        assert_eq!((framer.faults.malformed, framer.is_lost()), (1, true));
     }
 }

@@ -130,7 +130,6 @@ impl Slots {
         }
     }
 
-    /// The sessions.
     pub(crate) fn finish(self) -> (Vec<SessionSlots>, SlotsLeftOut) {
         let mut left_out = self.left_out;
         let mut all = self.sessions.into_iter().map(|(number, session)| session.finish(number)).collect();

@@ -7,10 +7,16 @@ use super::member::Member;
 use super::procedure;
 use crate::message::Message;
 use crate::names::Named;
-use crate::pairing::{ConnectionContext, Pending};
+use crate::pairing::{ConnectionContext, Pending, PendingTable};
 
 /// Boxes kept for use again: 100 KiB.
 const SPARE_MAX: usize = 256;
+/// Operations of waiting compounds in the tables of all connections together, at most: 100 to 200 MB.
+const MEMBERS_MAX: usize = 1 << 20;
+/// Beyond this number, a connection without any answer so far has room for one usual compound only; see `UNANSWERED_MAX` of `pending`.
+const UNANSWERED_MAX: usize = MEMBERS_MAX / 4;
+/// A compound of at most so many operations may wait on each connection in any case. Real ones have a dozen.
+const USUAL: usize = 16;
 const NFS: u32 = Program::Nfs.number();
 /// RENEW of NFS 4.0, and SEQUENCE of 4.1, which renews the lease where it is the only operation.
 const RENEWS: [u32; 2] = [30, 53];
@@ -59,6 +65,30 @@ impl Waiting {
     #[inline]
     pub(super) fn only_keeps_lease(&self) -> bool {
         self.announced == Some(1) && matches!(self.members.as_slice(), [only] if RENEWS.contains(&only.code))
+    }
+}
+
+/// How many operations the waiting compounds of all connections have.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct MemberCount(usize);
+
+impl MemberCount {
+    /// A call came to a table.
+    #[inline]
+    pub(super) fn add(&mut self, members: usize) {
+        self.0 = self.0.saturating_add(members);
+    }
+
+    /// A call left its table.
+    #[inline]
+    pub(super) fn remove(&mut self, waiting: &Waiting) {
+        self.0 = self.0.saturating_sub(waiting.members.len());
+    }
+
+    /// Whether there are too many, so that a call has to leave this table.
+    pub(super) fn is_full(&self, table: &PendingTable<Box<Waiting>>) -> bool {
+        let most = if table.is_answered() { MEMBERS_MAX } else { UNANSWERED_MAX };
+        self.0 > most && (table.len() > 1 || table.iter().any(|only| only.members.len() > USUAL))
     }
 }
 

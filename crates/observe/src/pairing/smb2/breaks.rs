@@ -81,7 +81,6 @@ impl Break {
 pub(crate) struct BreakTimes {
     /// The last ones of each server, in the order of the capture.
     recent: HashMap<IpAddr, VecDeque<Break>>,
-    /// The counts.
     counts: Breaks,
     /// The counts by kind.
     kinds: Kinds,

@@ -172,3 +172,20 @@ fn the_end_of_the_stream_is_no_missing_byte() {
     tcp_flow.acknowledge(111, &mut out);
     assert_eq!(tcp_flow.end().zip(tcp_flow.next()).map(|(end, next)| end - next), Some(8));
 }
+
+#[test]
+fn a_number_far_behind_acknowledged_bytes_has_come_round() {
+    const AT: u32 = 1 << 31;
+    let (mut tcp_flow, mut out) = (TcpFlow::default(), Vec::new());
+    give(&mut tcp_flow, AT, b"abc", &mut out);
+    tcp_flow.acknowledge(AT + 3, &mut out);
+    let (near, far) = (AT - 1_000_000, AT - 200_000_000);
+    assert_eq!([near, far].map(|seq| tcp_flow.is_far_behind(seq)), [false, true]);
+    assert_eq!([0, 3, 4].map(|more| tcp_flow.is_first_ack(AT + more)), [false, false, true]);
+    tcp_flow.come_round(far, &mut out);
+    give(&mut tcp_flow, far, b"de", &mut out);
+    assert_eq!(tcp_flow.next(), Some(first_offset(far) + (1 << 32) + 2));
+    let rst = Segment { flags: TcpFlags(0x14), ..segment(7, b"") };
+    tcp_flow.segment(&rst, Stamp { time_ns: 0, frame: 2 }, 0, &mut out);
+    assert_eq!(out, ["abc", "Restart", "de"], "without data, the stream goes on nowhere else");
+}

@@ -235,7 +235,6 @@ pub(crate) fn observing(traffic: &Traffic) -> Observer<Vec<Transaction>> {
     observer
 }
 
-/// Its transactions and its coverage.
 pub(crate) fn observe_traffic(traffic: &Traffic) -> (Vec<Transaction>, Coverage) {
     let Observed { sink, coverage, .. } = observed(traffic);
     (sink, coverage)
@@ -247,11 +246,11 @@ pub(crate) fn config(cases: u32) -> Config {
     Config { cases, failure_persistence: None, rng_algorithm: RngAlgorithm::ChaCha, rng_seed, ..Config::default() }
 }
 
-/// The same fifth of the cases in every run. With `PLIMSOLL_EXACT=1` all of them, other ones in every run: their seed is printed.
+/// The same tenth of the cases in every run. With `PLIMSOLL_EXACT=1` all of them, other ones in every run: their seed is printed.
 #[allow(clippy::print_stdout, reason = "whoever repeats a failed proof needs the seed")]
 pub(crate) fn config_of_many(cases: u32) -> Config {
     if std::env::var_os("PLIMSOLL_EXACT").is_none() {
-        return config(cases / 5);
+        return config(cases / 10);
     }
     let seed = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
     println!("seed {seed}");

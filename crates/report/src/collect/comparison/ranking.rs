@@ -237,7 +237,6 @@ pub(in super::super) fn moved_metrics(of: &Contestant, level: &LevelRuns) -> Vec
     all
 }
 
-/// The runs of a contestant at a load.
 fn levels_at<'a>(of: &'a Contestant, at: &LoadPoint) -> Vec<&'a LoadLevel> {
     let is_there = |level: &&LoadLevel| {
         level.facts.load_name == at.load_name

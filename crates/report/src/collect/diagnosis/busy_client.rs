@@ -33,7 +33,6 @@ const LATER: f64 = 0.05;
 /// Requests of a client, and the time of its first and last response.
 type Client = (ByOperation, (i64, i64));
 
-/// The client.
 pub(super) fn busy_client(evidence: &Evidence<'_>) -> Option<Found> {
     // The sentence compares with all other clients.
     let has_all = |tallies: &&Tallies| evidence.has_all_requests() && tallies.has_all_places();

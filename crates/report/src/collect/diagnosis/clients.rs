@@ -29,7 +29,6 @@ pub(super) fn unread_requests(evidence: &Evidence<'_>) -> Option<u64> {
     is_known.then(|| unread(evidence).fold(coverage.encrypted.messages[0], add))
 }
 
-/// The paths of these clients.
 fn unread<'e>(evidence: &Evidence<'e>) -> impl Iterator<Item = &'e ClientPath> {
     let places = evidence.tallies.map(|tallies| tallies.places()).unwrap_or_default();
     let known: HashSet<IpAddr> = places.iter().flat_map(|place| [place.key.client, place.key.server.ip]).collect();

@@ -98,7 +98,6 @@ pub(super) fn few_slow(findings: &Findings, waited_s: f64) -> Option<Few<'_>> {
     Some(Few { alike, share, are_all: all })
 }
 
-/// The sentence.
 pub(super) fn sentence(evidence: &Evidence<'_>, few: &Few<'_>) -> Option<Found> {
     let findings = evidence.findings;
     if few.alike.iter().all(|one| is_large(evidence, one)) {

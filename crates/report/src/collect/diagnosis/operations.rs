@@ -200,7 +200,6 @@ fn for_whom(evidence: &Evidence<'_>, operation: Kinds, mean_ns: f64) -> String {
     }
 }
 
-/// The directory that all of these are in.
 fn directory(evidence: &Evidence<'_>, rows: &[&PathRow]) -> String {
     let known = || rows.iter().filter_map(|row| Some((row.share, evidence.names.text(row.path)?)));
     let Some((share, first)) = known().next().filter(|_| rows.len() > 1 && known().count() == rows.len()) else {

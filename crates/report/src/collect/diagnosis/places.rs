@@ -208,7 +208,6 @@ fn explaining(all: &All<'_>, found: Vec<SlowPlace>) -> Vec<SlowPlace> {
     left
 }
 
-/// The sentence.
 pub(super) fn sentence(evidence: &Evidence<'_>, slow: &SlowPlace) -> Found {
     let (excess, waited_ns) = (&slow.excess, evidence.waited_ns());
     if let Place::Client(ip) = slow.place

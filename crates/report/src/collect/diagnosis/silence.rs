@@ -26,7 +26,6 @@ const ALIKE: f64 = 0.5;
 const REGULAR_LEAST: usize = 3;
 const REGULAR: f64 = 0.2;
 
-/// A silence.
 struct Silence<'l> {
     from_ns: i64,
     to_ns: i64,

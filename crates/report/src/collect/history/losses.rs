@@ -19,7 +19,6 @@ pub(super) fn judge(metric: &mut HistoryMetric, counted: &[usize], possible: &[O
     }
 }
 
-/// What the runs lack.
 fn lacking(counted: &[usize], possible: &[Option<Possible>]) -> String {
     let runs = |is_lacking: fn(&Possible) -> bool| {
         let found = counted.iter().filter_map(|&at| possible.get(at)?.as_ref());

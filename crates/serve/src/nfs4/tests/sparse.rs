@@ -33,7 +33,6 @@ fn on_two<C: Call>(client: &mut Client<'_>, (from, to): (&FileHandle, &FileHandl
     })
 }
 
-/// A file with these bytes.
 fn file(client: &mut Client<'_>, name: &[u8], bytes: &[u8]) -> (StateId, FileHandle) {
     let (state, handle) = client.open(b"o", name, 3).unwrap();
     client.server.node(handle.as_bytes()).unwrap().write(0, bytes).unwrap();

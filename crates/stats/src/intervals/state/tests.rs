@@ -34,7 +34,6 @@ fn ended(at: i64, code: u16, what: u8, took: i64) -> Transaction {
     t
 }
 
-/// One by one through bytes.
 fn through_bytes(intervals: &Intervals) -> Result<Intervals, StateError> {
     let mut reader = IntervalsReader::default();
     for interval in intervals.iter() {

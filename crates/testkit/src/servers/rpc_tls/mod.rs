@@ -138,7 +138,7 @@ fn serve(
 ) -> io::Result<()> {
     client.set_nonblocking(false)?;
     client.set_nodelay(true)?;
-    client.set_read_timeout(Some(Duration::from_secs(10)))?;
+    client.set_read_timeout(Some(Duration::from_secs(60)))?;
     let mut question = [0; QUESTION];
     client.read_exact(&mut question)?;
     let word =

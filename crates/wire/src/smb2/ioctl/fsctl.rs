@@ -215,17 +215,20 @@ const MOST_INTERFACES: usize = 512;
 
 /// Reads the list of NETWORK_INTERFACE_INFO. Spec: MS-SMB2 2.2.32.5
 ///
+/// Samba and ksmbd succeed with an empty list if no interface is suitable. The last entry of ksmbd has an offset to the end of the list if
+/// its interface has no IPv6.
+///
 /// # Errors
 ///
 /// Where one is cut, or the list leads backwards or has no end.
 pub fn interfaces(output: &Buffer<'_>) -> Result<Vec<Interface>, Malformed> {
     let body = &output.0;
     let (mut found, mut at) = (Vec::new(), 0_usize);
-    loop {
+    while at != body.bytes().len() {
         found.push(interface(body, at)?);
         let next = body.u32(at, "Next")?;
         if next == 0 {
-            return Ok(found);
+            break;
         }
         let bad = || Malformed { command: Command::Ioctl, field: "Next", why: Why::Value(next.into()) };
         let step = usize::try_from(next).ok().filter(|step| *step >= INTERFACE_LEN).ok_or_else(bad)?;
@@ -234,6 +237,7 @@ pub fn interfaces(output: &Buffer<'_>) -> Result<Vec<Interface>, Malformed> {
         }
         at = at.checked_add(step).ok_or_else(bad)?;
     }
+    Ok(found)
 }
 
 fn interface(body: &Body<'_>, at: usize) -> Result<Interface, Malformed> {
@@ -255,7 +259,7 @@ fn interface(body: &Body<'_>, at: usize) -> Result<Interface, Malformed> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::smb2::status::STATUS_INVALID_PARAMETER;
+    use crate::smb2::status::{STATUS_DISK_FULL, STATUS_INVALID_PARAMETER};
     use crate::smb2::testing::{Message, buffer, cuts_are_errors, emitted, refused, whole};
     use crate::smb2::{Answer, Call, FileId, header, ioctl};
 
@@ -302,7 +306,7 @@ mod tests {
             let head = Message::response(11, status).u16(49).u16(0).u32(COPY_CHUNK).put(&[6; 16]).u32(0).u32(0);
             head.u32(offset).u32(count).u32(0).u32(0).u32(1).u32(2).u32(3).bytes()
         };
-        for status in [0, STATUS_INVALID_PARAMETER] {
+        for status in [0, STATUS_INVALID_PARAMETER, STATUS_DISK_FULL] {
             let good = response(status, 0x70, 12);
             let answer = ioctl::parse(&whole(&good)).unwrap().done().unwrap();
             assert_eq!((answer.code, answer.file), (COPY_CHUNK, FileId([6; 16])));
@@ -344,7 +348,11 @@ mod tests {
         let of = |address| Interface { index: 7, rss: true, speed: 1_000_000_000, address };
         let expected = [Some("10.1.2.3".parse().unwrap()), Some("fe80::5".parse().unwrap()), None].map(of);
         assert_eq!(interfaces(&buffer(&all)), Ok(expected.to_vec()));
-        cuts_are_errors(&all, all.len(), |buffer| interfaces(&buffer));
+        // Samba and ksmbd send such lists: one without an entry, and one whose last entry has an offset to the end.
+        for cut in 0..=all.len() {
+            let found = interfaces(&buffer(&all[..cut])).ok().map(|found| found.len());
+            assert_eq!(found, cut.is_multiple_of(INTERFACE_LEN).then_some(cut / INTERFACE_LEN), "cut at {cut}");
+        }
         // Backwards, into itself, and around for ever.
         assert!(interfaces(&buffer(&entry(u32::MAX, 2, &[]))).is_err());
         for next in [1, 151] {

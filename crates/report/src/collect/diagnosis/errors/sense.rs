@@ -15,7 +15,6 @@ const ACCESS_DENIED: &str = "STATUS_ACCESS_DENIED";
 const UNSIGNED: u64 = 2;
 const ALWAYS_ALLOWED: [&str; 3] = ["LOGOFF", "TREE_DISCONNECT", "ECHO"];
 
-/// The meaning.
 pub(super) fn of(evidence: &Evidence<'_>, meaning: &Meaning, sum: &Sum<'_>) -> &'static str {
     let is_about_permission = meaning.statuses.contains(&(Nt, 0xC000_0022));
     if is_about_permission && refuses_even_the_end(evidence) {

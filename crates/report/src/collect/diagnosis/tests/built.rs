@@ -74,7 +74,6 @@ impl Traffic {
         self.now_ns
     }
 
-    /// A name.
     pub(super) fn name(&mut self, name: &str) -> Symbol {
         self.names.intern(name)
     }
