@@ -175,16 +175,22 @@ impl<'a> RunRecording<'a> {
     }
 
     /// Ends the recording; `found` is the content of its report. If the run ended before its first level, for example because the user
-    /// stopped it, the recording that it was to replace returns to its place.
+    /// stopped it, the recording that it was to replace returns to its place. That of a part does not: it belongs to an earlier run, and the
+    /// other parts do not.
     pub fn finish<T>(self, stopped: bool, found: Result<&(Findings, T), &anyhow::Error>) -> anyhow::Result<()> {
-        if found.is_ok() && self.state().recorder.writer.can_restore() {
+        let state = self.state();
+        let is_part = state.spec.levels().any(|(_, level)| level.plan.part.is_some());
+        let restores = found.is_ok() && !is_part && state.recorder.writer.can_restore();
+        drop(state);
+        if restores {
             let State { recorder, .. } = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
             return Ok(recorder.writer.discard()?);
         }
         self.complete(stopped, found)
     }
 
-    /// The same for one of several recordings: without results it stays empty, because an old recording does not belong to the others.
+    /// The same for one of several recordings, except that it stays empty if the run ended before its first level: the recording that it
+    /// was to replace does not belong to the others.
     pub(crate) fn complete<T>(
         self,
         stopped: bool,

@@ -158,7 +158,7 @@ fn in_columns(line: String, columns: usize) -> String {
 /// Output that changes one screen into another.
 fn changes(before: &Drawing, now: &Drawing) -> String {
     let mut out = BEGIN.to_owned();
-    // After a change of the columns, too: the terminal may have wrapped a line that was as wide as before.
+    // Also after a change of the columns only: the terminal may have wrapped a line of the previous width.
     let is_new = before.size != now.size;
     if is_new {
         out += "\x1b[2J";

@@ -26,7 +26,7 @@ pub(super) struct View {
     selected: usize,
     /// Whether the heat map shows service times.
     service: bool,
-    /// Keys of the rows on the screen, for Enter; none until the table of another choice is drawn.
+    /// Keys of the rows on the screen, for Enter; empty after a change of the table until the new one is drawn.
     keys: Vec<Option<Key>>,
     /// End of the second that is shown; `None` for the latest second.
     held_ns: Option<i64>,

@@ -36,8 +36,8 @@ use watch::Watch;
 
 /// A closed connection without a packet for this time is over, ns. Linux keeps the ports of a closed connection as long.
 const CLOSED_FOR_NS: i64 = 60_000_000_000;
-/// The same with a request that waits, ns. A forged reset ends no connection: then the response may come late, but the client sends packets
-/// to keep the connection (TCP keep-alive, SMB2 ECHO, RENEW; about one per minute).
+/// The same for a closed connection with a request that waits, ns. A forged reset ends no connection: then the response may come late, but
+/// the client sends packets to keep the connection (TCP keep-alive, SMB2 ECHO, RENEW; about one per minute).
 const WAITED_FOR_NS: i64 = 2 * CLOSED_FOR_NS;
 
 packable!(Connection);
@@ -195,7 +195,7 @@ impl Connection {
             // The payload of a RST is a text for people (RFC 9293 3.10.7), not part of the stream.
             (segment.payload, segment.wire_len) = (&[], 0);
         }
-        // A second copy of a SYN may come behind data.
+        // A second copy of a SYN may come behind data. It must not end the message in progress.
         if segment.flags.syn() && self.tcp_flows[direction].largest() == 0 {
             self.paired.link.from_start = true;
             self.framed.framers[direction].restart(true);
@@ -351,7 +351,7 @@ impl Connection {
         self.closed_ns.is_some()
     }
 
-    /// Whether it is closed and over at `now_ns`: for some time it had no packet.
+    /// Whether it is closed and has had no packet for so long that it is over at `now_ns`.
     pub(crate) fn is_over(&self, now_ns: i64) -> Over {
         let Some(closed_ns) = self.closed_ns else { return Over::No };
         let (waits, last_ns) = (self.paired.pairing.has_waiting(), self.paired.ledger.last_ns().unwrap_or(closed_ns));

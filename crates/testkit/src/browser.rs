@@ -81,7 +81,7 @@ impl Running {
         Some(Running { child, to, from, folder, last_id: 0 })
     }
 
-    /// It ends on request, or otherwise by force; its child processes follow.
+    /// Asks the browser to end, and kills it if it has not ended after 10 s. Its child processes then end, too.
     fn end(mut self) {
         let _ = self.to.write_all(b"{\"id\":0,\"method\":\"Browser.close\"}\0");
         let end = Instant::now() + Duration::from_secs(10);
@@ -102,9 +102,9 @@ pub struct Browser {
     /// The page.
     target: Value,
     session: String,
-    /// What happened since the page was asked for.
+    /// Messages of the browser since the page was requested.
     events: Vec<Value>,
-    /// Where the page may ask for more; nowhere for one from disk.
+    /// Beginning of the addresses that the page may request.
     site: String,
 }
 
@@ -115,7 +115,7 @@ impl Browser {
         Some(Browser::attached(idle.or_else(|| Running::start(test))?, true))
     }
 
-    /// The same in a browser that no other test uses, so that its network is the caller's.
+    /// The same in a browser that no other test uses, so that no other test changes its network.
     pub fn start_alone(test: &str) -> Option<Browser> {
         Some(Browser::attached(Running::start(test)?, false))
     }

@@ -165,7 +165,7 @@ impl InTerminal {
             assert!(begun.elapsed() < LIMIT, "the program in the terminal did not end within {LIMIT:?}");
             thread::sleep(Duration::from_millis(5));
         };
-        // All of its output comes before this.
+        // All output of the program comes before the mark.
         let mut slave = File::from(self.slave.try_clone().expect("a descriptor"));
         slave.write_all(END_MARK).expect("the terminal takes output");
         self.wait_until(|bytes| bytes.ends_with(END_MARK));

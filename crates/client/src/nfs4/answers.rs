@@ -296,8 +296,8 @@ impl Nfs4Client {
             }
             return;
         }
-        // If the state is lost, a CLOSE fails with the same statuses as other requests. With sessions, they concern
-        // the state only if SEQUENCE succeeded.
+        // A repeated CLOSE whose state the server has lost is done. With sessions, the status is about this state only if SEQUENCE
+        // succeeded; otherwise it is about the session.
         let executed = sessionless || results.first() == Some(0);
         let closed = executed && matches!(job.goal, Goal::Close { .. }) && self.was_done(job, &failure);
         if closed || self.asks_anew(call, results, job, lost.then_some(status)) || self.was_done(job, &failure) {
@@ -315,7 +315,7 @@ impl Nfs4Client {
             job.handles().for_each(|handle| self.paths.handles.stale(handle));
         }
         let cause = match &job.goal {
-            // Only the state is lost: a client that leaves returns the rest.
+            // Only the state is lost, not the session: a client that logs off still destroys its session and client ID.
             Goal::Leave(_) if call.what.slot.is_some() && results.first() == Some(0) => failure.cause,
             _ if lost => {
                 self.condition.doom(Cause::SessionLost);
@@ -342,7 +342,7 @@ impl Nfs4Client {
         };
         // If the server has used the sequence ID, the next one is right.
         let counted = call.what.resent && COUNTED_BEFORE.contains(&status);
-        // A request with state that was lost before the last recovery: it is repeated with the present one.
+        // The request has state from before the last recovery: it is repeated with the present state, and needs no further recovery.
         let recovered = status == NFS4ERR_EXPIRED && self.recovering.has_succeeded_since(call.what.queued);
         let current = call.what.session == self.session.number && !recovered;
         if !counted && current && self.recovering.is_idle() {

@@ -145,7 +145,7 @@ fn entries<'a>(reply: &Reply<'a>) -> Result<Found<'a>, Malformed> {
     })
 }
 
-/// The output of a control. A server may send one with an error, too.
+/// The output of an IOCTL. A server may send an output with an error status, too: the operation has then failed.
 fn output<'a>(reply: &Reply<'a>, found: impl FnOnce(Buffer<'a>) -> Found<'a>) -> Result<Found<'a>, Malformed> {
     done(ioctl::parse(reply)?, |controlled| {
         let has_failed = Severity::of(reply.status()) == Severity::Error;

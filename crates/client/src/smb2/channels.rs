@@ -114,8 +114,8 @@ impl Channels {
     }
 
     /// Takes the fastest RSS interfaces with the address family of `given` from the server's list. If the list lacks `given`, the server is
-    /// behind NAT or a proxy, and the list is not used. ksmbd lists 0.0.0.0 for an interface without an IPv4 address, which would be this
-    /// machine.
+    /// behind NAT or a proxy, and the list is not used. ksmbd lists 0.0.0.0 for an interface without an IPv4 address: a connection to
+    /// 0.0.0.0 would reach this machine.
     pub(super) fn learn_addresses(&mut self, interfaces: &[Interface], given: IpAddr) {
         let is_usable = |ip: IpAddr| ip.is_ipv4() == given.is_ipv4() && !ip.is_unspecified();
         let same = |one: &&Interface| one.address.is_some_and(is_usable);

@@ -84,7 +84,8 @@ impl SmbClient {
                 Some(Again { times: 1.., .. }) => Failure::without_answer(Cause::TooFewCredits),
                 _ => Failure::never_sent(Cause::TooFewCredits),
             });
-            // No request is outstanding, so these lists have the rest of the operation. Its number may soon be another operation's.
+            // No request is outstanding, so the rest of the operation is in these lists. It must leave them, because a later operation may
+            // get its number.
             self.waiting.retain(|waiting| waiting.job != job);
             self.delayed.retain(|(_, waiting)| waiting.job != job);
             self.finish(job, now, events);

@@ -93,7 +93,7 @@ impl ArrivalQueue {
         counted.count
     }
 
-    /// When the first iteration is due that [`ArrivalQueue::due_until`] has not counted.
+    /// Due time of the first iteration that [`ArrivalQueue::due_until`] has not counted, ns.
     pub(crate) fn next_counted(&self) -> i64 {
         self.counted.as_ref().map_or(self.head, |counted| counted.head)
     }

@@ -22,7 +22,8 @@ const DENIED: [(StatusFamily, u32); 6] = [
 ];
 
 /// The most frequent error status with its operation, count and remedy, in words; `None` if there is none. If all requests with an error
-/// status were due after the phase, the tables have none: then it is the status of most `failures`, whose causes are in words.
+/// status were due after the phase, the tables have no status: the result is then the most frequent status of `failures`, each with its
+/// cause in words and its count.
 pub(crate) fn most_frequent<'a>(
     statistics: &Statistics,
     failures: impl IntoIterator<Item = (&'a str, u64)>,
@@ -46,7 +47,7 @@ fn in_tables(statistics: &Statistics) -> Option<String> {
     most.map(|(count, procedure, status)| shown(count, procedure, status))
 }
 
-/// A failure in words has the name of the status and the operation, and perhaps what to do.
+/// The words of a failure name the status and the operation, and may have a remedy.
 fn in_words<'a>(failures: impl IntoIterator<Item = (&'a str, u64)>) -> Option<String> {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for (words, count) in failures {
@@ -54,7 +55,8 @@ fn in_words<'a>(failures: impl IntoIterator<Item = (&'a str, u64)>) -> Option<St
             *counts.entry(status).or_default() += count;
         }
     }
-    // Failures without a name may have different statuses: if they are the most, the most frequent status is unknown.
+    // Failures that name no status may have different ones: if there are more of them than of each named status, the most frequent status
+    // is unknown.
     let (status, count) = counts.into_iter().max_by_key(|&(_, count)| count)?;
     let status = status.strip_prefix(": ")?;
     let (status, remedy) = status.split_at(status.find("; ").unwrap_or(status.len()));
@@ -112,7 +114,7 @@ mod tests {
         );
     }
 
-    /// Each request that got a status was due after the phase, so the tables have none.
+    /// Each request that got an error status was due after the phase, so the tables have none.
     #[test]
     fn a_status_that_no_table_has_is_named_in_the_same_form() {
         let named = |failures: &[(&'static str, u64)]| {

@@ -79,7 +79,7 @@ impl Connection {
             && is_far(&self.tcp_flows[1 - direction], segment.ack)
     }
 
-    /// Whether a direction had no packet for some time when one of this time comes.
+    /// Whether a direction has had no packet for some time before `now_ns`.
     #[inline]
     pub(crate) fn was_silent(&self, direction: usize, now_ns: i64) -> bool {
         self.paired.ledger.was_silent(direction, now_ns)
@@ -91,8 +91,8 @@ impl Connection {
         segment.wire_len > 0 && self.tcp_flows[direction].largest() == 0
     }
 
-    /// Notes if the bytes before a direction's first data passed before the capture began: then they are not missing. With data of the
-    /// other direction before, they may be lost: a request, or the response to one that was captured.
+    /// Notes if the bytes before a direction's first data passed before the capture began: then they are not missing. If the other
+    /// direction has had data already, these bytes may be missing: a request, or the response to a captured request.
     #[cold]
     pub(crate) fn begin_data(&mut self, segment: &Segment<'_>, direction: usize, now_ns: i64) {
         let (link, ledger) = (&self.paired.link, &self.paired.ledger);
@@ -117,7 +117,7 @@ impl Connection {
             && self.tcp_flows[1 - direction].is_first_ack(segment.ack)
     }
 
-    /// A direction goes on at this sequence number, after its sequence numbers have wrapped.
+    /// A direction continues at this sequence number, after its sequence numbers have wrapped.
     #[cold]
     pub(crate) fn come_round<S: Sink>(
         &mut self,

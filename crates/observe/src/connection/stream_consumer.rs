@@ -259,7 +259,7 @@ impl<S: Sink> Receiver for StreamConsumer<'_, S> {
         self.messages.shared.hold_budget.give_back(bytes);
     }
 
-    /// The capture lacks what came between the two places.
+    /// The stream continues at an unrelated position: the capture lacks the bytes in between.
     fn restart(&mut self) {
         let (at, paired) = (self.messages.direction, &mut *self.messages.paired);
         if let Some(tls) = &mut self.framed.tls {

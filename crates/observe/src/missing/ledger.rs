@@ -37,12 +37,12 @@ struct Flow {
     gaps: u32,
     /// Bytes before the first and behind the last message.
     outside: [u64; 2],
-    /// The stream went on at an unrelated position: the number of bytes between its messages is not known.
+    /// The stream continued at an unrelated position: the number of bytes between its messages is not known.
     has_jumped: bool,
     encrypted: u64,
     compressed: u64,
     packets: u64,
-    /// The latest time of a packet, ns.
+    /// When the last packet came, ns.
     last_ns: Option<i64>,
 }
 
@@ -80,7 +80,10 @@ impl Ledger {
     pub(crate) fn packet(&mut self, direction: usize, time_ns: i64) -> i64 {
         let flow = &mut self.flows[direction];
         flow.packets += 1;
-        flow.last_ns = flow.last_ns.max(Some(time_ns));
+        // Packets that are a little out of order leave it; a clock that was set back does not.
+        if flow.last_ns.is_none_or(|last_ns| time_ns > last_ns || last_ns.saturating_sub(time_ns) >= SILENT_NS) {
+            flow.last_ns = Some(time_ns);
+        }
         match &mut self.times {
             Some((_, last)) => std::mem::replace(last, time_ns),
             None => {
@@ -100,7 +103,7 @@ impl Ledger {
         self.times.is_some_and(|(first_ns, _)| first_ns >= since_ns)
     }
 
-    /// Whether a direction had no packet for [`SILENT_NS`] when one of this time comes.
+    /// Whether a direction has had no packet for [`SILENT_NS`] before `now_ns`.
     #[inline]
     pub(crate) fn was_silent(&self, direction: usize, now_ns: i64) -> bool {
         self.flows[direction].last_ns.is_some_and(|last_ns| now_ns.saturating_sub(last_ns) >= SILENT_NS)
@@ -386,4 +389,20 @@ fn counted(ids: &Ids, bytes: [Option<Estimate>; 3], each: f64) -> Option<Estimat
     let all = bytes[2].filter(|all| ERRORS * all.error < cycle / 2.0)?;
     let rounds = ((all.operations - found.operations) / cycle).round().max(0.0);
     Some(Estimate { operations: found.operations + rounds * cycle, ..found })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_back_sets_back_the_time_of_the_last_packet() {
+        let mut ledger = Ledger::default();
+        let second = |second: i64| second * 1_000_000_000;
+        ledger.packet(0, second(10));
+        ledger.packet(0, second(10) - 1_000);
+        assert!(ledger.has_packet_since(0, second(10)), "a packet out of order");
+        ledger.packet(0, second(2));
+        assert!(ledger.has_packet_since(0, second(2)) && !ledger.has_packet_since(0, second(5)));
+    }
 }

@@ -71,7 +71,7 @@ impl<T> PendingTable<T> {
         request
     }
 
-    /// Takes out the request with this id, whose answer is unknown.
+    /// Takes out the request with this id, which gets no answer any more.
     pub fn give_up(&mut self, id: u64, all: &mut WaitingCount) -> Option<T> {
         let request = self.take(id);
         self.count(all);
@@ -128,7 +128,7 @@ impl<T> PendingTable<T> {
         (!self.recent.is_empty()).then(|| self.recent.remove(0))
     }
 
-    /// Whether a request had an answer.
+    /// Whether any request has had an answer.
     pub fn is_answered(&self) -> bool {
         self.is_answered
     }

@@ -224,7 +224,7 @@ impl Rpc {
         }
     }
 
-    /// Whether this call waits already. If another one waits with its xid, that one gets no response any more.
+    /// Whether this call waits already. If another call waits with its xid, gives that one up.
     #[inline]
     fn is_under_way<S: Sink>(
         &mut self,

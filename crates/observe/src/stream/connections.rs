@@ -57,7 +57,7 @@ pub enum Over {
     Yes,
     /// Its last packet came a short while ago.
     NotYet,
-    /// The same, but it stays longer than others, which do not wait for it.
+    /// The same, but it stays longer. Connections that were closed after it may leave before it.
     Later,
     /// It goes on.
     No,
@@ -179,7 +179,7 @@ impl<C: Packable> Connections<C> {
 
     /// Removes the connection that was closed first, if it `is_over`. Slots found before lose their meaning.
     pub fn take_closed(&mut self, is_over: impl Fn(&C) -> Over) -> Option<C> {
-        // Each at most once.
+        // Looks at each closed connection at most once.
         for _ in 0..self.closed.len() {
             let key = self.closed.front()?;
             let found = self.by_key.get(key).copied();

@@ -194,7 +194,7 @@ impl<'a> Reply<'a> {
             return Err(body.malformed("Command", Why::Value(self.header.command_code().into())));
         }
         // Samba and ksmbd send the result of a server-side copy with any error, not only with STATUS_INVALID_PARAMETER. For an IOCTL,
-        // the size shows which body it is.
+        // StructureSize shows whether the body has this result.
         let is_error = match command == Command::Ioctl && Severity::of(self.status) == Severity::Error {
             true => body.u16(header::LEN, "StructureSize")? == error::STRUCTURE_SIZE,
             false => error::replaces_body(&self.header),

@@ -55,8 +55,8 @@ impl Connection {
         session.seals && !is_notice(message)
     }
 
-    /// The session that a message names: the one in use, or the primary one that waits. A request from before a second logon may be
-    /// answered during the other session.
+    /// The session that a message names: the one in use, or the primary one that waits. The response to a request from before a second
+    /// logon may come while the secondary session is in use.
     fn session_of(&self, id: Option<u64>) -> &Session {
         let waiting = self.primary_session.as_deref().filter(|waiting| waiting.id != self.session.id);
         waiting.filter(|waiting| Some(waiting.id) == id).unwrap_or(&self.session)

@@ -26,7 +26,7 @@ pub(in crate::smb2) struct SentMessage {
 #[derive(Debug, Default)]
 pub(in crate::smb2) struct SentMessages {
     messages: VecDeque<(u64, Option<SentMessage>)>,
-    /// Number of messages that are not over.
+    /// Number of messages with a request that has no response yet.
     live: usize,
     /// Due time and earlier transmissions of the next message to be added.
     next: Option<(i64, u32)>,
@@ -39,7 +39,7 @@ pub(in crate::smb2) struct SentMessages {
 const SPARE: usize = 32;
 /// Maximum length of such a message, bytes: a few requests.
 const SPARE_BYTES: usize = 512;
-/// Number of places that finished messages may keep, in addition to two per unfinished message.
+/// Maximum number of entries of the list, in addition to two per unfinished message. Finished messages leave entries behind.
 const OVER: usize = 1024;
 
 impl SentMessages {
@@ -54,7 +54,7 @@ impl SentMessages {
         let left = outgoing.members.len() as u32;
         let outgoing = std::mem::replace(outgoing, self.spare.pop().unwrap_or_default());
         if self.messages.len() > 2 * self.live + OVER {
-            // They are behind a message without a response, which may wait long while many others are answered.
+            // Entries of finished messages stay behind an unfinished one, which may wait long while many later ones are answered.
             self.messages.retain(|(_, message)| message.is_some());
         }
         self.live += 1;

@@ -68,7 +68,7 @@ impl SmbClient {
         held.next()
     }
 
-    /// Cancels an operation whose long-lived request was not sent yet, or is to be sent again.
+    /// Cancels an operation whose long-lived request has not been sent yet, or must be sent again.
     fn cancel_early(&mut self, id: JobId, now: i64, events: &mut dyn Events) {
         let Some(job) = self.jobs.get(id) else { return };
         let waits = self.waiting.iter().position(|waiting| waiting.job == id);

@@ -168,7 +168,7 @@ fn a_request_that_is_to_be_sent_again_can_be_cancelled() {
     assert_eq!((world.client.outstanding(), world.asked().len()), (0, 0));
 }
 
-/// The client may have closed an unused file just before it logged on a second time.
+/// The client may have closed an unused file just before it logged on a second time, so the response comes during the second session.
 #[test]
 fn a_late_response_of_the_primary_session_is_verified_with_its_key() {
     for is_changed in [false, true] {

@@ -353,7 +353,7 @@ fn opens_of_a_file_have_one_lease() {
     assert!(world.lose(), "handles are still cached");
 }
 
-/// The number of an operation that has ended may be another operation's, which would get the response.
+/// A later operation may get the number of an operation that has ended, and would then get the responses to its remaining parts.
 #[test]
 fn a_write_that_needs_more_credits_than_the_next_session_has_sends_no_part_of_itself() {
     let (mut world, file) = with_file(Dialect::V302);

@@ -20,9 +20,9 @@ const PER_SECOND: u32 = 16;
 /// Iterations of a schedule that are due in the measured phase and found no free slot.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
-    /// How many.
+    /// Number of these iterations.
     count: u64,
-    /// Those of a user whose next one was due before now: they are late, whenever they end.
+    /// Number of these iterations whose user's next iteration is due already: they are late, whenever they end.
     late: u64,
 }
 
@@ -58,7 +58,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         let waiting = |(user, queue): (usize, &mut ArrivalQueue)| {
             let due = queue.due_until((begin, until), begun(user));
             let count = due.saturating_sub(begun(user)).saturating_sub(queue.free.len() as u64);
-            // After each of them but the last, the next one waits.
+            // All of them are late, except the last one while its user's next iteration is not due yet.
             let last = u64::from(queue.next_counted() >= now);
             Waiting { count, late: if own { count.saturating_sub(last) } else { 0 } }
         };

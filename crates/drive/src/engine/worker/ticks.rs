@@ -13,7 +13,7 @@ use crate::network::Network;
 const DOZE_NS: i64 = 4 * TICK_NS;
 /// A requested end is this far in the future, so that all workers see it in time.
 const NOTICE_NS: i64 = DOZE_NS + TICK_NS;
-/// A thread without a tick for so long was kept from running, ns; with short timeouts a quarter of one is enough.
+/// A thread without a tick for this time was kept from running, ns. With a short timeout, a quarter of the timeout is enough.
 const STALL_NS: i64 = 1_000_000_000;
 
 impl<S: Sink, N: Network> Worker<'_, S, N> {
@@ -42,7 +42,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let rounds = (eighth(self.job.plan.timeout_ns) / since).max(1);
         let count = (self.connections.len() as u64).div_ceil(rounds as u64);
         let before = self.now - timeout;
-        // Responses may have arrived in time. A client also gets those of its session's further channels, so all are read first.
+        // Responses may have arrived in time, also on further channels of a client's session. So all connections are read first.
         if since > STALL_NS.min(timeout / 4) {
             self.read_arrived();
         }

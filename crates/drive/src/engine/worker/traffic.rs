@@ -15,7 +15,7 @@ use crate::network::{ConnectionKey, Network, Received};
 const SLICES: usize = 256;
 /// Maximum number of reads of one connection before others are served.
 const READS: usize = 8;
-/// Maximum number of times that a connection is read until nothing is left, because a server may send without end.
+/// Maximum number of calls of `readable` for one connection at once, because a server may send without end.
 const TIMES: usize = 1_000;
 
 impl<S: Sink, N: Network> Worker<'_, S, N> {
@@ -97,11 +97,11 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         self.lose_if_over(at);
     }
 
-    /// Reads all that has arrived, so that no response in it counts as missing. One wait reports only some of the connections, and not all
-    /// bytes of one are read at once, so a thread that was kept from running may not have read it yet.
+    /// Reads all that has arrived, so that no response that has arrived counts as missing. A thread that was kept from running may not have
+    /// read it yet: one wait reports only some of the connections, and the thread does not read all bytes of a connection at once.
     #[cold]
     pub(super) fn read_arrived(&mut self) {
-        // Clients that block have no connection of ours.
+        // Clients with blocking calls have no connection that this thread could read.
         let count = if self.address.is_some() { self.connections.len() as u32 } else { 0 };
         // The further channels first: one of them takes the place of a session's first connection if that is lost.
         for at in (0..count).rev() {
@@ -135,7 +135,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     /// must wait for other events too.
     pub(super) fn await_bytes(&mut self, until: i64) -> bool {
         let [connection] = self.connections.as_slice() else { return false };
-        // Clients that block have no connection of ours.
+        // Clients with blocking calls have no connection that this thread could read.
         if self.address.is_none()
             || connection.state != ConnectionState::Up
             || connection.full_since.is_some()

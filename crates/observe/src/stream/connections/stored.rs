@@ -9,7 +9,7 @@ use zstd::zstd_safe::get_frame_content_size;
 /// The fastest of the usual levels.
 const LEVEL: i32 = 1;
 
-/// Can become bytes, and come back. No function of it is generic, so its code is compiled only where the macro `packable` is.
+/// Can be packed into bytes and unpacked. No function is generic, so its code is compiled only where the macro `packable` is used.
 pub trait Packable: Sized {
     /// Appends its bytes. None if there is no memory.
     fn pack(&self, into: Vec<u8>) -> Option<Vec<u8>>;

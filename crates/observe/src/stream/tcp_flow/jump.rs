@@ -1,9 +1,9 @@
-//! Jumps: a stream goes on at a place that nothing connects with the bytes so far.
+//! Jumps: a stream continues at a position that is unrelated to the bytes so far.
 
 use super::{JUMP_MAX, TcpFlow, is_ahead};
 use crate::stream::{Receiver, offset};
 
-/// A sender does not go back as far as this behind bytes that were acknowledged: more than the windows that systems use, bytes.
+/// No sender goes back so far behind acknowledged bytes, bytes: more than the windows that systems use.
 const BEHIND_MIN: u64 = 64 << 20;
 
 impl TcpFlow {
@@ -13,13 +13,14 @@ impl TcpFlow {
         self.known && start.saturating_add(BEHIND_MIN) < self.next.min(self.acknowledged)
     }
 
-    /// Whether `ack` is ahead of all acknowledgements so far, and no further than any window.
+    /// Whether `ack` is ahead of all acknowledgements so far, but not further ahead than a window may be.
     pub fn is_first_ack(&self, ack: u32) -> bool {
         let acked = offset::nearest(ack, self.next);
         self.known && acked > self.acknowledged && acked.saturating_sub(self.next) <= JUMP_MAX
     }
 
-    /// Whether the first data that come, at this sequence number, are behind bytes that only acknowledgements tell of.
+    /// Whether data at this sequence number would be the first of the stream, with missing bytes before them, and behind all acknowledged
+    /// bytes.
     pub fn begins_behind(&self, seq: u32) -> bool {
         let is_behind_acknowledged = || offset::nearest(seq, self.next) >= self.acknowledged;
         self.known && !self.is_followed() && is_ahead(seq, self.next) && is_behind_acknowledged()
@@ -30,12 +31,12 @@ impl TcpFlow {
         self.begins_later = true;
     }
 
-    /// The stream goes on at this sequence number, after its sequence numbers have wrapped.
+    /// The stream continues at this sequence number, after its sequence numbers have wrapped.
     pub fn come_round(&mut self, seq: u32, out: &mut impl Receiver) {
         self.jump(offset::nearest(seq, self.next), out);
     }
 
-    /// The stream goes on at `start`; returns the offset that this place has from now on. Before its first bytes, nothing was lost.
+    /// The stream continues at `start`; returns the offset of this position from now on. If no bytes came before, this is no loss.
     pub(super) fn jump(&mut self, start: u64, out: &mut impl Receiver) -> u64 {
         if self.is_followed() {
             self.finish(out);
