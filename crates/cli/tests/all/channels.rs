@@ -168,7 +168,7 @@ fn a_channel_that_is_lost_fails_nothing() {
             drive(folder, faulty.address(), workload, &load)
         };
         let mut run = lossy("3s");
-        // On a machine that stalls, the phase may end before the connection has carried so many bytes.
+        // On a machine that stalls, the phase may end before the connection carries enough bytes for the reset.
         if run["levels"][0]["generator"]["channels_lost"] != 2 {
             run = lossy("20s");
         }

@@ -138,7 +138,7 @@ fn survives(samba: &Samba, workload: &str, bytes: u64, more: &[&str]) -> (Value,
         drive(folder, &target, &load(duration))
     };
     let (mut side, mut said) = lossy("2s");
-    // On a machine that stalls, the phase may end before the connection has carried so many bytes.
+    // On a machine that stalls, the phase may end before the connection carries enough bytes for the reset.
     if fact(&side, "recovered sessions: ").is_empty() {
         (side, said) = lossy("20s");
     }

@@ -369,7 +369,7 @@ fn numbers_at_the_edge_are_drawn() {
 fn points_without_neighbours_are_drawn() {
     let Some(mut browser) = Browser::start("alone") else { return };
     let mut findings = busy();
-    // A line of so many points usually has no marks.
+    // A line of 100 points usually has no marks.
     for (every, marked) in [(1, false), (2, true)] {
         findings.series.response_mean_s = (0..100).map(|bin| (bin % every == 0).then_some(1e-3)).collect();
         open(&mut browser, &findings);

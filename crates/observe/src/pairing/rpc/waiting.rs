@@ -15,7 +15,7 @@ const SPARE_MAX: usize = 256;
 const MEMBERS_MAX: usize = 1 << 20;
 /// Beyond this number, a connection without any answer so far has room for one usual compound only; see `UNANSWERED_MAX` of `pending`.
 const UNANSWERED_MAX: usize = MEMBERS_MAX / 4;
-/// A compound of at most so many operations may wait on each connection in any case. Real ones have a dozen.
+/// One compound of at most this many operations may always wait on each connection. Real ones have a dozen.
 const USUAL: usize = 16;
 const NFS: u32 = Program::Nfs.number();
 /// RENEW of NFS 4.0, and SEQUENCE of 4.1, which renews the lease where it is the only operation.

@@ -187,5 +187,5 @@ fn a_number_far_behind_acknowledged_bytes_has_come_round() {
     assert_eq!(tcp_flow.next(), Some(first_offset(far) + (1 << 32) + 2));
     let rst = Segment { flags: TcpFlags(0x14), ..segment(7, b"") };
     tcp_flow.segment(&rst, Stamp { time_ns: 0, frame: 2 }, 0, &mut out);
-    assert_eq!(out, ["abc", "Restart", "de"], "without data, the stream goes on nowhere else");
+    assert_eq!(out, ["abc", "Restart", "de"], "a segment without data does not move the stream");
 }
