@@ -85,8 +85,9 @@ fn the_time_in_which_the_interface_is_down_is_in_the_stream_and_stored() {
             std::thread::sleep(Duration::from_millis(10));
             holes.extend(counts.take_holes());
         }
-        assert_eq!(counts.down_since(), Some(holes[0].from_ns));
-        assert_eq!(holes[0].to_ns, holes[0].from_ns, "known as soon as it is noticed");
+        // The interface loses its carrier just before the socket reports the error. Where that is seen first, packets may be missing from
+        // the last look on.
+        assert_eq!(counts.down_since(), Some(holes[0].to_ns));
         ip("up");
         sender.send(7, 100);
         stop.ask();
