@@ -2,13 +2,13 @@
 //!
 //! A test that cannot run on this machine prints a line `SKIPPED: needs NAME …` and returns. Where CI has NAME (a
 //! program, or a path beginning with `../` from the workspace's root), such a skip is a failure. A test that only `cargo xtask verify` runs
-//! is `#[ignore = "long proof: …"]`, and counted apart.
+//! is `#[ignore = "long proof: …"]`, and counted apart. CI repeats up to three failed tests alone, and names those that then pass.
 
 mod programs;
+mod repeat;
 mod tally;
 
 use std::sync::Mutex;
-use std::time::Duration;
 
 use programs::{Job, Program};
 use tally::Tally;
@@ -72,7 +72,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 pub(crate) fn tests(arguments: &Arguments) -> (Tally, Outcome) {
     let built = setup::run().and_then(|()| programs::build(arguments));
     let (tally, outcome) = match built {
-        Ok(programs) => watch(jobs(&programs, arguments), |said| println!("{said}")),
+        Ok(programs) => {
+            let print = |said: &str| println!("{said}");
+            let (mut tally, broken) = watch(jobs(&programs, arguments), print);
+            let outcome = repeat::alone(&mut tally, broken, in_ci(), print);
+            (tally, outcome)
+        }
         Err(error) => (Tally::default(), Err(error)),
     };
     tally.print();
@@ -117,9 +122,17 @@ fn without(modules: &[&'static str]) -> Vec<&'static str> {
     modules.iter().flat_map(|module| ["--skip", module]).collect()
 }
 
+/// A job that failed.
+struct Broken {
+    job: Job,
+    error: String,
+    /// Whether all its tests ended, so that the failed ones are known.
+    has_result: bool,
+}
+
 /// Runs jobs in parallel, prints the output of each after its end, and counts results.
-fn watch(jobs: Vec<Job>, print: impl Fn(&str) + Sync) -> (Tally, Outcome) {
-    let failed = Mutex::new((Tally::default(), Vec::new()));
+fn watch(jobs: Vec<Job>, print: impl Fn(&str) + Sync) -> (Tally, Vec<Broken>) {
+    let ended_jobs = Mutex::new((Tally::default(), Vec::new()));
     let waiting = Mutex::new(jobs.into_iter());
     let next = || waiting.lock().ok()?.next();
     std::thread::scope(|scope| {
@@ -127,36 +140,24 @@ fn watch(jobs: Vec<Job>, print: impl Fn(&str) + Sync) -> (Tally, Outcome) {
             scope.spawn(|| {
                 while let Some(job) = next() {
                     let ended = job.run();
-                    let Ok(mut all) = failed.lock() else { return };
-                    print(&format!("\n== {job} ({})\n{}", seconds(ended.took), ended.said.trim_end()));
+                    let Ok(mut all) = ended_jobs.lock() else { return };
+                    print(&ended.shown(&job));
                     all.0.read(&job.to_string(), &ended.said);
-                    all.1.extend(ended.outcome.err().map(|error| format!("{job}: {error}")));
+                    let has_result = ended.has_result();
+                    all.1.extend(ended.outcome.err().map(|error| Broken { job, error, has_result }));
                 }
             });
         }
     });
-    let (tally, failed) = failed.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let outcome = if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) };
-    (tally, outcome)
-}
-
-fn seconds(took: Duration) -> String {
-    format!("{:.1} s", took.as_secs_f64())
+    ended_jobs.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
 
     fn program(package: &str, target: &str) -> Program {
-        Program {
-            package: package.to_owned(),
-            target: target.to_owned(),
-            folder: PathBuf::from("/"),
-            path: PathBuf::from("/bin/sh"),
-        }
+        Program::of_shell(package, target)
     }
 
     #[test]
@@ -182,23 +183,16 @@ mod tests {
     fn every_job_is_run_and_each_failure_is_named() {
         // A failure that a test makes must not look like one of the tests.
         let quietly = |_: &str| {};
-        let said = |line: &str| {
-            let mut job = Job::new(&program("crate", "all"), Vec::new(), &[]);
-            job.arguments = vec!["-c".to_owned(), line.to_owned()];
-            job
-        };
+        let said = |line: &str| Job::of_shell("crate", line);
         let fine = "echo 'test result: ok. 2 passed; 0 failed; 0 ignored'";
         let broken = "echo 'test a ... FAILED'; echo 'test result: FAILED. 1 passed; 1 failed; 0 ignored'; exit 101";
-        let (tally, outcome) = watch(vec![said(fine), said(broken), said(fine)], quietly);
+        let (tally, failed) = watch(vec![said(fine), said(broken), said(fine)], quietly);
         assert_eq!(tally.line(), "5 passed, 1 failed, 0 skipped, 0 long proofs not run");
-        assert!(outcome.unwrap_err().contains("101"));
-        let (tally, outcome) = watch(vec![said(fine), said("kill -ABRT $$")], quietly);
-        assert_eq!(
-            (tally.line().as_str(), outcome.is_err()),
-            ("2 passed, 0 failed, 0 skipped, 0 long proofs not run", true),
-            "no result line"
-        );
-        let (_, outcome) = watch(vec![said("true")], quietly);
-        assert!(outcome.is_err(), "a program that ends without a result has tested nothing");
+        assert!(failed.len() == 1 && failed[0].error.contains("101") && failed[0].has_result);
+        let (tally, failed) = watch(vec![said(fine), said("kill -ABRT $$")], quietly);
+        assert_eq!(tally.line(), "2 passed, 0 failed, 0 skipped, 0 long proofs not run");
+        assert!(failed.len() == 1 && !failed[0].has_result, "no result line");
+        let (_, failed) = watch(vec![said("true")], quietly);
+        assert_eq!(failed.len(), 1, "a program that ends without a result has tested nothing");
     }
 }

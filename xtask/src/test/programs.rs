@@ -75,11 +75,26 @@ pub(super) struct Job {
     more: Vec<String>,
 }
 
+/// The line with which a test program ends.
+const RESULT: &str = "test result: ";
+
 /// How a job ended.
 pub(super) struct Ended {
     pub(super) said: String,
-    pub(super) took: Duration,
+    took: Duration,
     pub(super) outcome: Outcome,
+}
+
+impl Ended {
+    /// Its output, under its name.
+    pub(super) fn shown(&self, job: &Job) -> String {
+        format!("\n== {job} ({:.1} s)\n{}", self.took.as_secs_f64(), self.said.trim_end())
+    }
+
+    /// Whether all its tests ended.
+    pub(super) fn has_result(&self) -> bool {
+        self.said.contains(RESULT)
+    }
 }
 
 impl Job {
@@ -87,6 +102,11 @@ impl Job {
     pub(super) fn new(program: &Program, arguments: Vec<&str>, more: &[String]) -> Self {
         let arguments = arguments.into_iter().map(str::to_owned).collect();
         Self { program: program.clone(), arguments, more: more.to_vec() }
+    }
+
+    /// One of its tests, alone.
+    pub(super) fn alone(&self, test: &str) -> Self {
+        Self::new(&self.program, vec![test, "--exact"], &self.more)
     }
 
     pub(super) fn run(&self) -> Ended {
@@ -98,7 +118,7 @@ impl Job {
                 let outcome = match output.status {
                     status if !status.success() => Err(status.to_string()),
                     // Whatever ends a program early with success has not run its tests.
-                    _ if !said.contains("test result: ") => Err("ended without a result".to_owned()),
+                    _ if !said.contains(RESULT) => Err("ended without a result".to_owned()),
                     _ => Ok(()),
                 };
                 (said, outcome)
@@ -128,5 +148,28 @@ impl fmt::Display for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.program.package, self.program.target)?;
         self.arguments.iter().chain(&self.more).try_for_each(|argument| write!(f, " {argument}"))
+    }
+}
+
+#[cfg(test)]
+impl Program {
+    /// A shell as the test program.
+    pub(super) fn of_shell(package: &str, target: &str) -> Self {
+        let (package, target) = (package.to_owned(), target.to_owned());
+        Self { package, target, folder: PathBuf::from("/"), path: PathBuf::from("/bin/sh") }
+    }
+}
+
+#[cfg(test)]
+impl Job {
+    /// A shell that runs `line`.
+    pub(super) fn of_shell(package: &str, line: &str) -> Self {
+        Self::new(&Program::of_shell(package, "all"), vec!["-c", line], &[])
+    }
+
+    /// With the tests' folder.
+    pub(super) fn within(mut self, folder: &Path) -> Self {
+        folder.clone_into(&mut self.program.folder);
+        self
     }
 }

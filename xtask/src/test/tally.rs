@@ -1,6 +1,7 @@
 //! Counts over all test programs, from what they print.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// Counts over all test programs.
 #[derive(Debug, Default)]
@@ -13,8 +14,25 @@ pub(crate) struct Tally {
     ignored: u64,
     /// Reasons, by program and test: those tests count as passed in their programs' lines.
     skipped: BTreeMap<String, String>,
-    /// Programs and tests, with the first line of what each said of it.
-    failures: Vec<String>,
+    failures: Vec<Failure>,
+    /// Tests that failed beside others, and passed alone. They count as passed.
+    passed_alone: Vec<Failure>,
+}
+
+/// A test that failed.
+#[derive(Clone, Debug)]
+pub(super) struct Failure {
+    /// The job's name.
+    program: String,
+    pub(super) test: String,
+    /// Where it stopped, and the first line of what it said.
+    message: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}{}", self.program, self.test, self.message)
+    }
 }
 
 /// How the line of a test goes on that only `cargo xtask verify` runs.
@@ -28,7 +46,11 @@ impl Tally {
         let skipped = self.skipped.len() as u64;
         let passed = self.passed.saturating_sub(skipped);
         let (failed, skipped) = (self.failed, self.ignored + skipped);
-        format!("{passed} passed, {failed} failed, {skipped} skipped, {} long proofs not run", self.long_proofs)
+        let alone = match self.passed_alone.len() {
+            0 => String::new(),
+            count => format!(" ({count} of them only when repeated alone)"),
+        };
+        format!("{passed} passed{alone}, {failed} failed, {skipped} skipped, {} long proofs not run", self.long_proofs)
     }
 
     /// Prints what was skipped and what failed.
@@ -40,6 +62,27 @@ impl Tally {
         for test in &self.failures {
             println!("failed {test}");
         }
+        for test in &self.passed_alone {
+            println!("failed beside other tests, and passed when repeated alone: {test}");
+        }
+    }
+
+    /// How many tests failed.
+    pub(super) fn failures(&self) -> usize {
+        self.failures.len()
+    }
+
+    /// The tests of a job that failed, by its name.
+    pub(super) fn failures_of(&self, program: &str) -> Vec<Failure> {
+        self.failures.iter().filter(|failure| failure.program == program).cloned().collect()
+    }
+
+    /// All failed tests of a job passed when each was repeated alone.
+    pub(super) fn have_passed_alone(&mut self, program: &str) {
+        let of_program: Vec<Failure> = self.failures.extract_if(.., |failure| failure.program == program).collect();
+        let count = of_program.len() as u64;
+        (self.passed, self.failed) = (self.passed + count, self.failed.saturating_sub(count));
+        self.passed_alone.extend(of_program);
     }
 
     /// Reads what a test program printed: a line for each test, then the output of tests, then its result. Tests may print such lines too.
@@ -47,7 +90,9 @@ impl Tally {
         let tests = said.lines().take_while(|line| !matches!(*line, "successes:" | "failures:"));
         let long_proofs = tests.clone().filter(|line| line.contains(LONG_PROOF)).count() as u64;
         let failed = tests.filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"));
-        self.failures.extend(failed.map(|name| format!("{program}: {name}{}", message(said, name))));
+        let failure =
+            |name: &str| Failure { program: program.to_owned(), test: name.to_owned(), message: message(said, name) };
+        self.failures.extend(failed.map(failure));
         let mut test = "";
         for line in said.lines() {
             if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")) {
@@ -138,7 +183,8 @@ test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; 
     #[test]
     fn counts_are_summed_and_a_skipped_test_is_not_a_passed_one() {
         assert_eq!(tally().line(), "13 passed, 2 failed, 3 skipped, 1 long proofs not run");
-        assert_eq!(tally().failures, ["two: table::rows at tests/all/table.rs:9:5: 3 rows instead of 4"]);
+        let failures: Vec<String> = tally().failures.iter().map(ToString::to_string).collect();
+        assert_eq!(failures, ["two: table::rows at tests/all/table.rs:9:5: 3 rows instead of 4"]);
         assert_eq!(Tally::default().line(), "0 passed, 0 failed, 0 skipped, 0 long proofs not run");
     }
 
