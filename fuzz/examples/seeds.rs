@@ -20,6 +20,7 @@ fn main() -> Written {
     procedures()?;
     tunnels()?;
     nfs4_client()?;
+    nfs4_server()?;
     // `arbitrary` reads a script out of any bytes.
     let plain: Vec<u8> = (0..600u32).map(|at| (at.wrapping_mul(0x9e37_79b1) >> 24) as u8).collect();
     save("stream", "spread", &plain)?;
@@ -227,6 +228,49 @@ fn nfs4_client() -> Written {
     for minor in 0..3u8 {
         for (name, loss) in losses {
             save("nfs4_client", &format!("4.{minor}-{name}"), &[&[minor][..], &work[..], loss].concat())?;
+        }
+    }
+    Ok(())
+}
+
+/// A step of the target `nfs4_server`, with operations and their arguments.
+fn step(control: u8, place: u8, operations: &[(u32, Vec<u8>)]) -> Vec<u8> {
+    let bytes: Vec<u8> =
+        operations.iter().flat_map(|(code, arguments)| [rpc::words(&[*code]), arguments.clone()].concat()).collect();
+    [vec![control | operations.len() as u8, place, (bytes.len() / 4) as u8], bytes].concat()
+}
+
+/// Files and names, locks and ranges of files, and calls without a session.
+fn nfs4_server() -> Written {
+    let (words, opaque) = (rpc::words, rpc::opaque);
+    let write = [words(&[0, 0, 0, 0, 0, 0, 2]), opaque(b"content")].concat();
+    let files = [
+        step(0x40, 3, &[(38, write), (25, words(&[0, 0, 0, 0, 0, 0, 100])), (9, words(&[1, 0x10]))]),
+        step(0x80, 2, &[(6, [words(&[2]), opaque(b"folder"), words(&[0, 0])].concat()), (10, Vec::new())]),
+        step(0, 2, &[(26, words(&[0, 0, 0, 0, 500, 1_000, 1, 0x10]))]),
+        step(0, 2, &[(32, Vec::new()), (29, [opaque(b"file"), opaque(b"moved")].concat())]),
+        step(0x20, 2, &[(28, opaque(b"folder"))]),
+    ];
+    // The state ID of the OPEN before it: RFC 8881 16.2.3.1.2.
+    let lock = [words(&[2, 0, 0, 0, 0, 9, 1, 0, 1, 0, 0, 0, 0, 0, 0]), opaque(b"locker")].concat();
+    let ranges = [(59, words(&[1, 0, 0, 0, 0, 0, 0, 4_096])), (69, words(&[1, 0, 0, 0, 0, 0, 1]))];
+    let state = [
+        step(0x40, 3, &[(12, lock), (14, words(&[2, 0, 1, 0, 0, 0, 0, 0, 0, 9]))]),
+        step(0, 3, &[(4, words(&[0, 1, 0, 0, 0]))]),
+        step(0, 3, &ranges),
+        step(0, 3, &[(68, words(&[1, 0, 0, 0, 0, 0, 100]))]),
+    ];
+    let channel = [0, 1 << 20, 1 << 20, 1_024, 8, 4, 0];
+    let create = [words(&[0, 2, 1, 0]), words(&channel), words(&channel), words(&[1, 1, 0])].concat();
+    let null = rpc::call(9, 100_003, 4, 0, &[]);
+    let sessions = [
+        step(0x10, 0, &[(42, [words(&[1, 1]), opaque(b"other"), words(&[0, 0, 0])].concat())]),
+        step(0x10, 0, &[(43, create)]),
+        [vec![0x18, 0, (null.len() / 4) as u8], null].concat(),
+    ];
+    for minor in 1..3u8 {
+        for (name, steps) in [("files", files.concat()), ("state", state.concat()), ("sessions", sessions.concat())] {
+            save("nfs4_server", &format!("4.{minor}-{name}"), &[vec![minor - 1], steps].concat())?;
         }
     }
     Ok(())

@@ -146,7 +146,7 @@ fn run(plimsoll: &Path, server: &Server, folder: &Path) -> String {
     let [plimsoll, folder] = [plimsoll, folder].map(|path| path.display().to_string());
     format!(
         "{} --plimsoll {plimsoll} --start-in 8s --record {folder}/all --json {folder}/all.json run random-read --set size=64KiB \
-         --target '{}' --clients 4 --threads 1 --rate 40 --warmup 500ms --duration 3s",
+         --target '{}' --clients 4 --threads 1 --rate 40 --warmup 500ms --duration 8s",
         program(),
         server.1
     )

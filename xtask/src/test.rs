@@ -34,7 +34,7 @@ const SERIAL: [Serial; 1] = [Serial {
 const THREADS_OF_REST: &str = "6";
 const ONE_AT_A_TIME: [&str; 2] = ["--test-threads", "1"];
 /// Test programs at a time. Many tests wait for a server or a clock.
-const LANES: usize = 3;
+const PROGRAMS_AT_A_TIME: usize = 3;
 
 /// Which tests.
 #[derive(Debug, Default, clap::Args)]
@@ -136,7 +136,7 @@ fn watch(jobs: Vec<Job>, print: impl Fn(&str) + Sync) -> (Tally, Vec<Broken>) {
     let waiting = Mutex::new(jobs.into_iter());
     let next = || waiting.lock().ok()?.next();
     std::thread::scope(|scope| {
-        for _ in 0..LANES {
+        for _ in 0..PROGRAMS_AT_A_TIME {
             scope.spawn(|| {
                 while let Some(job) = next() {
                     let ended = job.run();

@@ -11,14 +11,14 @@ use anyhow::Context;
 use plimsoll_observe::capture::CaptureAnomalies;
 use plimsoll_observe::filter::FilterState;
 use plimsoll_observe::names::HostsFile;
-use plimsoll_observe::{BoxedObserver, Observer, status_name};
+use plimsoll_observe::{BoxedObserver, status_name};
 use plimsoll_recording::folder::{CheckpointWriter, Finished};
 use plimsoll_report::findings::{Findings, Source};
 use plimsoll_results::record::about_of;
 use plimsoll_stats::{IntervalRecorder, Intervals, Statistics};
 
 use crate::filter::Filter;
-use crate::job::{Sinks, name_hosts};
+use crate::job::{JobObserver, name_hosts};
 use crate::running::{Report, Running};
 
 /// Shortest time between two checkpoints.
@@ -60,8 +60,7 @@ impl Checkpoints {
             return Ok(None);
         }
         let (sinks, _) = observer.sink();
-        let ((_, outputs), _) = &mut sinks.sink;
-        let recorder = outputs.sink.here().and_then(|(_, recorder)| recorder.as_mut());
+        let recorder = sinks.sink.outputs.here().and_then(|(_, recorder)| recorder.as_mut());
         let Some(writer) = recorder.map(|recorder| recorder.checkpoints()) else { return Ok(None) };
         let mut worker = Worker { writer, filter: filter.clone(), hosts: hosts.clone(), source: source.clone() };
         let (snapshots, waiting) = sync_channel::<Snapshot>(1);
@@ -118,14 +117,13 @@ impl Checkpoints {
     }
 }
 
-fn snapshot(observer: &mut Observer<Sinks>, anomalies: CaptureAnomalies, until_ns: Option<i64>) -> Option<Snapshot> {
+fn snapshot(observer: &mut JobObserver, anomalies: CaptureAnomalies, until_ns: Option<i64>) -> Option<Snapshot> {
     let state = observer.state().ok()?;
     let (sinks, _) = observer.sink();
     let filter = sinks.state();
-    let ((statistics, outputs), _) = &mut sinks.sink;
-    let (_, recorder) = outputs.sink.here()?;
+    let (_, recorder) = sinks.sink.outputs.here()?;
     let intervals = recorder.as_ref()?.so_far()?;
-    let statistics = statistics.settled().clone();
+    let statistics = sinks.sink.statistics.settled().clone();
     Some(Snapshot { observer: state, filter, statistics, intervals, anomalies, until_ns })
 }
 

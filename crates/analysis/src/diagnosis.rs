@@ -42,7 +42,7 @@ impl DiagnosisSoFar {
         let unfinished = if is_lossy { Vec::new() } else { observer.unfinished(seen_ns) };
         let last_responses = observer.last_responses();
         let (sinks, names) = observer.sink();
-        let ((statistics, _), live) = &mut sinks.sink;
+        let (statistics, live) = (&mut sinks.sink.statistics, &sinks.sink.live);
         let first_ns = live.as_ref().and_then(|live| live.0.seconds().next()).map(|second| second.start_ns());
         let downtime = damage.downtime;
         let last_ns = Some(seen_ns);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use plimsoll_console::output_file::OutputFile;
-use plimsoll_model::Names;
+use plimsoll_model::{Names, Sink, Transaction};
 use plimsoll_observe::decrypt::SessionKeys;
 use plimsoll_observe::filter::Filtered;
 use plimsoll_observe::names::HostsFile;
@@ -23,7 +23,7 @@ use plimsoll_stats::io::Limits;
 use plimsoll_stats::live::{Recent, Totals};
 use plimsoll_stats::{Dimensions, Headline, Options, SharedStatistics, Statistics};
 
-use crate::chain::{Chain, Valve};
+use crate::chain::Chain;
 use crate::filter::Filter;
 use crate::running::{Report, Running};
 
@@ -59,12 +59,39 @@ impl Wanted {
     }
 }
 
-/// The sinks of transactions. A watch also has sinks for the last minutes, and for metrics.
-pub(crate) type Sinks = Filtered<((SharedStatistics, Valve<OutputThread<Outputs>>), Option<Box<Live>>)>;
+/// Where the packets go.
+pub(crate) type JobObserver = Observer<Filtered<Sinks>>;
 /// The sinks for the page, the table and the recording.
 type Outputs = ((Option<Cube>, Option<Batched>), Option<SyncRecorder>);
 /// The additional sinks of a watch.
 pub type Live = (Recent, Option<Totals>);
+
+/// The sinks of transactions.
+pub(crate) struct Sinks {
+    pub(crate) statistics: SharedStatistics,
+    pub(crate) outputs: OutputThread<Outputs>,
+    /// The outputs get no more: the remaining packets are for those of the next job.
+    pub(crate) outputs_closed: bool,
+    /// In a watch: for the last minutes, and for metrics.
+    pub(crate) live: Option<Box<Live>>,
+}
+
+impl Sink for Sinks {
+    fn begin(&mut self, start_ns: i64) {
+        self.statistics.begin(start_ns);
+        self.outputs.begin(start_ns);
+        self.live.begin(start_ns);
+    }
+
+    #[inline]
+    fn transaction(&mut self, transaction: &Transaction, names: &Names) {
+        self.statistics.transaction(transaction, names);
+        if !self.outputs_closed {
+            self.outputs.transaction(transaction, names);
+        }
+        self.live.transaction(transaction, names);
+    }
+}
 
 /// A job whose outputs are open.
 pub struct Job {
@@ -122,7 +149,10 @@ impl Job {
         let recording = begin_recording(record.as_ref(), inputs, &source, chain.as_ref())?;
         let has_outputs = cube.is_some() || table.is_some() || recording.is_some();
         let outputs = OutputThread::new(((cube, table), recording), other_thread && has_outputs);
-        let sinks = |statistics| filter.before(((SharedStatistics::new(statistics), Valve::open(outputs)), live));
+        let sinks = |statistics| {
+            let statistics = SharedStatistics::new(statistics);
+            filter.before(Sinks { statistics, outputs, outputs_closed: false, live })
+        };
         let observer = match before {
             Some(before) => {
                 let sinks = sinks(before.statistics).of_state(before.filter);

@@ -10,7 +10,7 @@ mod running;
 mod side;
 mod single_capture;
 
-pub use chain::{Chain, ChainOptions, Valve};
+pub use chain::{Chain, ChainOptions};
 pub use checkpoints::Checkpoints;
 pub use diagnosis::DiagnosisSoFar;
 pub use filter::Filter;

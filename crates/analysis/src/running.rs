@@ -10,20 +10,19 @@ use plimsoll_console::progress::Bar;
 use plimsoll_model::{Anomaly, Names, Reason};
 use plimsoll_observe::capture::{Captures, Carried, Frame, Progress, read_in_thread};
 use plimsoll_observe::names::HostsFile;
-use plimsoll_observe::{NamedServices, Observed, Observer, status_name};
+use plimsoll_observe::{NamedServices, Observed, status_name};
 use plimsoll_recording::{RecordingError, Written};
 use plimsoll_report::findings::{DrillDown, Findings, Source};
 use plimsoll_results::record::SyncRecorder;
-use plimsoll_stats::Work;
 use plimsoll_stats::live::WaitingNow;
 
 use crate::chain::Chain;
 use crate::filter::Filter;
-use crate::job::{Analyzed, Live, Sinks, name_hosts};
+use crate::job::{Analyzed, JobObserver, Live, Sinks, name_hosts};
 
 /// A job that takes packets.
 pub struct Running {
-    pub(crate) observer: Observer<Sinks>,
+    pub(crate) observer: JobObserver,
     pub(crate) chain: Option<Chain>,
     pub(crate) report: Report,
 }
@@ -46,7 +45,8 @@ impl Running {
         let mut packets = false;
         let mut bar = Bar::new(quiet);
         let mut carried = chain.as_ref().filter(|chain| chain.has_next()).map(|_| Carried::default());
-        let work = (threads > 1).then(|| share_statistics(observer));
+        // Another thread may help with the statistics.
+        let work = (threads > 1).then(|| observer.sink().0.sink.statistics.share());
         let mut take = |frame: &Frame<'_>| match &mut carried {
             Some(carried) => carried.pass(frame, |frame| observer.frame(frame)),
             None => observer.frame(frame),
@@ -110,13 +110,13 @@ impl Running {
     /// The last minutes and the totals of a watch, and the names in them.
     pub fn live(&mut self) -> (Option<&mut Live>, &Names) {
         let (sinks, names) = self.observer.sink();
-        (sinks.sink.1.as_deref_mut(), names)
+        (sinks.sink.live.as_deref_mut(), names)
     }
 
     /// There are no numbers: removes the recording that was begun.
     pub fn discard(self) {
         let Observed { sink: filtered, names, .. } = self.observer.finish();
-        recording_of(filtered, &names).into_iter().for_each(SyncRecorder::discard);
+        recording_of(filtered.sink, &names).into_iter().for_each(SyncRecorder::discard);
     }
 
     /// Number of packets so far of which the capture has only the beginning.
@@ -141,14 +141,14 @@ impl Running {
         anomalies.add_to(&mut coverage);
         coverage.anomalies.add_many(Anomaly::ReadingInterrupted, u64::from(captures.interrupted()));
         if let Err(refused) = filter.check(coverage.first_ns, coverage.last_ns) {
-            recording_of(filtered, &names).into_iter().for_each(SyncRecorder::discard);
+            recording_of(filtered.sink, &names).into_iter().for_each(SyncRecorder::discard);
             return Err(refused.into());
         }
         filtered.narrow(&mut coverage);
         let span_ns = (coverage.first_ns, coverage.last_ns);
-        let ((mut statistics, outputs), _) = filtered.sink;
+        let Sinks { mut statistics, outputs, .. } = filtered.sink;
         let statistics = statistics.settled();
-        let ((cube, table), recording) = outputs.sink.finish(&names);
+        let ((cube, table), recording) = outputs.finish(&names);
         let table = table.zip(table_file).map_or(Ok(()), |(table, file)| finish_table(table.finish(&names), file));
         let drill = cube.map(|cube| DrillDown::collect(&cube, &names, &source, status_name));
         let findings = Findings::collect(statistics, &coverage, &names, source, status_name);
@@ -166,16 +166,8 @@ impl Running {
 }
 
 /// The recording of a job that has no results.
-fn recording_of(filtered: Sinks, names: &Names) -> Option<SyncRecorder> {
-    let ((_, outputs), _) = filtered.sink;
-    outputs.sink.finish(names).1
-}
-
-/// From now on another thread may help with the statistics, by what this returns.
-fn share_statistics(observer: &mut Observer<Sinks>) -> Work {
-    let (sinks, _) = observer.sink();
-    let ((statistics, _), _) = &mut sinks.sink;
-    statistics.share()
+fn recording_of(sinks: Sinks, names: &Names) -> Option<SyncRecorder> {
+    sinks.outputs.finish(names).1
 }
 
 fn position(progress: Progress) -> (u64, Option<u64>) {

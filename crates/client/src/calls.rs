@@ -21,7 +21,7 @@ pub struct Identity {
 
 /// A request on its way.
 #[derive(Clone, Copy, Debug)]
-pub struct Call<W> {
+pub struct Call<C> {
     /// SMB2 message id, RPC xid.
     pub id: u64,
     /// What went over the wire.
@@ -52,7 +52,7 @@ pub struct Call<W> {
     /// Waits by design.
     pub long_lived: bool,
     /// The client's own data about the call, for handling its answer.
-    pub what: W,
+    pub context: C,
 }
 
 /// How a call ended, for its transaction.
@@ -74,9 +74,9 @@ pub struct Ending {
 ///
 /// Ids mostly grow by one, so a call's distance from the front is that of its id. Otherwise a binary search finds it.
 #[derive(Debug)]
-pub struct Calls<W> {
+pub struct Calls<C> {
     /// The id of each call, and the call until it is taken out.
-    waiting: VecDeque<(u64, Option<Call<W>>)>,
+    waiting: VecDeque<(u64, Option<Call<C>>)>,
     live: usize,
     /// Calls before this place were sent.
     sent: usize,
@@ -85,15 +85,15 @@ pub struct Calls<W> {
 /// Number of answered calls whose places may remain, in addition to one for each call that waits.
 const SPARE: usize = 1024;
 
-impl<W> Default for Calls<W> {
+impl<C> Default for Calls<C> {
     fn default() -> Self {
         Self { waiting: VecDeque::new(), live: 0, sent: 0 }
     }
 }
 
-impl<W> Calls<W> {
+impl<C> Calls<C> {
     /// Adds a call whose bytes were just queued. Its id must be greater than all before.
-    pub fn add(&mut self, call: Call<W>) {
+    pub fn add(&mut self, call: Call<C>) {
         debug_assert!(self.waiting.back().is_none_or(|&(last, _)| last < call.id));
         if self.waiting.len() > 2 * self.live + SPARE {
             self.close_up();
@@ -110,13 +110,13 @@ impl<W> Calls<W> {
     }
 
     /// The call of an id, if it waits.
-    pub fn get(&mut self, id: u64) -> Option<&mut Call<W>> {
+    pub fn get(&mut self, id: u64) -> Option<&mut Call<C>> {
         let at = self.place(id)?;
         self.waiting.get_mut(at)?.1.as_mut()
     }
 
     /// The same, to look at.
-    pub fn find(&self, id: u64) -> Option<&Call<W>> {
+    pub fn find(&self, id: u64) -> Option<&Call<C>> {
         self.waiting.get(self.place(id)?)?.1.as_ref()
     }
 
@@ -132,13 +132,13 @@ impl<W> Calls<W> {
     }
 
     /// Takes the call of an id out: it was answered.
-    pub fn take(&mut self, id: u64) -> Option<Call<W>> {
+    pub fn take(&mut self, id: u64) -> Option<Call<C>> {
         self.take_if(id, |_| true)
     }
 
     /// The same if `wanted` says so of the call.
     #[inline]
-    pub fn take_if(&mut self, id: u64, wanted: impl FnOnce(&Call<W>) -> bool) -> Option<Call<W>> {
+    pub fn take_if(&mut self, id: u64, wanted: impl FnOnce(&Call<C>) -> bool) -> Option<Call<C>> {
         let at = self.place(id)?;
         let found = &mut self.waiting.get_mut(at)?.1;
         if !found.as_ref().is_some_and(wanted) {
@@ -178,13 +178,13 @@ impl<W> Calls<W> {
     }
 
     /// Takes out every call that `which` chooses.
-    pub fn take_where(&mut self, mut which: impl FnMut(&Call<W>) -> bool) -> Vec<Call<W>> {
+    pub fn take_where(&mut self, mut which: impl FnMut(&Call<C>) -> bool) -> Vec<Call<C>> {
         let ids: Vec<u64> = self.iter().filter(|call| which(call)).map(|call| call.id).collect();
         ids.into_iter().filter_map(|id| self.take(id)).collect()
     }
 
     /// Those that wait, oldest first.
-    pub fn iter(&self) -> impl Iterator<Item = &Call<W>> {
+    pub fn iter(&self) -> impl Iterator<Item = &Call<C>> {
         self.waiting.iter().filter_map(|(_, call)| call.as_ref())
     }
 
@@ -204,7 +204,7 @@ impl<W> Calls<W> {
     }
 }
 
-impl<W> Call<W> {
+impl<C> Call<C> {
     /// How much of its data the server wrote, by its answer. A server that says more than it got is not believed.
     pub(crate) fn wrote(&self, count: u32) -> Option<u64> {
         Some(u64::from(count)).filter(|count| self.payload_bytes.is_some_and(|sent| *count <= sent))
@@ -276,7 +276,7 @@ mod tests {
             sent: None,
             interim: None,
             long_lived: false,
-            what: (),
+            context: (),
         }
     }
 

@@ -32,29 +32,29 @@ impl<T> Files<T> {
                 place
             }
         };
-        let (turn, slot) = self.places.get_mut(place as usize)?;
+        let (generation, slot) = self.places.get_mut(place as usize)?;
         *slot = Some(open);
-        Some(FileKey(*turn << PLACE.count_ones() | place))
+        Some(FileKey(*generation << PLACE.count_ones() | place))
     }
 
     /// The file of a key, if it is open.
     pub(super) fn get(&self, key: FileKey) -> Option<&T> {
-        let (turn, open) = self.places.get((key.0 & PLACE) as usize)?;
-        open.as_ref().filter(|_| *turn == key.0 >> PLACE.count_ones())
+        let (generation, open) = self.places.get((key.0 & PLACE) as usize)?;
+        open.as_ref().filter(|_| *generation == key.0 >> PLACE.count_ones())
     }
 
     /// The same, to change it.
     pub(super) fn get_mut(&mut self, key: FileKey) -> Option<&mut T> {
-        let (turn, open) = self.places.get_mut((key.0 & PLACE) as usize)?;
-        open.as_mut().filter(|_| *turn == key.0 >> PLACE.count_ones())
+        let (generation, open) = self.places.get_mut((key.0 & PLACE) as usize)?;
+        open.as_mut().filter(|_| *generation == key.0 >> PLACE.count_ones())
     }
 
     /// Forgets a file.
     pub(super) fn remove(&mut self, key: FileKey) -> Option<T> {
         let place = key.0 & PLACE;
-        let (turn, slot) = self.places.get_mut(place as usize)?;
-        let open = slot.take_if(|_| *turn == key.0 >> PLACE.count_ones())?;
-        *turn = (*turn + 1) & (u32::MAX >> PLACE.count_ones());
+        let (generation, slot) = self.places.get_mut(place as usize)?;
+        let open = slot.take_if(|_| *generation == key.0 >> PLACE.count_ones())?;
+        *generation = (*generation + 1) & (u32::MAX >> PLACE.count_ones());
         self.free.push(place);
         Some(open)
     }
@@ -63,7 +63,7 @@ impl<T> Files<T> {
     pub(super) fn keys(&self) -> impl Iterator<Item = FileKey> {
         // There are at most PLACE + 1 places.
         let open = (0..).zip(&self.places).filter(|(_, (_, open))| open.is_some());
-        open.map(|(place, (turn, _))| FileKey(turn << PLACE.count_ones() | place))
+        open.map(|(place, (generation, _))| FileKey(generation << PLACE.count_ones() | place))
     }
 
     /// Every open file.

@@ -23,6 +23,7 @@ mod credentials;
 mod der;
 mod files;
 mod inbox;
+mod jobs;
 mod joined;
 pub mod kerberos;
 mod listing;

@@ -117,12 +117,6 @@ macro_rules! operations {
                 matches!(self, $(OperationKind::$file)|*)
             }
 
-            /// Whether it needs to know more than a path or an open file.
-            #[must_use]
-            pub fn has_arguments(self) -> bool {
-                matches!(self, $(OperationKind::$other)|*)
-            }
-
             /// The operation on a path, or on the open file; `None` where it needs to know more than that.
             #[must_use]
             pub fn on(self, path: &str, open: Option<FileKey>) -> Option<Operation<'_>> {

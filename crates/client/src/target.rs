@@ -1,4 +1,4 @@
-//! Targets: `smb://user:password@host:port/share/path`, `nfs://host:port/export/path?version=3|4.0|4.1|4.2&xprtsec=tls`,
+//! Targets: `smb://user:password@host:port/share/path?addresses=IP,IP`, `nfs://host:port/export/path?version=3|4.0|4.1|4.2&xprtsec=tls`,
 //! `nfs://user@host/export?sec=krb5|krb5i|krb5p`, `file:///mounted/path`, `embedded:smb`, `embedded:nfs?version=3|4.1|4.2`. Unambiguous
 //! spellings of other tools are accepted: `cifs://`, `\\server\share`, `//server/share`, `host:/export`.
 //!
@@ -15,7 +15,7 @@ mod tests;
 
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -63,6 +63,8 @@ pub struct SmbTarget {
     pub credentials: Credentials,
     /// As whom clients log on, in turn; empty where all log on with `credentials`.
     pub accounts: Vec<Credentials>,
+    /// Addresses of the server for the further connections of each session, in turn; empty: the server is asked for a list.
+    pub addresses: Vec<IpAddr>,
 }
 
 /// An NFS export, or a directory in it.
@@ -313,7 +315,9 @@ impl fmt::Display for Target {
                 }
                 write!(f, "{}/{}", target.server, escaped(target.share.as_bytes()))?;
                 let parts = target.path.split('/').filter(|part| !part.is_empty());
-                parts.into_iter().try_for_each(|part| write!(f, "/{}", escaped(part.as_bytes())))
+                parts.into_iter().try_for_each(|part| write!(f, "/{}", escaped(part.as_bytes())))?;
+                let before = std::iter::once("?addresses=").chain(std::iter::repeat(","));
+                target.addresses.iter().zip(before).try_for_each(|(ip, before)| write!(f, "{before}{ip}"))
             }
             Target::Nfs(target) => {
                 f.write_str("nfs://")?;

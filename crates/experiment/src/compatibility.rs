@@ -2,7 +2,7 @@
 
 use plimsoll_client::reserved;
 use plimsoll_client::smb2::Dialect;
-use plimsoll_client::target::{NfsTarget, NfsVersion, Target};
+use plimsoll_client::target::{NfsTarget, NfsVersion, SmbTarget, Target};
 use plimsoll_drive::connect::ConnectOptions;
 use plimsoll_workload::Workload;
 
@@ -47,6 +47,7 @@ pub(super) fn check(
             )));
         }
     }
+    check_addresses(target, level_specs)?;
     let shared = level_specs.iter().find(|level_spec| level_spec.plan.connections > 1);
     if let (Target::Nfs(NfsTarget { delegations: true, .. }), Some(level_spec)) = (target, shared) {
         let connections = level_spec.plan.connections;
@@ -110,6 +111,18 @@ fn check_session_slots(target: &Target, slots: Option<u32>, level_specs: &[Level
     }
 }
 
+/// Refuses addresses for further connections of a session in a run without such connections. With `--vary channels=1,2,4` they are for the
+/// other load curves.
+fn check_addresses(target: &Target, level_specs: &[LevelSpec]) -> Result<(), Usage> {
+    let Target::Smb(SmbTarget { addresses, .. }) = target else { return Ok(()) };
+    let varies = |spec: &LevelSpec| spec.parameter.as_ref().is_some_and(|varied| varied.name == "channels");
+    if addresses.is_empty() || level_specs.iter().any(|spec| spec.plan.channels > 1 || varies(spec)) {
+        return Ok(());
+    }
+    let why = "?addresses= in the target: needs --channels 2 or more; give --channels 2, or remove ?addresses=";
+    Err(Usage(why.to_owned()))
+}
+
 /// Operations that NFS has from version 4.2 on.
 fn check_version(workload: &Workload, target: &Target) -> Result<(), Usage> {
     let name = workload.name();
@@ -136,6 +149,8 @@ fn check_version(workload: &Workload, target: &Target) -> Result<(), Usage> {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_workload::Parameter;
+
     use super::*;
     use crate::load_options::LoadOptions;
 
@@ -162,6 +177,25 @@ mod tests {
         assert!(said("smb://h/s", Dialect::V202..=Dialect::V210).contains("SMB 2.1 has no multichannel"));
         assert!(said("nfs://h/e", Dialect::V202..=Dialect::V311).contains("only smb:// targets"));
         assert_eq!(said("smb://h/s", Dialect::V202..=Dialect::V311), "");
+    }
+
+    #[test]
+    fn addresses_need_channels() {
+        let workload = Workload::find("getattr").unwrap();
+        let said = |target: &str, channels: u32, varied: Option<&str>| {
+            let mut level_specs =
+                LoadOptions { channels, ..LoadOptions::default() }.levels(workload.defaults()).unwrap();
+            let named = |name: &str| Parameter { name: name.to_owned(), value: channels.to_string() };
+            level_specs.iter_mut().for_each(|level_spec| level_spec.parameter = varied.map(named));
+            let (target, connect_options) = (Target::parse(target).unwrap(), ConnectOptions::default());
+            let checked = check(&workload, &target, &connect_options, &level_specs);
+            checked.err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        let given = "smb://h/s?addresses=10.0.0.1";
+        assert!(said(given, 1, None).contains("needs --channels 2 or more; give --channels 2, or remove"));
+        assert!(said(given, 1, Some("depth")).contains("needs --channels 2 or more"));
+        let fine = [said(given, 2, None), said(given, 1, Some("channels")), said("smb://h/s", 1, None)];
+        assert_eq!(fine, ["", "", ""]);
     }
 
     #[test]

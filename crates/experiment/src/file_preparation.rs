@@ -21,7 +21,7 @@ use super::validity::add;
 struct Concurrency {
     /// Connections that work at the same time, and actions of each.
     clients: u32,
-    lanes: u32,
+    depth: u32,
     /// Attempts in a row to connect again.
     attempts: u32,
     /// Whether an attempt that timed out is retried, too.
@@ -33,12 +33,12 @@ struct Concurrency {
 /// For the first check, which shows whether the server accepts the logon. A wrong password is tried only once, not once per client, and a
 /// missing server is reported soon: a server that is silent until the timeout will be silent again.
 const FIRST_CONTACT: Concurrency =
-    Concurrency { clients: 1, lanes: 1, attempts: 3, after_timeout: false, timeout_ns: u64::MAX };
+    Concurrency { clients: 1, depth: 1, attempts: 3, after_timeout: false, timeout_ns: u64::MAX };
 /// Enough concurrency to hide the network latency, but not too much for a small server. A restarting server is awaited as in a run.
-const MANY: Concurrency = Concurrency { clients: 8, lanes: 4, attempts: 10, after_timeout: true, timeout_ns: u64::MAX };
+const MANY: Concurrency = Concurrency { clients: 8, depth: 4, attempts: 10, after_timeout: true, timeout_ns: u64::MAX };
 
 /// Enough for the remaining files; a lost server is not awaited.
-const SOME: Concurrency = Concurrency { clients: 4, lanes: 4, attempts: 3, after_timeout: true, timeout_ns: u64::MAX };
+const SOME: Concurrency = Concurrency { clients: 4, depth: 4, attempts: 3, after_timeout: true, timeout_ns: u64::MAX };
 /// The same after the user stopped the run: Plimsoll does not wait for a server that hangs.
 const SOON: Concurrency = Concurrency { after_timeout: false, timeout_ns: 2_000_000_000, ..SOME };
 /// The removal that the user asked for, after the user stopped the run: the server may need longer for a large file.
@@ -185,10 +185,10 @@ impl Files<'_> {
         let scenarios = Box::new(|_, _, _| Arc::clone(job).scenario());
         let work = Work { server: &**self.server, scenarios, names: Arc::clone(&self.names) };
         let phases = Phases { warmup_ns: 0, measured_ns: None, ..Phases::default() };
-        let Concurrency { clients, lanes, attempts, after_timeout, timeout_ns } = concurrency;
+        let Concurrency { clients, depth, attempts, after_timeout, timeout_ns } = concurrency;
         let load = Load::Closed { clients, think: Pause::None };
         let timeout_ns = self.timeout_ns.min(timeout_ns);
-        let mut plan = Plan { depth: lanes, phases, timeout_ns, ..Plan::new(load) };
+        let mut plan = Plan { depth, phases, timeout_ns, ..Plan::new(load) };
         (plan.reconnect.attempts, plan.reconnect.after_timeout) = (attempts, after_timeout);
         // Transactions on files before and after a measurement are not part of it.
         let run = |watch: &Watch| engine::run(&plan, &work, |_| (), watch, None);

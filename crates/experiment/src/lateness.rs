@@ -302,11 +302,11 @@ fn limit(times: &Shifted, number: &Number, reported: f64) -> (f64, Option<u64>) 
     }
 }
 
-/// The share of their time for which lanes stood still because the generator was late, below 1.
+/// The share of their time for which slots stood still because the generator was late, below 1.
 fn lost_share(level: &Level<'_>) -> f64 {
     let lateness = &level.generator.lateness;
-    let lanes = level.lanes.max(1) as f64;
-    let seen = lateness.lost_ns as f64 / 1e9 / (level.seconds * lanes);
+    let slots = level.slots.max(1) as f64;
+    let seen = lateness.lost_ns as f64 / 1e9 / (level.seconds * slots);
     let waited = if lateness.unstamped > 0 { others_share(level).unwrap_or(0.0) } else { 0.0 };
     // No level ends in which nothing was done.
     seen.max(waited).clamp(0.0, 0.999)

@@ -159,12 +159,12 @@ impl LoadOptions {
         Ok(())
     }
 
-    /// Refuses counts of 0, each with its option; `lanes` is the queue depth.
-    fn check_counts(&self, lanes: u32) -> Result<(), Usage> {
+    /// Refuses counts of 0, each with its option; `depth` is the queue depth.
+    fn check_counts(&self, depth: u32) -> Result<(), Usage> {
         let counts = [
             ("--clients", self.clients),
             ("--users", self.users),
-            ("--depth", Some(lanes)),
+            ("--depth", Some(depth)),
             ("--connections", Some(self.connections)),
             ("--channels", Some(self.channels)),
             ("--clients-per-connection", Some(self.clients_per_connection)),
@@ -197,19 +197,19 @@ impl LoadOptions {
     }
 
     fn level_of(&self, defaults: &Defaults, load: Load, number: u32) -> anyhow::Result<LevelSpec> {
-        let (lanes, connections) = (self.depth.unwrap_or(defaults.depth), self.connections);
-        self.check_counts(lanes)?;
-        if connections > lanes {
+        let (depth, connections) = (self.depth.unwrap_or(defaults.depth), self.connections);
+        self.check_counts(depth)?;
+        if connections > depth {
             // Plimsoll does not raise the depth itself, because this would be a second difference between compared runs.
             return Err(Usage(format!(
-                "--connections {connections}: a client cannot use more connections than its queue depth, {lanes}; add \
+                "--connections {connections}: a client cannot use more connections than its queue depth, {depth}; add \
             --depth {connections}, also to any run that you compare with this one"
             ))
             .into());
         }
         self.check_times()?;
         let plan = Plan {
-            depth: lanes,
+            depth,
             connections,
             clients_per_connection: self.clients_per_connection,
             channels: self.channels,

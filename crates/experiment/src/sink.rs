@@ -115,6 +115,8 @@ impl Sink for MeasuringSink {
             if let Some(recording) = &mut self.recording {
                 recording.record(transaction);
             }
+        } else {
+            self.statistics.record_outside(transaction);
         }
         if let Some(live) = &mut self.live {
             live.transaction(transaction, names);

@@ -178,7 +178,15 @@ pub(super) fn unserved(level: &Level<'_>) -> Vec<String> {
 pub(super) fn refused_at_any_rate(level: &Level<'_>) -> Option<String> {
     let scheduled = level.generator.asked_rate.is_some() && !level.users;
     let is_final = |failure: &ConnectionFailure| {
-        matches!(failure.cause, Cause::LogonRefused | Cause::ShareRefused | Cause::NotOffered | Cause::NoSessionKey)
+        matches!(
+            failure.cause,
+            Cause::LogonRefused
+                | Cause::ShareRefused
+                | Cause::NotOffered
+                | Cause::NoSessionKey
+                | Cause::NoMultichannel
+                | Cause::OtherServer
+        )
     };
     let never_up = |client: &ClientTally| {
         client.reconnects == 0 && client.connection_failures.iter().all(|failure| !failure.was_up)
@@ -231,10 +239,10 @@ fn starving(level: &Level<'_>) -> Option<String> {
     let generator = level.generator;
     // A common schedule distributes its iterations: with fewer iterations than clients, some clients have none.
     let all_had = generator.asked_rate.is_none() || generator.planned >= level.clients.len() as u64;
-    let had_a_turn = |client: &&ClientTally| if level.users { client.due_iterations > 0 } else { all_had };
-    let starved = level.clients.iter().filter(had_a_turn).filter(|client| client.starved()).count();
+    let had_an_iteration = |client: &&ClientTally| if level.users { client.due_iterations > 0 } else { all_had };
+    let starved = level.clients.iter().filter(had_an_iteration).filter(|client| client.starved()).count();
     let some = starved > 0 && starved < level.clients.len();
-    let idle = level.clients.iter().filter(had_a_turn).filter(|client| client.starved());
+    let idle = level.clients.iter().filter(had_an_iteration).filter(|client| client.starved());
     some.then(|| format!("{starved} of {} clients completed no action{}", level.clients.len(), unconnected(idle)))
 }
 

@@ -12,7 +12,7 @@ use plimsoll_drive::engine::{Phase, Progress, Watch};
 use plimsoll_experiment::server_side::ServerSideWatch;
 use plimsoll_experiment::{LevelResult, LiveFeed};
 use plimsoll_model::Names;
-use plimsoll_report::live::{LiveLevel, LiveRun, LiveTimes};
+use plimsoll_report::live::{LiveLevel, LiveRun, LiveTimes, counters_line};
 use plimsoll_stats::Headline;
 use plimsoll_stats::live::{Recent, Totals};
 use plimsoll_workload::fileset::JobProgress;
@@ -62,6 +62,8 @@ struct Said {
     /// Progress of the file preparation, if it is running.
     files: Option<JobProgress>,
     levels: Vec<LiveLevel>,
+    /// The server's own counters of the last level.
+    counters: Option<String>,
 }
 
 impl RunView {
@@ -122,7 +124,11 @@ impl RunView {
             p99_s: times.map(|times| times.p99_s),
             verdict: level.validity().verdict.label().to_uppercase(),
         };
-        self.shared.said().levels.push(level);
+        let counters = facts.counters.as_ref().map(|found| counters_line(&level.words, found));
+        let mut said = self.shared.said();
+        said.levels.push(level);
+        // Of several workloads at the same time, only one level has them.
+        said.counters = counters.or_else(|| said.counters.take());
     }
 
     /// The run has ended: restores the terminal, and sends the last numbers to browsers.
@@ -227,6 +233,7 @@ impl Follower {
             let said = self.shared.said();
             self.run.activity.clone_from(&said.activity);
             self.run.levels.clone_from(&said.levels);
+            self.run.counters.clone_from(&said.counters);
             self.run.phase = phase(&progress, said.files);
             let is_level = said.files.is_none() && !said.activity.is_empty();
             let shown = is_level && progress.until > progress.since;

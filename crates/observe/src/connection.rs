@@ -48,7 +48,7 @@ pub(crate) struct Connection {
     pub(crate) tcp_flows: [TcpFlow; 2],
     pub(crate) framed: Framed,
     pub(crate) paired: Paired,
-    /// A SYN that may begin another connection between the same ends.
+    /// A SYN that may begin another connection between the same ends, or a segment whose sequence number seems to have wrapped.
     pub(crate) opening: Option<Box<Opening>>,
     /// Per direction: where bytes were missing that the other end had received before it sent more.
     unseen_from: [u64; 2],
@@ -69,11 +69,11 @@ pub(crate) struct Connection {
 impl Connection {
     /// With `decrypts`, messages that decryption needs whole are kept whole.
     pub(crate) fn new(number: u32, ends: [Endpoint; 2], decrypts: bool) -> Self {
-        let link = ConnectionContext::new(number, ends);
+        let context = ConnectionContext::new(number, ends);
         Self {
             tcp_flows: Default::default(),
             framed: Framed::new(decrypts),
-            paired: Paired { pairing: Pairing::default(), link, ledger: Ledger::default() },
+            paired: Paired { pairing: Pairing::default(), context, ledger: Ledger::default() },
             opening: None,
             unseen_from: [0; 2],
             open_gaps: OpenGaps::default(),
@@ -87,13 +87,13 @@ impl Connection {
 
     /// The same, whose first packet came late in the capture, or not.
     pub(crate) fn begun(mut self, late: bool) -> Self {
-        self.paired.link.begins_late = late;
+        self.paired.context.begins_late = late;
         self
     }
 
     /// The two ends, lower first.
     pub(crate) fn ends(&self) -> [Endpoint; 2] {
-        self.paired.link.ends
+        self.paired.context.ends
     }
 
     /// Whether a segment follows bytes, of either direction, that have not come and are not known to be missing. It may have overtaken
@@ -113,12 +113,12 @@ impl Connection {
         shared: &mut Shared<S>,
         packets: &mut PacketCounts,
     ) {
-        self.paired.link.datagrams = true;
+        self.paired.context.datagrams = true;
         if let (Some(tracer), Some(last)) = (&mut shared.tracer, message.last) {
-            tracer.datagram(last.frame, self.paired.link.connection, direction, message);
+            tracer.datagram(last.frame, self.paired.context.connection, direction, message);
         }
         let again = shared.output.anomalies.count(Anomaly::DuplicateRequest);
-        self.paired.pairing.take(message, direction, &self.paired.link, shared);
+        self.paired.pairing.take(message, direction, &self.paired.context, shared);
         let again = shared.output.anomalies.count(Anomaly::DuplicateRequest) > again;
         let is_call =
             self.paired.pairing.client == Some(direction) && plimsoll_wire::rpc::Call::new(message.bytes).is_some();
@@ -197,11 +197,11 @@ impl Connection {
         }
         // A second copy of a SYN may come behind data. It must not end the message in progress.
         if segment.flags.syn() && self.tcp_flows[direction].largest() == 0 {
-            self.paired.link.from_start = true;
+            self.paired.context.from_start = true;
             self.framed.framers[direction].restart(true);
         }
         let before_ns = self.paired.ledger.packet(direction, stamp.time_ns);
-        let losses = self.paired.link.holes;
+        let losses = self.paired.context.holes;
         let [low, high] = &mut self.tcp_flows;
         let (tcp_flow, other) = if direction == 0 { (low, high) } else { (high, low) };
         let messages = Messages { paired: &mut self.paired, direction: 1 - direction, shared };
@@ -230,12 +230,12 @@ impl Connection {
         if let Some(tracer) = &mut shared.tracer
             && let Some(offset) = tcp_flow.offset_of(segment)
         {
-            tracer.segment(stamp.frame, self.paired.link.connection, direction, offset);
+            tracer.segment(stamp.frame, self.paired.context.connection, direction, offset);
         }
         if segment.flags.syn() {
             self.paired.ledger.begin(direction, tcp_flow.origin());
         }
-        let lost = self.paired.link.holes != losses;
+        let lost = self.paired.context.holes != losses;
         if lost || tcp_flow.is_holding() || self.open_gaps.is_open(direction) {
             self.note_gap(direction, (before_ns, stamp.time_ns), lost, counts.as_ref(), shared);
         }
@@ -244,7 +244,7 @@ impl Connection {
             if self.watch.sees_empty(&segment, direction, now_ns, acknowledges_all) {
                 let is_inside = self.framed.framers[1 - direction].is_inside();
                 self.watch.empty(segment, direction, now_ns, (acknowledges_all, is_inside));
-                self.paired.link.to_client_ns = self.watch.to_client_ns();
+                self.paired.context.to_client_ns = self.watch.to_client_ns();
             }
             let is_of_syn = segment.flags.ack() && self.tcp_flows[1 - direction].is_first_of_syn(acknowledges);
             count_empty(&segment, acknowledged_new || is_of_syn, from_client, packets);
@@ -285,7 +285,7 @@ impl Connection {
     #[cold]
     fn one_end_closed<S>(&mut self, is_reset: bool, direction: usize, now_ns: i64, output: &Output<S>) {
         if self.watch.closed_by().is_none() {
-            self.responded_ns = output.last_responses.of(&self.paired.link.ends[1 - direction]);
+            self.responded_ns = output.last_responses.of(&self.paired.context.ends[1 - direction]);
         }
         self.watch.ends(is_reset, direction, now_ns);
         if is_reset || self.tcp_flows[1 - direction].finished {
@@ -307,7 +307,7 @@ impl Connection {
     ) {
         packets.retransmitted += fresh.retransmitted;
         packets.out_of_order += fresh.out_of_order;
-        self.paired.link.resent_to[direction] = self.tcp_flows[direction].resent_to;
+        self.paired.context.resent_to[direction] = self.tcp_flows[direction].resent_to;
         shared.output.anomalies.add_many(Anomaly::SegmentLate, fresh.late);
         shared.output.anomalies.add_many(Anomaly::GapFilled, fresh.holes_filled);
         if fresh.late > 0 {
@@ -369,7 +369,7 @@ impl Connection {
 
     /// Whether it is known to be a file server's, or is by its port: then it may have lost all by which it would be known.
     fn is_file_server(&self) -> bool {
-        self.framed.framing != Framing::Unknown || client_by_port(&self.paired.link.ends).is_some()
+        self.framed.framing != Framing::Unknown || client_by_port(&self.paired.context.ends).is_some()
     }
 }
 

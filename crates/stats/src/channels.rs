@@ -3,7 +3,7 @@
 //! A session is identified by its number, which the server chooses; two servers may choose the same one. So connections belong together
 //! if they have the same number between the same two addresses, or if the client said that it binds one to the session.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use plimsoll_model::{Endpoint, Group, Operation, Outcome, Protocol, Symbol, Transaction, add_fields};
 use serde::{Deserialize, Serialize};
@@ -64,6 +64,9 @@ pub struct Channels {
     others: HashMap<(u32, u64), u32>,
     /// By session number.
     sessions: HashMap<u64, SessionRows>,
+    /// Connections that were bound to a session before the first request that is counted here, with the session. Only runs have them.
+    #[serde(skip)]
+    bound: HashSet<(u32, u64)>,
     /// Rows before this one are not among the newest.
     settled: usize,
     /// Requests of connections for which there was no room.
@@ -182,6 +185,14 @@ impl Channels {
         }
     }
 
+    /// Takes a transaction outside of the measured phase: a connection that it binds belongs to the session during the phase, too.
+    pub(crate) fn note_binding(&mut self, t: &Transaction) {
+        let Some(session) = t.session.filter(|_| t.procedure.row().group == Group::Session) else { return };
+        if t.procedure.is_binding() && t.outcome == Outcome::Succeeded {
+            self.bound.insert((t.connection, session));
+        }
+    }
+
     #[inline]
     fn row(&mut self, connection: u32, session: u64, new: impl FnOnce() -> ChannelSums) -> Option<&mut ChannelSums> {
         let first = self.first.get(connection as usize).copied().flatten();
@@ -220,7 +231,9 @@ impl Channels {
             }
         }
         self.sessions.entry(session).or_default().rows += 1;
-        self.rows.push(new());
+        let mut row = new();
+        row.is_bound |= self.bound.contains(&key);
+        self.rows.push(row);
         self.rows.last_mut()
     }
 
@@ -305,12 +318,16 @@ fn together(rows: Vec<&ChannelSums>) -> Vec<SessionChannels<'_>> {
             None => sessions.push(SessionChannels { session: row.session, channels: vec![row] }),
         }
     }
+    // Several sessions may share an address: then it does not tell to which of them a connection belongs.
+    let known = sessions.len().max(1);
     for row in bound {
-        let by = |test: &dyn Fn(&ChannelSums, &ChannelSums) -> bool| {
-            sessions.iter().position(|session| session.channels.iter().any(|one| test(one, row)))
+        let by = |test: &dyn Fn(&ChannelSums, &ChannelSums) -> bool, of: usize| {
+            let fits = |session: &SessionChannels<'_>| session.channels.iter().any(|one| test(one, row));
+            let mut found = (0..of).zip(&sessions).filter(|(_, session)| fits(session)).map(|(place, _)| place);
+            found.next().filter(|_| found.next().is_none())
         };
         let only = (sessions.len() == 1).then_some(0);
-        match by(&same).or_else(|| by(&near)).or(only).and_then(|place| sessions.get_mut(place)) {
+        match by(&same, usize::MAX).or_else(|| by(&near, known)).or(only).and_then(|place| sessions.get_mut(place)) {
             Some(session) => session.channels.push(row),
             None => sessions.push(SessionChannels { session: row.session, channels: vec![row] }),
         }

@@ -22,7 +22,7 @@
 //! | the operation that an NFSv4 compound is about (`counted`) | its row | yes | yes | yes |
 //! | an NFSv4 compound as a whole, and its other members | no: a table of its own | no | no | no |
 //! | Write_Raw's asynchronous part | its row | its bytes only (groups) | no | no |
-//! | a request that waits by design (`held`) | no: a table of its own | no | no | no |
+//! | a request that waits by design (`long_lived`) | no: a table of its own | no | no | no |
 //! | a request that was never sent | `never_sent` of its row | no | no | no |
 
 mod accumulator;

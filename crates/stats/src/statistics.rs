@@ -188,6 +188,11 @@ impl Statistics {
         }
     }
 
+    /// Takes a transaction outside of the measured phase. It is not counted; but a binding says to which session a connection belongs.
+    pub fn record_outside(&mut self, t: &Transaction) {
+        self.channels.note_binding(t);
+    }
+
     /// Adds another part of the same data. (Paths, shares and users must come from the same [`Names`], and the same
     /// response time must lead.)
     pub fn merge(&mut self, other: &Statistics) {

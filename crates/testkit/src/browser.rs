@@ -304,7 +304,8 @@ impl Browser {
         self.events.iter().filter(bad).map(Value::to_string).collect()
     }
 
-    /// Memory that the largest process of a page has in the machine, bytes. 0 where the system does not say.
+    /// Memory that the largest process of a page has in the machine, bytes: without the pages of the browser's program files, which all its
+    /// processes share, and of which it reads more and more. 0 where the system does not say.
     pub fn resident_bytes(&self) -> u64 {
         let folder = self.folder().display().to_string();
         let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
@@ -343,8 +344,11 @@ impl Browser {
 
 fn resident_bytes(process: &Path) -> u64 {
     let status = std::fs::read_to_string(process.join("status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0) << 10
+    let kilobytes = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0)
+    };
+    (kilobytes("RssAnon:") + kilobytes("RssShmem:")) << 10
 }
 
 fn write_base64(file: &Path, data: &Value) {

@@ -18,7 +18,7 @@ use super::distribution::{Pick, Sizes};
 use super::quantity::Scale;
 use super::text::{IterationText, StepText, StepWithOptions, Subject};
 
-pub(super) use self::script_step::{Amount, ScriptStep, Transfer, word};
+pub(super) use self::script_step::{Amount, ScriptStep, Transfer, does};
 pub(super) use self::state::OwnObject;
 
 /// The most steps of an iteration, loops unrolled.

@@ -16,9 +16,7 @@ use super::distribution::Sizes;
 use super::quantity::{Fraction, Scale, Size, Time};
 use crate::Arrivals;
 
-pub(super) use iteration::{
-    At, IterationText, PlainStep, ReadText, SAY_MORE, StepText, StepWithOptions, Subject, WriteText,
-};
+pub(super) use iteration::{At, IterationText, PlainStep, ReadText, StepText, StepWithOptions, Subject, WriteText};
 pub(super) use think::{Think, ThinkTable};
 
 /// The whole file.

@@ -30,6 +30,9 @@ pub(super) fn alone(tally: &mut Tally, broken: Vec<Broken>, repeats: bool, print
             failed.push(format!("{name}: {error}"));
         }
     }
+    if tally.unnamed() > 0 {
+        failed.push(format!("{} failed tests have no line in the output", tally.unnamed()));
+    }
     if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
 }
 
@@ -73,6 +76,8 @@ mod tests {
         let jobs = ["a", "b", "c", "d"].map(|name| job(name, FAILS, PASSES));
         let all = "28 passed, 4 failed, 0 skipped, 0 long proofs not run";
         assert_eq!(counts(jobs.into(), true), (all.to_owned(), false));
+        let unnamed = "echo 'test late ... FAILED'; echo 'test result: FAILED. 6 passed; 2 failed'; exit 101";
+        assert!(!counts(vec![job("unnamed", unnamed, PASSES)], true).1);
         let crashed = job("crashed", "echo 'test late ... FAILED'; kill -ABRT $$", PASSES);
         assert!(!counts(vec![crashed], true).1);
     }

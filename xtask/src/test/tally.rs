@@ -72,6 +72,11 @@ impl Tally {
         self.failures.len()
     }
 
+    /// Failed tests whose lines were not found.
+    pub(super) fn unnamed(&self) -> u64 {
+        self.failed.saturating_sub(self.failures.len() as u64)
+    }
+
     /// The tests of a job that failed, by its name.
     pub(super) fn failures_of(&self, program: &str) -> Vec<Failure> {
         self.failures.iter().filter(|failure| failure.program == program).cloned().collect()

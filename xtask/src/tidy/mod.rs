@@ -45,6 +45,8 @@ fn problems(packages: &[Package], sources: &[Source], files: &[String]) -> Vec<S
     let mut problems = walls::breaches(packages);
     problems.extend(walls::undeclared_paths(sources));
     problems.extend(walls::workloads_that_know_clients(sources));
+    problems.extend(walls::workloads_that_know_protocols(sources));
+    problems.extend(walls::renderers_that_know_statistics(sources));
     problems.extend(cycles::problems(sources));
     problems.extend(purity::breaches(sources));
     problems.extend(sizes::problems(sources));

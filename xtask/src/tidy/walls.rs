@@ -161,6 +161,42 @@ fn is_no_operation_word(rest: &str) -> bool {
     names.iter().any(|name| !OPERATION_WORDS.contains(&name.as_str()))
 }
 
+/// Files of workloads that may name statuses of a protocol: those that the lines of a load file expect, and those that steps of one
+/// protocol expect.
+const STATUS_FILES: [&str; 2] = ["crates/workload/src/dbench/statuses.rs", "crates/workload/src/file_step.rs"];
+
+/// Lines of workloads, in other files, that name messages or statuses of a protocol.
+pub(crate) fn workloads_that_know_protocols(sources: &[Source]) -> Vec<String> {
+    let is_checked = |path: &str| path.starts_with("crates/workload/src/") && !STATUS_FILES.contains(&path);
+    let found = lines_that_name(sources, is_checked, &["plimsoll_wire"]);
+    found.map(|place| format!("{place}: a workload names a protocol")).collect()
+}
+
+/// Modules of the report that render.
+const RENDERERS: [&str; 4] = ["html", "json", "tables", "text"];
+
+/// Lines of renderers that name statistics or transactions instead of findings.
+pub(crate) fn renderers_that_know_statistics(sources: &[Source]) -> Vec<String> {
+    let renders = |path: &str| {
+        let module = path.strip_prefix("crates/report/src/").and_then(|path| path.split(['/', '.']).next());
+        module.is_some_and(|module| RENDERERS.contains(&module))
+    };
+    let found = lines_that_name(sources, renders, &["plimsoll_stats", "plimsoll_model"]);
+    found.map(|place| format!("{place}: a renderer uses other types than findings")).collect()
+}
+
+/// Places in these files, outside tests, that name one of these crates.
+fn lines_that_name(
+    sources: &[Source],
+    is_checked: impl Fn(&str) -> bool,
+    crates: &[&str],
+) -> impl Iterator<Item = String> {
+    let files = sources.iter().filter(move |source| is_checked(&source.path));
+    let lines = files.flat_map(|source| source.code().map(move |(number, line)| (source, number, line)));
+    let found = lines.filter(move |(_, _, line)| crates.iter().any(|name| line.contains(name)));
+    found.map(|(source, number, _)| format!("{}:{number}", source.path))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,6 +241,30 @@ mod tests {
             "crates/workload/src/script_runner.rs",
             "let close = plimsoll_client::Operation::Close { file };"
         ));
+    }
+
+    #[test]
+    fn a_workload_names_statuses_in_two_files_alone() {
+        let line = "use plimsoll_wire::smb2::status::STATUS_NOT_FOUND;";
+        let names = |path: &str| !workloads_that_know_protocols(&[Source::new(path, line)]).is_empty();
+        assert!(names("crates/workload/src/script_runner.rs") && names("crates/workload/src/dbench/line.rs"));
+        assert!(!names("crates/workload/src/file_step.rs") && !names("crates/workload/src/dbench/statuses.rs"));
+        assert!(!names("crates/workload/src/dbench/tests.rs") && !names("crates/client/src/status.rs"));
+    }
+
+    #[test]
+    fn renderers_see_findings_alone() {
+        let line = "use plimsoll_stats::curve::Law;";
+        let knows = |path: &str| {
+            let source = Source::new(&format!("crates/report/src/{path}"), line);
+            !renderers_that_know_statistics(&[source]).is_empty()
+        };
+        for path in ["html.rs", "html/curves.rs", "json/captured.rs", "tables/slots.rs", "text/run.rs"] {
+            assert!(knows(path), "{path}");
+        }
+        for path in ["findings/curve.rs", "collect.rs", "live/table.rs", "text/screen/tests.rs"] {
+            assert!(!knows(path), "{path}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::source::Source;
 
 /// A replaced word and the word to use. Underscores and capitals inside a name are boundaries: `station` is found in
 /// `stations_with_errors` and `StationTally`, and not in `workstation`. A word without a capital is found in any case.
-const REPLACED: [(&str, &str); 63] = [
+const REPLACED: [(&str, &str); 71] = [
     ("station", "client (in code: client_index)"),
     ("stations", "clients"),
     ("Station", "Client"),
@@ -32,7 +32,15 @@ const REPLACED: [(&str, &str); 63] = [
     ("TurnKind", "IterationKind"),
     ("Turning", "Iteration"),
     ("[[turns]]", "[[iterations]]"),
-    ("[lane]", "[script]"),
+    ("lane", "slot (in a workload file: [script])"),
+    ("lanes", "slots, or depth for their number"),
+    ("enum Move", "NextAction"),
+    ("enum Turn", "Iteration"),
+    ("struct Turn", "Iteration"),
+    ("fn turn", "a verb"),
+    ("fn told", "a verb, or a noun for the content"),
+    ("struct Site", "PreparedTarget"),
+    ("struct Agreed", "Negotiated"),
     ("logging_on", "with_logon"),
     ("caching=kept", "caching=lease-cached"),
     ("caching = \"kept\"", "caching = \"lease-cached\""),
@@ -128,6 +136,12 @@ mod tests {
         {
             assert_eq!(count(old), 1, "{old}");
         }
+        for old in ["let lanes = 4;", "struct Lane {", "sealer.on_lane(1)", "const LANES: usize = 3;"] {
+            assert_eq!(count(old), 1, "{old}");
+        }
+        for old in ["enum Move {", "enum Turn<'a> {", "fn turn(&self)", "fn told(&self)", "struct Site {"] {
+            assert_eq!(count(old), 1, "{old}");
+        }
         assert_eq!(count("a station,\nand stations\n"), 2);
     }
 
@@ -137,6 +151,9 @@ mod tests {
             assert_eq!(count(text), 0, "{text}");
         }
         for text in ["workstation", "stationary", "--seed 1", "rotation", "Toldo", "it was unreached", "crew"] {
+            assert_eq!(count(text), 0, "{text}");
+        }
+        for text in ["Move the file", "clients take turns", "fn turns_off()", "it is told", "a plane", "a site"] {
             assert_eq!(count(text), 0, "{text}");
         }
         for text in ["seeds 4 to 6", "they are kept", "let kept = 1;", "|kept| kept.len()", "strange", "unkept"] {

@@ -13,6 +13,9 @@ const BEGINNING: &str = "\
 
 Each section is written by `cargo xtask verify` when its proof has ended. A section may name a commit that the history lacks (e3c96759):
 after such a proof the commit was rebased, and got another hash.
+
+*Excused listings* are no errors of the client: NFS-Ganesha fails a listing of a directory if another client removes an entry meanwhile. A
+run may have at most two such listings plus 2 % of its listings, and two outside the measured phase. A proof prints their number.
 ";
 
 /// The result of a proof.

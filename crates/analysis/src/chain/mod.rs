@@ -8,8 +8,6 @@ mod file;
 use std::path::Path;
 
 use anyhow::Context;
-use plimsoll_model::{Names, Sink, Transaction};
-use plimsoll_observe::Observer;
 use plimsoll_observe::capture::{CaptureAnomalies, Captures, Carried};
 use plimsoll_results::record::Link;
 
@@ -17,7 +15,7 @@ use file::HandOver;
 
 use plimsoll_results::Usage;
 
-use crate::job::Sinks;
+use crate::job::JobObserver;
 use plimsoll_console::output_file::{Files, OutputFile, Readers};
 
 /// The files between jobs.
@@ -94,9 +92,9 @@ impl Chain {
     ///
     /// # Errors
     /// Reading was interrupted, or the state cannot be stored.
-    pub fn prepare(
+    pub(crate) fn prepare(
         &mut self,
-        observer: &mut Observer<Sinks>,
+        observer: &mut JobObserver,
         carried: Carried,
         captures: &Captures,
     ) -> anyhow::Result<()> {
@@ -107,15 +105,14 @@ impl Chain {
         let state = observer.state().context("--hand-over-to")?;
         let (sinks, _) = observer.sink();
         let filter = sinks.state();
-        let ((statistics, own), _) = &mut sinks.sink;
-        own.close();
+        sinks.sink.outputs_closed = true;
         self.ready = Some(HandOver {
             asked: self.asked.clone(),
             link: self.link.clone(),
             inputs: self.inputs.clone(),
             anomalies: self.anomalies(captures),
             filter,
-            statistics: statistics.settled().clone(),
+            statistics: sinks.sink.statistics.settled().clone(),
             observer: state,
             carried,
         });
@@ -145,33 +142,4 @@ fn read(path: &Path, build: &str, asked: &str) -> anyhow::Result<HandOver> {
         return Err(Usage(why).into());
     }
     Ok(from)
-}
-
-/// A sink that can be closed.
-pub struct Valve<S> {
-    closed: bool,
-    pub(crate) sink: S,
-}
-
-impl<S> Valve<S> {
-    pub(crate) fn open(sink: S) -> Self {
-        Self { closed: false, sink }
-    }
-
-    fn close(&mut self) {
-        self.closed = true;
-    }
-}
-
-impl<S: Sink> Sink for Valve<S> {
-    fn begin(&mut self, start_ns: i64) {
-        self.sink.begin(start_ns);
-    }
-
-    #[inline]
-    fn transaction(&mut self, transaction: &Transaction, names: &Names) {
-        if !self.closed {
-            self.sink.transaction(transaction, names);
-        }
-    }
 }

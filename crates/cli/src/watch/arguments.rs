@@ -49,6 +49,9 @@ pub(crate) struct Arguments {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Capture")]
 pub(super) struct CaptureFlags {
+    /// Capture in this network namespace: a name from 'ip netns list', or a path such as /proc/PID/ns/net; needs root
+    #[arg(long, value_name = "NAME|PATH")]
+    pub(super) netns: Option<String>,
     /// Also capture this port of a file server (always captured: 445, 139, 2049, 111, and ports named by a portmapper during
     /// the watch); may be repeated
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
@@ -91,10 +94,10 @@ fn parse_seconds(text: &str) -> Result<u64, String> {
 
 /// Refuses flags that apply only to interfaces.
 pub(super) fn only_for_interfaces(flags: &CaptureFlags) -> Result<(), Usage> {
-    if flags.save.is_some() || !flags.port.is_empty() || flags.filter.is_some() || flags.snap_length != MAX_PACKET_BYTES
-    {
-        let why = "--save, --port, --filter and --snap-length apply only to a network interface; to save the packets of a \
-            pipe, use `| tee FILE | plimsoll watch -`";
+    let is_given = flags.netns.is_some() || flags.save.is_some() || !flags.port.is_empty() || flags.filter.is_some();
+    if is_given || flags.snap_length != MAX_PACKET_BYTES {
+        let why = "--netns, --save, --port, --filter and --snap-length apply only to a network interface; omit them \
+            (to save the packets of a pipe: `| tee FILE | plimsoll watch -`)";
         return Err(Usage(why.to_owned()));
     }
     Ok(())

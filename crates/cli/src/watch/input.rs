@@ -21,7 +21,7 @@ pub(super) enum Opened {
 impl Opened {
     /// Opens an interface.
     pub(super) fn new(sources: &[PathBuf], flags: &CaptureFlags) -> anyhow::Result<Self> {
-        let interface = sources.iter().find_map(|source| interface_name(source));
+        let interface = sources.iter().find_map(|source| interface_name(source, flags.netns.is_some()));
         let Some(name) = interface else {
             only_for_interfaces(flags)?;
             return Ok(Self::Captures);
@@ -32,9 +32,8 @@ impl Opened {
             return Err(Usage(why.to_owned()).into());
         }
         if sources.len() > 1 {
-            return Err(
-                Usage(format!("{name}: a network interface must be the only input; remove the other inputs")).into()
-            );
+            let why = format!("{name}: a network interface must be the only input; remove the other inputs");
+            return Err(Usage(why).into());
         }
         if flags.port.len() > MAX_PORTS - 4 {
             return Err(Usage(format!("--port: expected at most {} ports", MAX_PORTS - 4)).into());
@@ -45,8 +44,9 @@ impl Opened {
             kept_ns: flags.save_time.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)),
         });
         let buffer_bytes = usize::try_from(flags.buffer).unwrap_or(usize::MAX);
-        let (name, ports, filter) = (name.to_owned(), flags.port.clone(), flags.filter.clone());
-        let options = InterfaceOptions { name, ports, filter, snap_length: flags.snap_length, buffer_bytes, save };
+        let (name, namespace) = (name.to_owned(), flags.netns.clone());
+        let (ports, filter, snap_length) = (flags.port.clone(), flags.filter.clone(), flags.snap_length);
+        let options = InterfaceOptions { name, namespace, ports, filter, snap_length, buffer_bytes, save };
         Ok(Self::Interface(Box::new(Interface::open(options)?)))
     }
 
@@ -72,8 +72,9 @@ impl Opened {
     }
 }
 
-/// The name of an interface, if `source` names an existing interface, or neither an interface nor a file exists with this name.
-fn interface_name(source: &Path) -> Option<&str> {
+/// The name of an interface, if `source` names an existing interface, or neither an interface nor a file exists with this name. With
+/// `--netns`, each name is one of an interface.
+fn interface_name(source: &Path, in_namespace: bool) -> Option<&str> {
     let name = source.to_str().filter(|name| !name.contains('/') && *name != "-")?;
-    (exists(name) || !source.exists()).then_some(name)
+    (in_namespace || exists(name) || !source.exists()).then_some(name)
 }

@@ -37,21 +37,19 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         move || stop.ask()
     })?;
     let mut analysis = Analysis::open(flags, &sources, &ChainFlags::default())?;
-    let first_packet =
-        FirstPacket::new(opened.interface().map(Interface::name), &sources, (&capture.port, capture.filter.as_deref()));
-    if let Some(interface) = opened.interface() {
-        analysis.job.source.inputs = vec![Source::interface(interface.name())];
+    let first_packet = FirstPacket::new(
+        opened.interface().map(Interface::label),
+        &sources,
+        (&capture.port, capture.filter.as_deref()),
+    );
+    if let Some(name) = opened.interface().map(Interface::label) {
+        analysis.job.source.inputs = vec![Source::interface(name)];
         if !quiet {
-            shell::note(&format!(
-                "plimsoll: capturing {}; Ctrl-C ends the capture and prints the report",
-                interface.name()
-            ));
+            shell::note(&format!("plimsoll: capturing {name}; Ctrl-C ends the capture and prints the report"));
         }
     }
-    let unlinked = opened
-        .interface()
-        .filter(|interface| !interface.has_link())
-        .map(|interface| format!("the system reports no link on {}: check the cable", interface.name()));
+    let unlinked = opened.interface().filter(|interface| !interface.has_link()).map(Interface::label);
+    let unlinked = unlinked.map(|name| format!("the system reports no link on {name}: check the cable"));
     let input = analysis.job.source.inputs.join(", ");
     let filters = analysis.job.source.filters.clone();
     let title = title(&input, &filters, quiet);

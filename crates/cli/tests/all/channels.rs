@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::Command;
 
@@ -26,10 +26,17 @@ fn plimsoll(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     code_and_text(command.args(arguments).current_dir(folder).env("PLIMSOLL_PASSWORD", Samba::PASSWORD))
 }
 
+fn target_at(address: SocketAddr) -> String {
+    format!("smb://{}@{address}/data", Samba::USER)
+}
+
 /// Drives the server; the findings.
 fn drive(folder: &Path, address: SocketAddr, workload: &str, more: &[&str]) -> Value {
-    let target = format!("smb://{}@{address}/data", Samba::USER);
-    let run = ["run", workload, "--target", &target];
+    drive_target(folder, &target_at(address), workload, more)
+}
+
+fn drive_target(folder: &Path, target: &str, workload: &str, more: &[&str]) -> Value {
+    let run = ["run", workload, "--target", target];
     let load = ["--clients", "1", "--depth", "8", "--channels", "4", "--think", "5ms"];
     let outputs = ["--seed", "3", "--json", "run.json", "--tap", "tap.pcapng", "--transactions", "run.csv", "--full"];
     let (code, said) = plimsoll(folder, &[&run[..], &load, &outputs, more].concat());
@@ -48,14 +55,19 @@ struct Traffic {
     unanswered: u64,
 }
 
-/// The only session of a capture or table: its traffic by the client's address.
+/// The traffic of the only session of a capture or table, by the client's address.
 fn channels(folder: &Path, input: &str) -> BTreeMap<String, Traffic> {
+    by_client(&session_of(folder, input))
+}
+
+/// The only session with several connections of a capture or table.
+fn session_of(folder: &Path, input: &str) -> Value {
     let (code, said) = plimsoll(folder, &["analyze", input, "--json", "read.json", "-q"]);
     assert_eq!(code, Some(0), "{said}");
     let side = only_side(&fs::read(folder.join("read.json")).unwrap());
     let found = &side["channels"];
     assert_eq!(found["sessions_with_several"], 1, "{found}");
-    by_client(&found["sessions"][0])
+    found["sessions"][0].clone()
 }
 
 fn by_client(session: &Value) -> BTreeMap<String, Traffic> {
@@ -68,13 +80,15 @@ fn by_client(session: &Value) -> BTreeMap<String, Traffic> {
     all.map(|one| (one["client"].as_str().unwrap().to_owned(), of(one))).collect()
 }
 
+/// With `PLIMSOLL_EXACT=1` (the proof "channels") none has more than 1.2 times as many requests as another, otherwise 1.5 times.
 #[test]
 fn four_channels_carry_the_same() {
     let _alone = alone();
     let Some(samba) = samba() else { return };
     let scratch = Scratch::new("channels");
     let folder = scratch.path();
-    let load = ["--duration", "2s", "--warmup", "0s", "--html", "run.html"];
+    // Compared are connections that were in use for nine tenths of the phase: a stall at an end is to be short beside it.
+    let load = ["--duration", "6s", "--warmup", "0s", "--html", "run.html"];
     let run = drive(folder, samba.address(), "random-read", &load);
     let level = &run["levels"][0];
     let found = &level["channels"];
@@ -83,7 +97,8 @@ fn four_channels_carry_the_same() {
     assert_eq!(session["channels"].as_array().unwrap().len(), 4, "{session}");
     println!("balance of 4 channels: {}", session["balance"]);
     // 1.1 to 1.2 on a quiet machine. A channel that answers faster gets more requests.
-    assert!(session["balance"].as_f64().unwrap() <= 1.5, "{session}");
+    let most = if std::env::var_os("PLIMSOLL_EXACT").is_some() { 1.2 } else { 1.5 };
+    assert!(session["balance"].as_f64().unwrap() <= most, "{session}");
     assert_eq!((&session["user"], &found["idle_channels"]), (&Samba::USER.into(), &0.into()));
     // Little's law, compared with the load's numbers.
     let depths = session["channels"].as_array().unwrap().iter().map(|one| one["depth_mean"].as_f64().unwrap());
@@ -121,6 +136,75 @@ fn four_channels_carry_the_same() {
     of_channels.sort_unstable();
     assert_eq!(of_channels, [0, 2, 2, 2], "bindings {bindings:?}, requests {seen:?}");
     assert_eq!(seen, observed.iter().map(|(client, traffic)| (client.clone(), traffic.requests)).collect());
+}
+
+/// Requests of a session by the server's address.
+fn by_server(session: &Value) -> BTreeMap<Ipv4Addr, u64> {
+    let mut requests = BTreeMap::new();
+    for one in session["channels"].as_array().unwrap() {
+        let server: SocketAddr = one["server"].as_str().unwrap().parse().unwrap();
+        let IpAddr::V4(ip) = server.ip() else { panic!("{one}") };
+        *requests.entry(ip).or_default() += one["requests"].as_u64().unwrap();
+    }
+    requests
+}
+
+/// Samba leaves its list empty on loopback, so a proxy that listens on two addresses puts them into the list.
+#[test]
+fn channels_go_to_all_addresses_of_the_server() {
+    const OTHER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
+    let _alone = alone();
+    let Some(samba) = samba() else { return };
+    let scratch = Scratch::new("channels-addresses");
+    let folder = scratch.path();
+    let mut faulty = Faulty::start(samba.address(), Framing::Smb, Vec::new()).unwrap();
+    faulty.listen_on(OTHER).unwrap();
+    for (rules, option) in [
+        (vec![Rule::Interfaces([Ipv4Addr::LOCALHOST, OTHER])], ""),
+        // The server has no list; the target gives the addresses.
+        (Vec::new(), "?addresses=127.0.0.2,127.0.0.1"),
+    ] {
+        let is_given = !option.is_empty();
+        faulty.set_rules(rules);
+        let target = format!("{}{option}", target_at(faulty.address()));
+        let run = drive_target(folder, &target, "random-read", &["--duration", "1s", "--warmup", "0s"]);
+        let level = &run["levels"][0];
+        assert_eq!(level["failures"], Value::Array(Vec::new()), "{option}");
+        assert_eq!(level["channels"]["sessions_with_several"], 1, "{option}: {level}");
+        let facts = run["run"]["facts"].to_string();
+        let fact = "further connections of a session to 127.0.0.2, 127.0.0.1 (given in the target)";
+        assert_eq!(facts.contains(fact), is_given, "{facts}");
+        // The figures of the run, those of its capture, and who asked for the list.
+        let observed = session_of(folder, "tap.pcapng");
+        for session in [&level["channels"]["sessions"][0], &observed] {
+            let requests = by_server(session);
+            assert_eq!(requests.keys().copied().collect::<Vec<_>>(), [Ipv4Addr::LOCALHOST, OTHER], "{session}");
+            assert!(requests.values().all(|count| *count > 0), "{session}");
+        }
+        let driven = channels(folder, &crate::without_levels(folder, "run.csv"));
+        assert_eq!(driven, by_client(&observed), "{option}");
+        assert!(driven.len() >= 4, "{driven:?}");
+        let asked = crate::requests(folder, "tap.pcapng");
+        let asked = asked.keys().any(|procedure| procedure.contains("QUERY_NETWORK_INTERFACE_INFO"));
+        assert_eq!(asked, !is_given, "{option}");
+    }
+}
+
+#[test]
+fn addresses_of_no_use_are_refused() {
+    let _alone = alone();
+    let scratch = Scratch::new("channels-refused");
+    for (target, channels, code, says) in [
+        ("smb://u@127.0.0.1/s?addresses=server", "2", 2, "must list IP addresses of the server"),
+        ("smb://u@127.0.0.1/s?addresses=127.0.0.2", "1", 2, "needs --channels 2 or more; give --channels 2"),
+        ("nfs://127.0.0.1/e?addresses=127.0.0.2", "1", 2, "option addresses is only for smb:// (with --channels)"),
+        // Nothing listens there.
+        ("smb://u@127.0.0.1:1/s?addresses=127.0.0.2", "2", 3, "cannot connect to 127.0.0.2:1: Connection refused"),
+    ] {
+        let run = ["run", "null", "--target", target, "--channels", channels, "--duration", "100ms"];
+        let (ended, said) = plimsoll(scratch.path(), &run);
+        assert!(ended == Some(code) && said.contains(says), "{target}: {ended:?}: {said}");
+    }
 }
 
 /// Client's port, commands, binding and signature of each request.
@@ -214,7 +298,8 @@ fn a_hostile_binding_is_counted_and_does_not_wait_for_the_timeout() {
     let scratch = Scratch::new("channels-hostile");
     let folder = scratch.path();
     let faulty = Faulty::start(samba.address(), Framing::Smb, Vec::new()).unwrap();
-    let load = ["--duration", "300ms", "--warmup", "0s", "--timeout", "2s"];
+    // Longer than Samba stalls on a busy machine. The wait for a binding is shorter.
+    let load = ["--duration", "300ms", "--warmup", "0s", "--timeout", "30s"];
     for _ in 0..2 {
         faulty.set_rules(Vec::new());
         drive(folder, faulty.address(), "random-read", &load);

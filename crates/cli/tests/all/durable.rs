@@ -194,7 +194,8 @@ fn a_run_with_persistent_handles_survives_restarts() {
     for replies in [400, 700, 1_000] {
         wait_for(&faulty, replies);
         faulty.down();
-        std::thread::sleep(Duration::from_millis(200));
+        // Samba is to notice, also on a busy machine, that its clients are gone.
+        std::thread::sleep(Duration::from_secs(1));
         faulty.up().unwrap();
     }
     wait_for(&faulty, 2_000);

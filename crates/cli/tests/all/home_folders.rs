@@ -55,9 +55,9 @@ const OF_2008: &Table = &[
 ];
 
 /// Iterations of a run that ended.
-fn turns(ran: &Value) -> u64 {
+fn iterations(ran: &Value) -> u64 {
     let rows = ran["levels"][0]["iterations"].as_array().unwrap().iter();
-    rows.map(|turn| turn["ended"].as_u64().unwrap()).sum()
+    rows.map(|kind| kind["ended"].as_u64().unwrap()).sum()
 }
 
 /// Runs a workload with a few users who start often, and holds what went over the wire in the measured phase, as `analyze`
@@ -72,8 +72,8 @@ fn measured(workload: &str, table: &Table) -> Option<Value> {
     let more = ["--json", "-", "-q", "--tap", tap, "--remove-files"];
     let run = || report(&[&["run", workload, "--target", &target][..], &load, &more].concat());
     // After a stall at its end, a run has too few iterations for the table.
-    let ran = std::iter::repeat_with(run).take(3).find(|ran| turns(ran) > 400);
-    let Some(ran) = ran else { panic!("of 480 turns not even 400 end, three times") };
+    let ran = std::iter::repeat_with(run).take(3).find(|ran| iterations(ran) > 400);
+    let Some(ran) = ran else { panic!("of 480 iterations not even 400 end, three times") };
     let level = &ran["levels"][0];
     assert_eq!(level["failures"].as_array().map(Vec::len), Some(0), "{}", level["failures"]);
     let users = &level["users"];
@@ -185,16 +185,16 @@ fn users_who_cannot_keep_their_schedules_are_an_overload() {
     let run = |more: &[&str]| plimsoll(&[&["run", file.to_str().unwrap()][..], &load, more].concat());
     let ran = run(&["--json", "-", "-q"]);
     let ran = crate::only_side(&ran.stdout);
-    let (users, turn) = (&ran["levels"][0]["users"], &ran["levels"][0]["iterations"][0]);
+    let (users, kind) = (&ran["levels"][0]["users"], &ran["levels"][0]["iterations"][0]);
     assert_eq!(
         (&users["users"], &users["due"], &users["late"], &users["failed"]),
         (&2.into(), &20.into(), &20.into(), &0.into())
     );
-    assert_eq!((users["overload"].as_f64(), turn["name"].as_str()), (Some(1.0), Some("a long look")));
-    assert_eq!((turn["late"].as_u64(), turn["late_from_before"].as_u64()), (Some(20), Some(18)), "{turn}");
+    assert_eq!((users["overload"].as_f64(), kind["name"].as_str()), (Some(1.0), Some("a long look")));
+    assert_eq!((kind["late"].as_u64(), kind["late_from_before"].as_u64()), (Some(20), Some(18)), "{kind}");
     // Ten consecutive iterations of each user.
     assert!(users["duration_s"].as_f64() >= Some(3.0), "{users}");
-    assert!(turn["overrun_max_s"].as_f64() >= turn["overrun_mean_s"].as_f64() && turn["mean_s"].as_f64() >= Some(0.3));
+    assert!(kind["overrun_max_s"].as_f64() >= kind["overrun_mean_s"].as_f64() && kind["mean_s"].as_f64() >= Some(0.3));
     let shown = String::from_utf8(run(&["--full"]).stdout).unwrap();
     let table = ["Users  Overload  Iterations/s  Failed  Failed [%]  Duration [ms]", "100.0%", "a long look"];
     assert!(table.iter().all(|part| shown.contains(part)), "{shown}");

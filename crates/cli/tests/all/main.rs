@@ -82,6 +82,7 @@ mod watch_learned;
 mod watch_loss;
 mod watch_metrics;
 mod watch_mirror;
+mod watch_netns;
 mod watch_recorded;
 mod watch_removed;
 mod watch_run;

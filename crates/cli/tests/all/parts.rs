@@ -13,6 +13,8 @@ use serde_json::Value;
 const LOAD: [&str; 5] = ["random-read", "--set=size=64KiB", "--clients=4", "--rate=40", "--arrivals=poisson"];
 /// Duration of this load.
 const LASTS: [&str; 2] = ["--warmup=500ms", "--duration=4s"];
+/// The same where something happens in its middle: the test may come to that late.
+const LASTS_LONGER: [&str; 2] = ["--warmup=500ms", "--duration=12s"];
 /// Minimum time from now to the common start of parts.
 const LEAST_AHEAD: Duration = Duration::from_secs(8);
 /// Time from now to the common start, as a multiple of the time in which one process starts and makes its files: four do so at the same
@@ -51,8 +53,12 @@ fn common_start(folder: &Path, url: &str) -> SystemTime {
 
 /// A run of the load, recorded under its name.
 fn run(folder: &Path, url: &str, name: &str, part: Option<(&str, SystemTime)>) -> Command {
+    run_for(LASTS, folder, url, (name, part))
+}
+
+fn run_for(lasts: [&str; 2], folder: &Path, url: &str, (name, part): (&str, Option<(&str, SystemTime)>)) -> Command {
     let mut command = plimsoll(folder);
-    command.arg("run").args(LOAD).args(LASTS).args(["--target", url, "--quiet", "--record", name]);
+    command.arg("run").args(LOAD).args(lasts).args(["--target", url, "--quiet", "--record", name]);
     command.args(["--threads", if part.is_some() { "1" } else { "4" }]);
     command.args(["--record-transactions", "all", "--transactions", &format!("{name}.csv")]);
     if let Some((part, start)) = part {
@@ -212,8 +218,9 @@ fn a_part_that_is_stopped_or_has_a_full_disk_is_named() {
     let folder = scratch.path();
     let (server, url) = server(folder);
     let start = common_start(folder, &url);
-    let [first, full, stopped] = [("part-1", "1/3"), ("disk/part-2", "2/3"), ("part-3", "3/3")]
-        .map(|(name, part)| Running::start(&mut run(folder, &url, name, Some((part, start)))).unwrap());
+    let [first, full, stopped] = [("part-1", "1/3"), ("disk/part-2", "2/3"), ("part-3", "3/3")].map(|(name, part)| {
+        Running::start(&mut run_for(LASTS_LONGER, folder, &url, (name, Some((part, start))))).unwrap()
+    });
     let begun = |name: &str| folder.join(name).join("level-0000.partial/progress.zst").exists();
     while !(begun("disk/part-2") && begun("part-3")) && SystemTime::now() < start + Duration::from_secs(100) {
         std::thread::sleep(Duration::from_millis(20));

@@ -14,7 +14,7 @@ fn run(target: &str, clients: &str) -> (Option<i32>, Value, String, Vec<u16>) {
     let rows = folder.path().join("rows.csv");
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     command.args(["run", "getattr", "--target", target, "--clients", clients, "--think", "10ms", "--warmup", "0s"]);
-    command.args(["--duration", "500ms", "--json", "-", "-q", "--transactions"]).arg(&rows);
+    command.args(["--duration", "2s", "--json", "-", "-q", "--transactions"]).arg(&rows);
     let ended = output(&mut command);
     let report = crate::only_side(&ended.stdout);
     let table = std::fs::read_to_string(rows).unwrap_or_default();

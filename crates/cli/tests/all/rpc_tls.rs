@@ -29,7 +29,7 @@ clients = 2
 depth = 4
 think = "5ms"
 warmup = "0s"
-duration = "1s"
+duration = "3s"
 [script]
 keep_open = 3
 verify = "50%"
@@ -129,7 +129,7 @@ fn a_server_that_cannot_be_used_is_named() {
         said
     };
     let believes = ["--tls-ca", "ca.pem"];
-    let briefly = ["--tls-ca", "ca.pem", "--timeout", "1s"];
+    let briefly = ["--tls-ca", "ca.pem", "--timeout", "3s"];
     for version in ["3", "4.1"] {
         for (manner, words) in [
             (Manner::Unaware, "does not offer RPC over TLS"),
@@ -167,7 +167,7 @@ fn a_capture_of_the_network_is_said_to_be_encrypted() {
     let folder = folder();
     let (port, mount) = (tls.address().port(), server.address().port());
     let mut command = Command::new("tcpdump");
-    command.args(["-i", "lo", "-U", "--immediate-mode", "-B", "16384", "-Z", "root", "-w", "net.pcap"]);
+    command.args(["-i", "lo", "-U", "-B", "16384", "-Z", "root", "-w", "net.pcap"]);
     command.args(["tcp", "port", &port.to_string()]).current_dir(folder.path());
     let Ok(mut tcpdump) = Running::start(&mut command) else { return crate::skip("needs tcpdump") };
     let ended = tcpdump.wait_until(|running| running.said()[1].contains("listening on"));

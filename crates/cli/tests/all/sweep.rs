@@ -46,7 +46,7 @@ fn a_sweep_tells_what_its_levels_tell_together() {
 fn each_value_of_what_is_varied_is_a_curve() {
     let scratch = Scratch::new("sweep-varied");
     let folder = scratch.path();
-    let levels = ["sweep", "blocks-read", "--levels", "1,2", "--duration", "200ms", "--warmup", "50ms"];
+    let levels = ["sweep", "blocks-read", "--levels", "1,2", "--duration", "500ms", "--warmup", "50ms"];
     let vary = ["--vary", "block=0.75kB,6kB", "--json", "varied.json"];
     let (code, said) = plimsoll(folder, &[&levels[..], &vary].concat());
     assert!(matches!(code, Some(0 | 4)), "{said}");
@@ -335,6 +335,8 @@ fn slots_of_a_session_are_varied() {
         facts.contains(&"slots=1: 1 slot per session") && facts.contains(&"slots=4: 4 slots per session"),
         "{facts:?}"
     );
+    // The most that this server grants, beside what each level requested.
+    assert!(facts.contains(&"server limit: 64 slots per session"), "{facts:?}");
     let waits = |value: &str| facts.iter().any(|fact| fact.starts_with(&format!("slots={value}: waits for a slot")));
     assert!(waits("1") && waits("4") && !waits("16"), "{facts:?}");
 }

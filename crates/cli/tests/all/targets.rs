@@ -124,7 +124,7 @@ fn targets_of_different_kinds_are_refused() {
         let (code, said) = plimsoll(scratch.path(), &run);
         assert!(code == Some(2) && said.contains("must be servers with the same protocol"), "{code:?} {said}");
     }
-    let run = ["run", "null", "--target", "embedded:smb", "--target", "embedded:smb", "--duration", "200ms"];
+    let run = ["run", "null", "--target", "embedded:smb", "--target", "embedded:smb", "--duration", "1s"];
     let (code, said) = plimsoll(scratch.path(), &[&run[..], &["--warmup", "0s", "--json", "run.json"]].concat());
     assert!(matches!(code, Some(0 | 4)), "{code:?} {said}");
     let run = side(scratch.path(), "run.json");

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use plimsoll_serve::{Embedded, Kind, Options};
 use plimsoll_testkit::command::{Running, output};
+use plimsoll_testkit::namespace::Namespace;
 use plimsoll_testkit::servers::Scratch;
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, rpc};
 use rustix::process::{Signal, geteuid};
@@ -233,8 +234,16 @@ fn what_cannot_be_watched_is_said_with_what_to_do() {
         (vec!["watch", "lo", "--interval", "0.5s"], 2, "whole seconds"),
         (vec!["watch", "lo", "--save-size", "1MiB"], 2, "--save"),
         (vec!["watch", "lo", "other.pcap"], 2, "a network interface must be the only input"),
+        (vec!["watch", "-", "--netns", "blue"], 2, "--netns, --save, --port, --filter and --snap-length"),
+        (
+            vec!["watch", "lo", "--netns", "no-such-netns"],
+            3,
+            "/run/netns/no-such-netns does not exist; `ip netns list`",
+        ),
     ];
-    if may_capture() {
+    // On a separate loopback: on the machine's, servers of other tests may ask a portmapper meanwhile.
+    let place = crate::available(Namespace::new());
+    if place.is_some() {
         cases.push((vec!["watch", "lo", "--duration", "300ms", "--quiet"], 3, "no packets of a file server"));
         if std::process::Command::new("tcpdump").arg("--version").output().is_ok() {
             let filtered = vec!["watch", "lo", "--duration", "300ms", "--quiet", "--filter", "udp and host 192.0.2.1"];
@@ -242,7 +251,12 @@ fn what_cannot_be_watched_is_said_with_what_to_do() {
         }
     }
     for (arguments, code, says) in cases {
-        let ended = output(plimsoll().args(&arguments));
+        let mut command = plimsoll();
+        command.args(&arguments);
+        let ended = match &place {
+            Some(place) => place.within(|| output(&mut command)),
+            None => output(&mut command),
+        };
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
         assert!(ended.status.code() == Some(code) && said.contains(says), "{arguments:?}: {:?} {said}", ended.status);
     }

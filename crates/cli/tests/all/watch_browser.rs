@@ -98,14 +98,14 @@ fn only_the_address_with_the_token_gives_anything_and_only_to_its_own_page() {
 fn a_duration_also_ends_a_watch_whose_file_has_ended() {
     let scratch = Scratch::new("watch-over");
     let capture = write_capture(scratch.path());
-    let ended = output(plimsoll().args(["watch", "--browser", "--duration", "1s"]).arg(capture));
+    // Long enough to read the file even if the watch has to wait for a processor: what is unread at its end is not in the report.
+    let ended = output(plimsoll().args(["watch", "--browser", "--duration", "5s"]).arg(capture));
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
     assert!(String::from_utf8_lossy(&ended.stdout).contains("50 requests"), "{ended:?}");
 }
 
-/// Browsers that never read do not affect the others, and are closed.
 #[test]
-fn browsers_that_do_not_read_are_closed_and_others_see_everything() {
+fn browsers_that_do_not_read_leave_the_others_everything() {
     let scratch = Scratch::new("watch-slow");
     let (watching, page) = watch(&write_capture(scratch.path()));
     let (host, path) = page.strip_prefix("http://").unwrap().split_once('/').unwrap();

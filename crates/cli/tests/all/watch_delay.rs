@@ -1,4 +1,5 @@
-//! The delay of a watch: from a packet on the wire until its request is on the screen of a terminal, and in the events of the page.
+//! The delay of a watch: from a packet on the wire until its request is on the screen of a terminal, and until a browser has drawn it.
+//! The delay until it is in the events of the page is measured, too: the rest is the browser's.
 //!
 //! Each request names another file. It is sent at any time within a second. With `PLIMSOLL_EXACT=1` there are 100 requests, and the 99th
 //! percentile has a limit; otherwise there are a few, which all appear.
@@ -7,8 +8,9 @@ use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
+use plimsoll_testkit::browser::Browser;
 use plimsoll_testkit::command::LIMIT;
 use plimsoll_testkit::namespace::Namespace;
 use plimsoll_testkit::tmux::Tmux;
@@ -24,6 +26,18 @@ const NAME: &str = "mark-";
 const DIGITS: usize = 4;
 /// A capture of the screen takes about this long anyway.
 const CHECK_INTERVAL: Duration = Duration::from_millis(5);
+/// Notes when the page has drawn the name of each file, ms since the Unix epoch. The page changes its tables while it draws a frame, which
+/// is drawn when the next one begins.
+const NOTE_DRAWN: &str = "window.drawn = {};
+    const files = document.getElementById('table-file');
+    new MutationObserver(() => {
+        for (const [name] of files.textContent.matchAll(/mark-[0-9]{4}/g)) {
+            if (name in window.drawn) continue;
+            window.drawn[name] = null;
+            requestAnimationFrame(() => { window.drawn[name] = Date.now(); });
+        }
+    }).observe(files, { childList: true, subtree: true, characterData: true });
+    0";
 
 /// When the name of each file first came in the events of the page.
 fn events(place: &Namespace, page: &str) -> Receiver<(usize, Instant)> {
@@ -69,6 +83,22 @@ fn watch(place: &Namespace) -> Option<(Tmux, String, [TcpStream; 2])> {
     Some((tmux, page, [client, server]))
 }
 
+/// A browser that has the page open, and notes what it has drawn.
+fn open(place: &Namespace, page: &str) -> Option<Browser> {
+    let mut browser = place.within(|| Browser::start_alone("watch-delay"))?;
+    browser.visit(page);
+    browser.wait_until("document.getElementById('state').textContent !== 'CONNECTING'");
+    browser.value(NOTE_DRAWN);
+    Some(browser)
+}
+
+/// When the browser had drawn a name, seconds since the Unix epoch: by the clock of this machine, in whole milliseconds.
+fn drawn_s(browser: &mut Browser, name: &str) -> f64 {
+    let drawn = format!("window.drawn['{name}']");
+    browser.wait_until(&drawn);
+    browser.value(&drawn).as_f64().unwrap() / 1e3
+}
+
 /// The 50th and 99th percentile, and the maximum.
 fn percentiles(mut seconds: Vec<f64>) -> [f64; 3] {
     seconds.sort_by(f64::total_cmp);
@@ -80,9 +110,10 @@ fn requests_appear_in_the_terminal_and_on_the_page() {
     let Some(place) = available(Namespace::new()) else { return };
     let _alone = crate::alone();
     let Some((tmux, page, [mut client, mut server])) = watch(&place) else { return };
+    let Some(mut browser) = open(&place, &page) else { return };
     let (exact, mut random) = (std::env::var_os("PLIMSOLL_EXACT").is_some(), Random::new(19));
     let finds = events(&place, &page);
-    let mut delays: [Vec<f64>; 2] = Default::default();
+    let mut delays: [Vec<f64>; 3] = Default::default();
     for number in 1..=if exact { 100 } else { 3 } {
         std::thread::sleep(Duration::from_secs_f64(random.uniform()));
         let name = format!("{NAME}{number:0DIGITS$}");
@@ -90,7 +121,7 @@ fn requests_appear_in_the_terminal_and_on_the_page() {
         // Clients waited longest for the latest file, so it is in the first row.
         std::thread::sleep(Duration::from_millis(5 + number));
         server.write_all(&nbss(&smb2::created(number, smb2::file(number as u8)).bytes())).unwrap();
-        let sent = Instant::now();
+        let (sent, sent_at) = (Instant::now(), SystemTime::now());
         while !tmux.screen().contains(&name) {
             assert!(sent.elapsed() < LIMIT, "{name} is not on the screen:\n{}", tmux.screen());
             std::thread::sleep(CHECK_INTERVAL);
@@ -99,9 +130,12 @@ fn requests_appear_in_the_terminal_and_on_the_page() {
         let (found, at) = finds.recv_timeout(LIMIT).unwrap();
         assert_eq!(found as u64, number, "requests come in their order");
         delays[1].push(at.saturating_duration_since(sent).as_secs_f64());
+        let sent_s = sent_at.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs_f64();
+        delays[2].push(drawn_s(&mut browser, &name) - sent_s);
     }
+    assert_eq!(browser.complaints(), Vec::<String>::new());
     tmux.press("q");
-    for (view, delays) in ["terminal", "page"].into_iter().zip(delays) {
+    for (view, delays) in ["terminal", "events of the page", "page in Chromium"].into_iter().zip(delays) {
         let (count, [p50, p99, max]) = (delays.len(), percentiles(delays));
         println!("delay {view}: {count} requests, p50 {p50:.3} s, p99 {p99:.3} s, max {max:.3} s");
         assert!(!exact || p99 <= P99_S, "{view}: {p99} s");

@@ -8,10 +8,12 @@ use std::path::Path;
 use std::process::Command;
 
 use plimsoll_testkit::command::{LIMIT, Running, output};
-use plimsoll_testkit::servers::Scratch;
+use plimsoll_testkit::servers::{Export, Ganesha, Scratch};
 use plimsoll_testkit::terminal::{InTerminal, start};
 use rustix::process::Signal;
 use serde_json::Value;
+
+use crate::available;
 
 const SIZE: (u16, u16) = (100, 30);
 
@@ -108,6 +110,18 @@ fn events(address: SocketAddr, path: &str) -> Vec<(String, Value)> {
     text.split_once("\r\n\r\n").unwrap().1.split("\n\n").filter_map(event).collect()
 }
 
+/// The events of the page of a run that ends by itself.
+fn events_of(mut running: Running) -> Vec<(String, Value)> {
+    assert_eq!(running.wait_until(|running| running.said()[1].contains(" in a browser")), None, "{:?}", running.said());
+    let said = running.said()[1].clone();
+    let address = said.split("open http://").nth(1).unwrap().split(' ').next().unwrap();
+    let (host, path) = address.split_once('/').unwrap();
+    let events = events(host.parse().unwrap(), path);
+    let ended = running.end();
+    assert!(matches!(ended.status.code(), Some(0 | 4)), "{ended:?}");
+    events
+}
+
 /// Response times, ns, of all transactions of a table by the second in which they ended.
 fn by_second(table: &Path) -> BTreeMap<i64, Vec<i64>> {
     let text = std::fs::read_to_string(table).unwrap();
@@ -131,14 +145,7 @@ fn browsers_get_the_seconds_of_the_table_and_the_end() {
     let scratch = Scratch::new("watch-run");
     let table = scratch.path().join("table.csv");
     let arguments = ["--browser", "--duration", "4s", "--think", "5ms", "--transactions", table.to_str().unwrap()];
-    let mut running = Running::start(&mut plimsoll("embedded:nfs", &arguments)).unwrap();
-    assert_eq!(running.wait_until(|running| running.said()[1].contains(" in a browser")), None, "{:?}", running.said());
-    let said = running.said()[1].clone();
-    let address = said.split("open http://").nth(1).unwrap().split(' ').next().unwrap();
-    let (host, path) = address.split_once('/').unwrap();
-    let events = events(host.parse().unwrap(), path);
-    let ended = running.end();
-    assert!(matches!(ended.status.code(), Some(0 | 4)), "{ended:?}");
+    let events = events_of(Running::start(&mut plimsoll("embedded:nfs", &arguments)).unwrap());
     let of = |wanted: &str| events.iter().filter(|(name, _)| name == wanted).map(|(_, data)| data).collect::<Vec<_>>();
     let (abouts, seconds, states) = (of("about"), of("second"), of("state"));
     assert!(abouts[0]["input"].as_str().unwrap().starts_with("mixed on embedded:nfs"), "{abouts:?}");
@@ -165,6 +172,73 @@ fn browsers_get_the_seconds_of_the_table_and_the_end() {
     let last = states.last().unwrap();
     assert_eq!((&last["ended"], &last["losses"]), (&true.into(), &Value::Null));
     assert_eq!(last["run"]["levels"][0][0], "3 clients", "{last}");
+}
+
+/// Runs a command that drives a server at rates, and checks what its page says meanwhile. Returns the names of the levels that are over.
+fn levels_of(command: &[&str]) -> Vec<String> {
+    let mut served = Running::start(crate::plimsoll().args(["serve", "nfs", "--listen", "127.0.0.1:0"])).unwrap();
+    let (url, pid) = (served.first_line(), served.id().to_string());
+    let mut running = crate::plimsoll();
+    running.args(command).args(["--clients", "4", "--rate", "1", "--warmup", "300ms", "--browser"]);
+    running.args(["--target", &url, "--server-pid", &pid]);
+    let events = events_of(Running::start(&mut running).unwrap());
+    let states: Vec<&Value> = events.iter().filter(|(name, _)| name == "state").map(|(_, data)| data).collect();
+    let lines = |state: &&Value| -> Vec<String> { serde_json::from_value(state["run"]["lines"].clone()).unwrap() };
+    let all: Vec<Vec<String>> = states.iter().map(lines).collect();
+    let measuring: Vec<&Vec<String>> = all.iter().filter(|lines| lines[0].contains(": measuring, ")).collect();
+    for lines in &measuring {
+        let rate = lines[0].split(' ').next().unwrap();
+        assert!(lines[0].starts_with(&format!("{rate} iterations/s: measuring, ")), "{lines:?}");
+        assert!(lines[0].ends_with("  4 of 4 clients connected"), "{lines:?}");
+        assert!(lines[1].contains(&format!(" (asked for {rate})  ")), "{lines:?}");
+    }
+    let achieved = |lines: &Vec<String>| lines[1].split(' ').nth(3).and_then(|rate| rate.parse::<f64>().ok());
+    assert!(measuring.iter().any(|lines| achieved(lines) > Some(0.0)), "{all:?}");
+    let generator = ["Load generator: on time, ", "Load generator: NOT RELIABLE: "];
+    assert!(all.iter().any(|lines| generator.iter().any(|begin| lines[2].starts_with(begin))), "{all:?}");
+    let is_of_server = |line: &String| line.starts_with("Server: ") && line.contains(" cores busy");
+    assert!(all.iter().any(|lines| lines.get(3).is_some_and(is_of_server)), "{all:?}");
+    let levels: Vec<[String; 5]> = serde_json::from_value(states.last().unwrap()["run"]["levels"].clone()).unwrap();
+    let names: Vec<String> = levels.into_iter().map(|[name, ..]| name).collect();
+    for name in &names {
+        assert!(measuring.iter().any(|lines| lines[0].starts_with(&format!("{name}: "))), "{name}: {all:?}");
+    }
+    names
+}
+
+#[test]
+fn browsers_see_the_levels_of_a_sweep() {
+    let _alone = crate::alone();
+    let names = levels_of(&["sweep", "getattr", "--levels", "100,200", "--duration", "4s"]);
+    assert_eq!(names, ["100 iterations/s", "200 iterations/s"]);
+}
+
+#[test]
+fn browsers_see_the_runs_of_a_search_for_a_capacity() {
+    let _alone = crate::alone();
+    // One run that only brackets the capacity: it has a quarter of this length. On a busy machine it is repeated.
+    let bounds = ["--start", "100", "--most", "200", "--runs", "1", "--duration", "16s"];
+    let names = levels_of(&[&["capacity", "getattr", "--hold", "p50 < 10s"][..], &bounds].concat());
+    assert!(!names.is_empty() && names.iter().all(|name| name == "100 iterations/s"), "{names:?}");
+}
+
+#[test]
+fn browsers_see_the_servers_own_counters_of_the_last_level() {
+    let Some(ganesha) = available(Ganesha::start_counting()) else { return };
+    let _alone = crate::alone();
+    let scratch = Scratch::new("watch-counters");
+    let report = scratch.path().join("report.json");
+    let flags = ["--browser", "--duration", "1s", "--ganesha-bus", ganesha.bus().unwrap()];
+    let mut command = plimsoll(&ganesha.target(Export::Data), &flags);
+    let events = events_of(Running::start(command.arg("--json").arg(&report)).unwrap());
+    let state = events.iter().rfind(|(name, _)| name == "state").map(|(_, state)| state).unwrap();
+    let lines: Vec<String> = serde_json::from_value(state["run"]["lines"].clone()).unwrap();
+    let line = lines.iter().find_map(|line| line.strip_prefix("The server's own counters, last level: "));
+    let json = crate::only_side(&std::fs::read(&report).unwrap());
+    let counters = json["levels"][0]["counters"]["counters"].as_array().unwrap();
+    let first = line.unwrap().split(' ').take(2).collect::<Vec<_>>().join(" ");
+    let is_first = |one: &Value| format!("{} {}", one["name"].as_str().unwrap(), one["count"]) == first;
+    assert!(counters.iter().any(is_first) && line.unwrap().ends_with("  (3 clients)"), "{lines:?}: {counters:?}");
 }
 
 #[test]

@@ -11,6 +11,8 @@ use plimsoll_testkit::{Link, Side, Tcp, Traffic, rpc};
 use rustix::process::Signal;
 
 const SIZES: [(u16, u16); 2] = [(80, 24), (200, 50)];
+/// The end of a drawing: all of its lines are there.
+const DRAWN: &[u8] = b"\x1b[?2026l";
 
 fn plimsoll() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
@@ -43,8 +45,9 @@ fn seen(bytes: &[u8], (columns, rows): (u16, u16)) -> vt100::Parser {
     parser
 }
 
+/// Waits until this is on a screen that is drawn to its end.
 fn wait_for(watching: &InTerminal, size: (u16, u16), text: &str) {
-    watching.wait_until(|bytes| seen(bytes, size).screen().contents().contains(text));
+    watching.wait_until(|bytes| bytes.ends_with(DRAWN) && seen(bytes, size).screen().contents().contains(text));
 }
 
 /// The terminal is as it was, and shows the report.
@@ -103,9 +106,7 @@ fn without_utf_8_the_screen_is_ascii_and_its_columns_stay() {
     let size = SIZES[0];
     let mut watching = start(plimsoll().args(["watch", "--utc"]).arg(&capture).env("LC_ALL", "C"), size);
     let before = watching.settings_before();
-    // The end of a drawing: all of its lines are there.
-    watching
-        .wait_until(|bytes| bytes.ends_with(b"\x1b[?2026l") && seen(bytes, size).screen().contents().contains("END"));
+    wait_for(&watching, size, "END");
     let bytes = watching.bytes();
     let rows: Vec<String> = seen(&bytes, size).screen().rows(0, size.0).collect();
     assert!(bytes.is_ascii(), "{rows:#?}");

@@ -1,5 +1,5 @@
-//! The screen of a watch in tmux, at 80 × 24 and 200 × 50: each second's numbers are those of a report in JSON, names have no effect, and
-//! the terminal is restored.
+//! The screen of a watch in tmux, at 80 × 24 and 200 × 50: each second's numbers, those of the last minute, and the table of clients are
+//! those of a report in JSON, names have no effect, and the terminal is restored.
 
 use std::path::Path;
 use std::process::Command;
@@ -24,7 +24,8 @@ const HOSTILE: &str = "a\u{1b}]2;pwned\u{7}\u{1b}[2J\u{1b}[?1049l\u{202e}\rb";
 fn write_capture(path: &Path) {
     let mut traffic = Traffic::new(Link::Ethernet);
     let start_ns = traffic.time_ns;
-    let mut connections = [Tcp::between_ports(700, 2049), Tcp::between_ports(701, 2049)];
+    let slow = Tcp::new(([10, 0, 0, 3], 701).into(), ([10, 0, 0, 2], 2049).into());
+    let mut connections = [Tcp::between_ports(700, 2049), slow];
     connections.iter_mut().for_each(|tcp| traffic.all(&tcp.handshake()));
     let mut messages = Vec::new();
     let mut add = |connection, xid, (sent_ms, took_ms): (i64, i64), reply: Vec<u8>| {
@@ -53,40 +54,116 @@ fn write_capture(path: &Path) {
     std::fs::write(path, traffic.pcap()).unwrap();
 }
 
-/// A second's numbers as `analyze` has them: operations, p50, p99, errors, mean number of outstanding requests, MB.
-fn report(capture: &Path, second: u32) -> [f64; 6] {
-    let [from, to] = [second, second + 1].map(|second| format!("2001-09-09T01:46:{}Z", 40 + second));
+/// What `analyze` says of the seconds from the first one to the end of the last one.
+fn analyze(capture: &Path, (first, end): (u32, u32), flags: &[&str]) -> Value {
+    let [from, to] = [first, end].map(|second| format!("2001-09-09T01:46:{}Z", 40 + second));
     let mut analyze = Command::new(PLIMSOLL);
-    let analyzed = output(analyze.arg("analyze").arg(capture).args(["--from", &from, "--to", &to, "--json", "-"]));
-    let report = crate::only_side(&analyzed.stdout);
-    let row = report["operations"].as_array().unwrap().first().unwrap();
-    assert_eq!(row["procedure"], "READ", "{row:#}");
-    let number = |value: &Value| value.as_f64().unwrap();
-    let times = &row["response_time"];
-    let counts = [&row["count"], &times["p50_s"], &times["p99_s"], &row["errors"], &row["waited_s"]].map(number);
-    let [count, p50, p99, errors, waited] = counts;
-    [count, p50, p99, errors, waited, number(&row["payload_bytes"]) / 1e6]
+    analyze.arg("analyze").arg(capture).args(["--from", &from, "--to", &to, "--json", "-"]).args(flags);
+    crate::only_side(&output(&mut analyze).stdout)
 }
 
-/// The same numbers in a line of the screen.
-fn numbers(line: &str) -> [f64; 6] {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let &["now", count, p50, p50_unit, p99, p99_unit, errors, depth, mb, "0"] = &words[..] else { panic!("{line}") };
-    let number = |word: &str| word.parse::<f64>().unwrap_or_else(|_| panic!("{line}"));
-    let unit = |unit: &str| match unit {
+/// The numbers of such seconds: operations per second, p50, p99, errors per second, mean number of outstanding requests, MB per second.
+fn report(capture: &Path, (first, end): (u32, u32)) -> [f64; 6] {
+    let report = analyze(capture, (first, end), &[]);
+    let row = report["operations"].as_array().unwrap().first().unwrap();
+    assert_eq!(row["procedure"], "READ", "{row:#}");
+    let (times, seconds) = (&row["response_time"], f64::from(end - first));
+    let number = |value: &Value| value.as_f64().unwrap();
+    let [count, errors, waited, bytes] =
+        ["count", "errors", "waited_s", "payload_bytes"].map(|name| number(&row[name]) / seconds);
+    [count, number(&times["p50_s"]), number(&times["p99_s"]), errors, waited, bytes / 1e6]
+}
+
+/// The clients of such seconds, those that waited longest first: operations per second, percentage of the time waited, mean, p99, errors.
+fn clients(capture: &Path, (first, end): (u32, u32)) -> Vec<(String, [f64; 5])> {
+    let report = analyze(capture, (first, end), &["--by", "client"]);
+    let client = |row: &Value| {
+        let times = &row["response_time"];
+        let numbers = [&row["count"], &row["waited_share"], &times["mean_s"], &times["p99_s"], &row["errors"]];
+        let [count, share, mean, p99, errors] = numbers.map(|value| value.as_f64().unwrap());
+        let name = row["keys"][0].as_str().unwrap().to_owned();
+        (name, [count / f64::from(end - first), share * 100.0, mean, p99, errors])
+    };
+    report["breakdown"]["rows"].as_array().unwrap().iter().map(client).collect()
+}
+
+/// What the screen of a second should show.
+#[derive(Debug)]
+struct Expected {
+    time: String,
+    now: [f64; 6],
+    /// Of all seconds until its end: they are less than a minute.
+    lately: [f64; 6],
+    clients: Vec<(String, [f64; 5])>,
+}
+
+/// Largest relative error of a number with three significant digits.
+const DIGITS: f64 = 0.005;
+/// The same in a row of the table. The percentage has one decimal, and p99 is that of a row of the heat map.
+const ROW_DIGITS: [f64; 5] = [DIGITS, 0.02, DIGITS, 0.15, 0.0];
+
+impl Expected {
+    fn of(capture: &Path, second: u32) -> Self {
+        Self {
+            time: format!("2001-09-09 01:46:{} UTC", 40 + second),
+            now: report(capture, (second, second + 1)),
+            lately: report(capture, (0, second + 1)),
+            clients: clients(capture, (0, second + 1)),
+        }
+    }
+
+    /// Whether the screen, of this number of lines, shows it.
+    fn is_on(&self, screen: &str, rows: u16) -> bool {
+        let lines: Vec<&str> = screen.lines().collect();
+        let is_near = |line: usize, label: &str, expected: [f64; 6]| {
+            numbers(lines[line], label).is_some_and(|shown| are_near(shown, expected, [DIGITS; 6]))
+        };
+        let table = lines.iter().position(|line| line.starts_with("Time waited in the last minute, by client"));
+        let shown = table.and_then(|at| lines.get(at + 2..)).unwrap_or_default();
+        let is_row = |(line, (name, expected)): (&&str, &(String, [f64; 5]))| {
+            client(line).is_some_and(|(shown, numbers)| shown == name && are_near(numbers, *expected, ROW_DIGITS))
+        };
+        lines.len() == usize::from(rows)
+            && lines[0].contains(&self.time)
+            && is_near(2, "now", self.now)
+            && is_near(3, "1 min", self.lately)
+            && shown.len() >= self.clients.len()
+            && shown.iter().zip(&self.clients).all(is_row)
+    }
+}
+
+fn are_near<const N: usize>(shown: [f64; N], expected: [f64; N], errors: [f64; N]) -> bool {
+    let mut numbers = shown.into_iter().zip(expected).zip(errors);
+    numbers.all(|((shown, expected), error)| (shown - expected).abs() <= error * expected)
+}
+
+/// A time on the screen, s.
+fn time(number: &str, unit: &str) -> Option<f64> {
+    let of = match unit {
         "s" => 1.0,
         "ms" => 1e-3,
         "µs" => 1e-6,
-        _ => panic!("{line}"),
+        _ => return None,
     };
-    [
-        number(count),
-        number(p50) * unit(p50_unit),
-        number(p99) * unit(p99_unit),
-        number(errors),
-        number(depth),
-        number(mb),
-    ]
+    number.parse::<f64>().ok().map(|number| number * of)
+}
+
+/// The numbers in a line of the screen; `None` while it is not drawn.
+fn numbers(line: &str, label: &str) -> Option<[f64; 6]> {
+    let words: Vec<&str> = line.strip_prefix(label)?.split_whitespace().collect();
+    let &[count, p50, p50_unit, p99, p99_unit, errors, depth, mb, "0"] = &words[..] else { return None };
+    let number = |word: &str| word.parse::<f64>().ok();
+    let [p50, p99] = [time(p50, p50_unit)?, time(p99, p99_unit)?];
+    Some([number(count)?, p50, p99, number(errors)?, number(depth)?, number(mb)?])
+}
+
+/// The client and the numbers in a row of the table.
+fn client(line: &str) -> Option<(&str, [f64; 5])> {
+    let words: Vec<&str> = line.trim_start_matches("> ").split_whitespace().collect();
+    let &[name, count, share, mean, mean_unit, p99, p99_unit, errors] = &words[..] else { return None };
+    let number = |word: &str| word.parse::<f64>().ok();
+    let [mean, p99] = [time(mean, mean_unit)?, time(p99, p99_unit)?];
+    Some((name, [number(count)?, number(share.strip_suffix('%')?)?, mean, p99, number(errors)?]))
 }
 
 fn tmux(size: (u16, u16)) -> Option<Tmux> {
@@ -102,23 +179,16 @@ fn tmux_shows_the_numbers_of_each_second_as_a_report_has_them() {
     let scratch = Scratch::new("watch-tmux");
     let capture = scratch.path().join("capture.pcap");
     write_capture(&capture);
-    let reports: Vec<[f64; 6]> = (0..SECONDS).map(|second| report(&capture, second)).collect();
+    let all: Vec<Expected> = (0..SECONDS).map(|second| Expected::of(&capture, second)).collect();
+    assert!(all.iter().all(|expected| expected.clients.len() == 2), "{all:?}");
     for size in SIZES {
         let Some(tmux) = tmux(size) else { return };
         tmux.type_line(&format!("{PLIMSOLL} watch --utc {}", capture.display()));
         tmux.wait_until("end of the capture", |screen| screen.contains("END"));
-        for second in (0..SECONDS).rev() {
-            let time = format!("2001-09-09 01:46:{} UTC", 40 + second);
-            let screen = tmux.wait_until("such a second", |screen| {
-                let is_of = screen.lines().next().is_some_and(|head| head.contains(&time));
-                is_of && screen.lines().count() == usize::from(size.1)
-            });
+        for expected in all.iter().rev() {
+            // tmux may have drawn only the first lines of a second when it is asked.
+            let screen = tmux.wait_until(&format!("{expected:?}"), |screen| expected.is_on(screen, size.1));
             let lines: Vec<&str> = screen.lines().collect();
-            let (shown, report) = (numbers(lines[2]), reports[second as usize]);
-            for (shown, report) in shown.iter().zip(report) {
-                // Three significant digits.
-                assert!((shown - report).abs() <= 0.005 * report, "{time}: {shown} for {report}\n{screen}");
-            }
             let keys = lines.last().unwrap();
             assert!(
                 keys.starts_with("q quit") && lines.iter().all(|line| line.chars().count() <= size.0.into()),

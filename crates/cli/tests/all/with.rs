@@ -9,7 +9,7 @@ use crate::{alone, code_and_text};
 
 /// Light loads: what they are, and not how quick, is looked at.
 const RUN: [&str; 7] =
-    ["run", "random-read", "--target=embedded:smb", "--clients=2", "--think=5ms", "--duration=300ms", "--warmup=0s"];
+    ["run", "random-read", "--target=embedded:smb", "--clients=2", "--think=5ms", "--duration=700ms", "--warmup=0s"];
 
 /// Exit code, and what it says.
 fn plimsoll(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {

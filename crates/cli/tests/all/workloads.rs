@@ -9,13 +9,13 @@ fn workloads(arguments: &[&str]) -> Output {
     command::output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).arg("workloads").args(arguments))
 }
 
-fn told(output: &Output) -> (String, String) {
+fn texts_of(output: &Output) -> (String, String) {
     (String::from_utf8(output.stdout.clone()).unwrap(), String::from_utf8(output.stderr.clone()).unwrap())
 }
 
 #[test]
 fn the_list_has_a_line_for_each() {
-    let (list, errors) = told(&workloads(&["list"]));
+    let (list, errors) = texts_of(&workloads(&["list"]));
     let names = "mixed stream-read stream-write blocks-read blocks-write random-read sequential-read iops-read";
     assert_eq!((list.lines().count(), errors.as_str()), (16, ""));
     for (line, name) in list.lines().zip(names.split(' ')) {
@@ -32,18 +32,18 @@ fn the_list_has_a_line_for_each() {
 
 #[test]
 fn what_is_shown_is_a_workload_again() {
-    let (shown, _) = told(&workloads(&["show", "mixed"]));
+    let (shown, _) = texts_of(&workloads(&["show", "mixed"]));
     assert!(shown.contains("30.0 % of the iterations: read\n") && shown.contains("# SHA-256"), "{shown}");
     let scratch = Scratch::new("workloads");
     let again = workloads(&["show", scratch.file("shown.toml", &shown).to_str().unwrap()]);
     assert!(again.status.success());
-    assert!(told(&again).0.starts_with(&shown));
+    assert!(texts_of(&again).0.starts_with(&shown));
 }
 
 /// Every built-in workload keeps to the schema, as an editor sees it; files with typical mistakes do not.
 #[test]
 fn the_schema_holds_for_all_workloads_and_finds_mistakes() {
-    let (text, errors) = told(&workloads(&["schema"]));
+    let (text, errors) = texts_of(&workloads(&["schema"]));
     assert_eq!(errors, "");
     let schema = jsonschema::draft202012::new(&serde_json::from_str(&text).unwrap()).unwrap();
     let read = |text: &str| serde_json::to_value(toml::from_str::<toml::Table>(text).unwrap()).unwrap();
@@ -78,10 +78,10 @@ fn the_schema_holds_for_all_workloads_and_finds_mistakes() {
 fn what_is_none_is_refused_with_its_place() {
     let output = workloads(&["show", "mixd"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(told(&output).1.contains("built-in workloads: mixed, stream-read"), "{:?}", told(&output));
+    assert!(texts_of(&output).1.contains("built-in workloads: mixed, stream-read"), "{:?}", texts_of(&output));
     let scratch = Scratch::new("wrong");
     let path = scratch.file("wrong.toml", "name = \"w\"\ndescription = \"\"\n[files]\ncount = -1\n");
     let output = workloads(&["show", path.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(told(&output).1.contains("line 4:"), "{:?}", told(&output));
+    assert!(texts_of(&output).1.contains("line 4:"), "{:?}", texts_of(&output));
 }

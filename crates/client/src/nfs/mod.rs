@@ -1,9 +1,8 @@
-//! Common parts of the NFS clients of all versions: path walks, jobs, and data transfers.
+//! Common parts of the NFS clients of all versions: path walks and data transfers.
 
 mod entries;
 mod handles;
 mod highest_version;
-mod jobs;
 mod last_identity;
 mod transfer;
 mod unstable;
@@ -12,7 +11,6 @@ mod wanted;
 
 pub(crate) use handles::Handles;
 pub use highest_version::{VersionError, VersionQuestion, of_unreached};
-pub(crate) use jobs::{JobId, Jobs, Release};
 pub(crate) use last_identity::LastIdentity;
 pub(crate) use transfer::Transfer;
 pub(crate) use unstable::{Unstable, durability};

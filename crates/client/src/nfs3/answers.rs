@@ -31,7 +31,7 @@ impl NfsClient {
         arrival: &Arrival<'_>,
         events: &mut dyn Events,
     ) -> Result<(), Malformed> {
-        let mut job = self.jobs.take(call.what.job);
+        let mut job = self.jobs.take(call.context.job);
         let mut ending = Ending {
             answered: Some(arrival.at),
             status: None,
@@ -51,7 +51,7 @@ impl NfsClient {
         let failure = match read {
             Ok(Some(0)) => {
                 // NULL has no results, and so no status.
-                (ending.status, ending.outcome) = ((call.what.procedure != 0).then_some(0), Outcome::Succeeded);
+                (ending.status, ending.outcome) = ((call.context.procedure != 0).then_some(0), Outcome::Succeeded);
                 None
             }
             Ok(Some(status)) => {
@@ -67,11 +67,11 @@ impl NfsClient {
         self.report(call, job.as_ref().map(|job| job.tag), &ending, events);
         if let Some(mut job) = job {
             job.pending = job.pending.saturating_sub(1);
-            if let Some(cause) = failure.filter(|_| !job.lists_again(call.what.procedure, ending.status)) {
+            if let Some(cause) = failure.filter(|_| !job.lists_again(call.context.procedure, ending.status)) {
                 let procedure = Some(call.procedure);
                 job.fail(Failure { procedure, status: ending.status, outcome: ending.outcome, cause });
             }
-            self.jobs.put(call.what.job, job);
+            self.jobs.put(call.context.job, job);
         }
         read.map(|_| ())
     }
@@ -85,9 +85,9 @@ impl NfsClient {
         events: &mut dyn Events,
     ) {
         let ending = arrival.rejects(cause);
-        let tag = self.jobs.find(call.what.job).map(|job| job.tag);
+        let tag = self.jobs.find(call.context.job).map(|job| job.tag);
         self.report(call, tag, &ending, events);
-        if let Some(job) = self.jobs.get(call.what.job) {
+        if let Some(job) = self.jobs.get(call.context.job) {
             job.pending = job.pending.saturating_sub(1);
             job.fail(Failure { procedure: Some(call.procedure), status: None, outcome: ending.outcome, cause });
         }
@@ -100,11 +100,11 @@ impl NfsClient {
         arrival: &Arrival<'_>,
         events: &mut dyn Events,
     ) {
-        let tag = self.jobs.find(call.what.job).map(|job| job.tag);
+        let tag = self.jobs.find(call.context.job).map(|job| job.tag);
         self.report(call, tag, &arrival.rejects(Cause::LogonRefused), events);
-        if let Some(job) = self.jobs.get(call.what.job) {
+        if let Some(job) = self.jobs.get(call.context.job) {
             job.pending = job.pending.saturating_sub(1);
-            job.ask_again(call.what.offset, call.what.count);
+            job.ask_again(call.context.offset, call.context.count);
         }
     }
 
@@ -120,7 +120,7 @@ impl NfsClient {
     ) -> Result<Option<u32>, Malformed> {
         // A job that timed out has gone; its answers are unmatched and do not come here.
         let Some(job) = job else { return Err(Malformed) };
-        let status = match call.what.procedure {
+        let status = match call.context.procedure {
             0 => null::parse(results).map(|()| {
                 // The call for a Kerberos context is the first of two.
                 job.reply = (!self.connection.context_began_by(call.id)).then_some(Reply::Nothing);
@@ -145,7 +145,7 @@ impl NfsClient {
             8..=10 => self.made(job, create::parse(results)?),
             16 | 17 => {
                 let status = job.listed(call, results, events)?;
-                self.without_plus |= call.what.procedure == 17 && status == NFS3ERR_NOTSUPP;
+                self.without_plus |= call.context.procedure == 17 && status == NFS3ERR_NOTSUPP;
                 status
             }
             18 => settle(fsstat::parse(results)?, |space| {

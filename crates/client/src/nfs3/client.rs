@@ -14,7 +14,8 @@ use super::job::{Goal, Job, Jobs};
 use super::options::{NfsLimits, NfsOptions, PROGRAM, VERSION};
 use crate::calls::{Call, Ending, Identity};
 use crate::client::{Arrived, Client, Events, Framing};
-use crate::nfs::{Handles, JobId, LastIdentity, SpareWalks};
+use crate::jobs::JobId;
+use crate::nfs::{Handles, LastIdentity, SpareWalks};
 use crate::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
 use crate::outbox::Outbox;
 use crate::rpc::{Arrival, Connection, Context, Opened};
@@ -107,9 +108,9 @@ impl NfsClient {
     fn abandon(&mut self, call: &Call<RequestContext>, cause: Cause, events: &mut dyn Events) {
         let outcome = if call.sent.is_some() { Outcome::Unanswered } else { Outcome::NeverSent };
         let ending = Ending { answered: None, status: None, outcome, response_bytes: None, payload_bytes: None };
-        let operation = self.jobs.get(call.what.job).map(|job| job.tag);
+        let operation = self.jobs.get(call.context.job).map(|job| job.tag);
         self.report(call, operation, &ending, events);
-        if let Some(job) = self.jobs.get(call.what.job) {
+        if let Some(job) = self.jobs.get(call.context.job) {
             job.pending = job.pending.saturating_sub(1);
             job.fail(Failure { procedure: Some(call.procedure), status: None, outcome, cause });
         }
@@ -152,20 +153,20 @@ impl NfsClient {
         let at = arrival.at.1;
         if let Opened::Expired(_) = opened {
             self.refused_context(&call, arrival, events);
-            self.advance(call.what.job, at, out, events);
+            self.advance(call.context.job, at, out, events);
             self.pump(at, out, events);
             return Ok(());
         }
         let verdict = opened.verdict();
         if let (None, Verdict::Success(results)) = (call.asked.file, verdict) {
             // Asked for by its name: the answer says which it is.
-            call.asked.file = v3::results(call.what.procedure, results).handle.map(FileIdentity::of_handle);
+            call.asked.file = v3::results(call.context.procedure, results).handle.map(FileIdentity::of_handle);
         }
         self.answered(&call, verdict, arrival, events).map_err(|Malformed| Cause::Malformed)?;
-        if let Some(job) = self.jobs.get(call.what.job) {
+        if let Some(job) = self.jobs.get(call.context.job) {
             job.due_at(at);
         }
-        self.advance(call.what.job, at, out, events);
+        self.advance(call.context.job, at, out, events);
         self.pump(at, out, events);
         Ok(())
     }
@@ -230,7 +231,7 @@ impl Client for NfsClient {
     fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events) {
         for call in self.connection.take_overdue(before) {
             self.abandon(&call, Cause::TimedOut, events);
-            let id = call.what.job;
+            let id = call.context.job;
             if self.jobs.get(id).is_some_and(|job| job.pending == 0)
                 && let Some(job) = self.jobs.take(id)
             {

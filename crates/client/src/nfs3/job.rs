@@ -7,7 +7,8 @@ use plimsoll_wire::nfs::v3::write::Stable;
 use plimsoll_wire::nfs::v3::{FileHandle, SetAttributes};
 
 use crate::content::Content;
-use crate::nfs::{self, Release, Wanted};
+use crate::jobs::{self, Release};
+use crate::nfs::{self, Wanted};
 use crate::operation::{Disposition, Failure, FileKey, Reply, Tag, Ticket};
 
 /// A path on its way to a handle.
@@ -17,7 +18,7 @@ pub(super) type Walks = nfs::Walks<FileHandle>;
 /// Data of a file on its way.
 pub(super) type Transfer = nfs::Transfer<FileHandle>;
 /// The operations of a connection.
-pub(super) type Jobs = nfs::Jobs<Job>;
+pub(super) type Jobs = jobs::Jobs<Job>;
 
 /// Requests of one READ or WRITE operation that are on their way at once, at most.
 const WINDOW: u32 = 64;

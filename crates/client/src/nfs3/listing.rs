@@ -55,7 +55,7 @@ impl Job {
                 }
             }
         };
-        let with_attributes = call.what.procedure == PLUS;
+        let with_attributes = call.context.procedure == PLUS;
         let answer = if with_attributes { readdirplus::parse(results, entry) } else { readdir::parse(results, entry) }?;
         let page = match answer {
             Answer::Done(page) => page,

@@ -21,7 +21,7 @@ impl Job {
         events: &mut dyn Events,
     ) -> Result<u32, Malformed> {
         let Goal::Read { transfer, keep } = &mut self.goal else { return Err(Malformed) };
-        let RequestContext { offset, count, .. } = call.what;
+        let RequestContext { offset, count, .. } = call.context;
         let data = match answer {
             Answer::Done(data) if data.count > count => return Err(Malformed),
             Answer::Done(data) => data,
@@ -51,7 +51,7 @@ impl NfsClient {
         answer: Answer<write::Written>,
     ) -> Result<u32, Malformed> {
         let Goal::Write { file, transfer, stable, .. } = &mut job.goal else { return Err(Malformed) };
-        let RequestContext { offset, count, .. } = call.what;
+        let RequestContext { offset, count, .. } = call.context;
         let written = match answer {
             // Neither more than there was, nor nothing of it and no error.
             Answer::Done(written) if written.count > count || written.count == 0 && count > 0 => {

@@ -6,7 +6,7 @@ use super::client::Nfs4Client;
 use super::job::{Connecting, Goal, Leaving};
 use super::requests::Calling;
 use crate::client::Events;
-use crate::nfs::JobId;
+use crate::jobs::JobId;
 use crate::operation::{Cause, Failure};
 use crate::outbox::Outbox;
 

@@ -76,7 +76,7 @@ impl Nfs4Client {
         arrival: &Arrival<'_>,
         events: &mut dyn Events,
     ) -> Result<(), Malformed> {
-        let mut job = self.jobs.take(call.what.job);
+        let mut job = self.jobs.take(call.context.job);
         let lacking = matches!(verdict, Verdict::ProcedureUnavailable);
         let mut results = Results::default();
         let read = match verdict {
@@ -88,7 +88,7 @@ impl Nfs4Client {
         };
         let (status, outcome, cause) = match read {
             // NULL has no results, and therefore no status.
-            Ok(Some(0)) => ((!call.what.shape.is_empty()).then_some(0), Outcome::Succeeded, None),
+            Ok(Some(0)) => ((!call.context.shape.is_empty()).then_some(0), Outcome::Succeeded, None),
             Ok(Some(status)) => (Some(status), Outcome::Refused, Some(Cause::Status)),
             Ok(None) if lacking => (None, Outcome::Refused, Some(Cause::Unsupported)),
             Ok(None) => (None, Outcome::Refused, Some(Cause::CallRejected)),
@@ -101,7 +101,7 @@ impl Nfs4Client {
         if read.is_ok() && self.still_executes(call, &results) {
             if let Some(mut job) = job {
                 self.delay(call, &mut job, &results, arrival.at.1);
-                self.jobs.put(call.what.job, job);
+                self.jobs.put(call.context.job, job);
             }
             return Ok(());
         }
@@ -109,7 +109,7 @@ impl Nfs4Client {
         self.count_sequence(call, &results, matches!(read, Ok(Some(_))));
         if let Some(mut job) = job {
             job.pending = job.pending.saturating_sub(1);
-            job.unanswered.take_if(|_| call.what.owned.is_some());
+            job.unanswered.take_if(|_| call.context.owned.is_some());
             // The call for a Kerberos context is no request of the job.
             if cause.is_none() && !self.connection.context_began_by(call.id) {
                 if self.outage.lasts() && !matches!(job.goal, Goal::Recover(_) | Goal::Renew | Goal::Test(_)) {
@@ -119,10 +119,10 @@ impl Nfs4Client {
             }
             if let Some(cause) = cause {
                 job.again |= may_be_done(call, &results, status);
-                let failure = Failure { procedure: Some(shapes::about(call.what.shape)), status, outcome, cause };
+                let failure = Failure { procedure: Some(shapes::about(call.context.shape)), status, outcome, cause };
                 self.failed(call, &results, &mut job, failure, arrival.at.1);
             }
-            self.jobs.put(call.what.job, job);
+            self.jobs.put(call.context.job, job);
         }
         read.map(|_| ())
     }
@@ -136,11 +136,11 @@ impl Nfs4Client {
         events: &mut dyn Events,
     ) {
         let ending = arrival.rejects(cause);
-        let tag = self.jobs.find(call.what.job).and_then(|job| job.tag);
+        let tag = self.jobs.find(call.context.job).and_then(|job| job.tag);
         self.report(call, tag, None, &ending, events);
-        if let Some(job) = self.jobs.get(call.what.job) {
+        if let Some(job) = self.jobs.get(call.context.job) {
             job.pending = job.pending.saturating_sub(1);
-            let procedure = Some(shapes::about(call.what.shape));
+            let procedure = Some(shapes::about(call.context.shape));
             job.fail(Failure { procedure, status: None, outcome: ending.outcome, cause });
         }
     }
@@ -152,23 +152,23 @@ impl Nfs4Client {
         arrival: &Arrival<'_>,
         events: &mut dyn Events,
     ) {
-        let tag = self.jobs.find(call.what.job).and_then(|job| job.tag);
+        let tag = self.jobs.find(call.context.job).and_then(|job| job.tag);
         self.report(call, tag, None, &arrival.rejects(Cause::LogonRefused), events);
-        if call.what.resent && call.what.session == self.session.number {
+        if call.context.resent && call.context.session == self.session.number {
             // Whether the server has used its sequence ID before is still unknown.
             self.resends.add(Parted::of(call));
             return;
         }
         self.free_slot(call, &Results::default());
         // Whether the server executed an earlier sending is still unknown.
-        let sent_before = self.jobs.find(call.what.job).is_some_and(|job| job.unanswered.is_some());
-        let owned = call.what.owned.filter(|_| !sent_before);
+        let sent_before = self.jobs.find(call.context.job).is_some_and(|job| job.unanswered.is_some());
+        let owned = call.context.owned.filter(|_| !sent_before);
         owned.into_iter().for_each(|request| self.opens.owners.answered(request, None));
-        if let Some(job) = self.jobs.get(call.what.job) {
+        if let Some(job) = self.jobs.get(call.context.job) {
             job.pending = job.pending.saturating_sub(1);
-            job.ask_again(call.what.shape, call.what.data());
+            job.ask_again(call.context.shape, call.context.data());
             // The lost session was replaced: whether the server executed the first sending is unknown.
-            job.again |= call.what.resent && shapes::is_kept(call.what.shape);
+            job.again |= call.context.resent && shapes::is_kept(call.context.shape);
         }
     }
 
@@ -183,7 +183,7 @@ impl Nfs4Client {
     ) -> Result<u32, Malformed> {
         // The job of a timed-out request no longer exists; its responses count as unmatched, and do not come here.
         let Some(job) = job else { return Err(Malformed) };
-        let shape = call.what.shape;
+        let shape = call.context.shape;
         if shape.is_empty() {
             // The call for a Kerberos context precedes the calls of a job.
             let begins = self.connection.context_began_by(call.id);
@@ -192,7 +192,7 @@ impl Nfs4Client {
         }
         let mut reply = Results4::parse(bytes, length)?;
         let mut found = Found::default();
-        let shape = call.what.operations();
+        let shape = call.context.operations();
         for &code in shape {
             let Some(answered) = reply.next(code.into())? else { break };
             results.add(answered.status);
@@ -234,7 +234,7 @@ impl Nfs4Client {
                 Done::Session(session) => found.session = Some(session),
             }
         }
-        if call.what.is_probe() && results.first() == Some(0) {
+        if call.context.is_probe() && results.first() == Some(0) {
             // The server has used the sequence ID of the slot: it may repeat its whole response to the request that used it.
             self.settle(call, job, &found, events)?;
             return Ok(0);
@@ -252,18 +252,18 @@ impl Nfs4Client {
 
     /// Frees the slot of an answered call. The server has used the sequence ID only if SEQUENCE succeeded.
     fn free_slot(&mut self, call: &Call<RequestContext>, results: &Results) {
-        if let Some(slot) = call.what.slot.filter(|_| call.what.session == self.session.number) {
-            let before = call.what.resent && results.first().is_some_and(|status| COUNTED_BEFORE.contains(&status));
+        if let Some(slot) = call.context.slot.filter(|_| call.context.session == self.session.number) {
+            let before = call.context.resent && results.first().is_some_and(|status| COUNTED_BEFORE.contains(&status));
             self.session.free(slot, results.first() == Some(0) || before);
         }
     }
 
     /// SEQUENCE succeeded: its result must name the requested slot. Responses of an earlier session may still arrive.
     fn sequenced(&mut self, call: &Call<RequestContext>, job: &Job, said: &SequenceReply) -> Result<(), Malformed> {
-        if call.what.session != self.session.number {
+        if call.context.session != self.session.number {
             return Ok(());
         }
-        if !call.what.slot.is_some_and(|slot| self.session.confirms(slot, said)) {
+        if !call.context.slot.is_some_and(|slot| self.session.confirms(slot, said)) {
             return Err(Malformed);
         }
         self.note_revocation(said.flags);
@@ -279,7 +279,7 @@ impl Nfs4Client {
     fn failed(&mut self, call: &Call<RequestContext>, results: &Results, job: &mut Job, failure: Failure, now: i64) {
         let status = failure.status.unwrap_or(0);
         let sessionless = self.options.is_sessionless();
-        let lost = match call.what.slot {
+        let lost = match call.context.slot {
             Some(_) => SESSION_LOST.contains(&status),
             None => sessionless && STATE_LOST.contains(&status),
         };
@@ -316,7 +316,7 @@ impl Nfs4Client {
         }
         let cause = match &job.goal {
             // Only the state is lost, not the session: a client that logs off still destroys its session and client ID.
-            Goal::Leave(_) if call.what.slot.is_some() && results.first() == Some(0) => failure.cause,
+            Goal::Leave(_) if call.context.slot.is_some() && results.first() == Some(0) => failure.cause,
             _ if lost => {
                 self.condition.doom(Cause::SessionLost);
                 Cause::SessionLost
@@ -341,10 +341,10 @@ impl Nfs4Client {
             return false;
         };
         // If the server has used the sequence ID, the next one is right.
-        let counted = call.what.resent && COUNTED_BEFORE.contains(&status);
+        let counted = call.context.resent && COUNTED_BEFORE.contains(&status);
         // The request has state from before the last recovery: it is repeated with the present state, and needs no further recovery.
-        let recovered = status == NFS4ERR_EXPIRED && self.recovering.has_succeeded_since(call.what.queued);
-        let current = call.what.session == self.session.number && !recovered;
+        let recovered = status == NFS4ERR_EXPIRED && self.recovering.has_succeeded_since(call.context.queued);
+        let current = call.context.session == self.session.number && !recovered;
         if !counted && current && self.recovering.is_idle() {
             if let Some(cause) = self.recovering.lose() {
                 self.condition.doom(cause);
@@ -354,7 +354,7 @@ impl Nfs4Client {
                 self.client_id.expire();
             }
             let at_once = results.first() == Some(status);
-            let stage = match remedy(status, call.what.slot.is_some(), at_once) {
+            let stage = match remedy(status, call.context.slot.is_some(), at_once) {
                 stage @ (Stage::Create | Stage::Identify) => self.membership.lose(stage),
                 stage => stage,
             };
@@ -362,9 +362,9 @@ impl Nfs4Client {
         }
         match job.goal {
             Goal::Renew => job.reply = Some(crate::operation::Reply::Nothing),
-            _ => self.recovering.counts.asked_anew += u64::from(call.what.resent && !counted),
+            _ => self.recovering.counts.asked_anew += u64::from(call.context.resent && !counted),
         }
-        job.ask_again(call.what.shape, call.what.data());
+        job.ask_again(call.context.shape, call.context.data());
         true
     }
 }
@@ -373,5 +373,5 @@ impl Nfs4Client {
 /// of the only execution, unless the server says that it has not kept this result.
 fn may_be_done(call: &Call<RequestContext>, results: &Results, status: Option<u32>) -> bool {
     let unknown = results.first() != Some(0) || status.is_some_and(|status| COUNTED_BEFORE.contains(&status));
-    call.what.resent && unknown && shapes::is_kept(call.what.shape)
+    call.context.resent && unknown && shapes::is_kept(call.context.shape)
 }

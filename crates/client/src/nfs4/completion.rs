@@ -8,7 +8,7 @@ use super::request_context::RequestContext;
 use super::shapes;
 use crate::calls::{Call, Ending};
 use crate::client::Events;
-use crate::nfs::JobId;
+use crate::jobs::JobId;
 use crate::operation::{Cause, Done, Failure, Tag};
 
 impl Nfs4Client {
@@ -48,12 +48,12 @@ impl Nfs4Client {
     pub(super) fn abandon(&mut self, call: &Call<RequestContext>, cause: Cause, events: &mut dyn Events) {
         let outcome = if call.sent.is_some() { Outcome::Unanswered } else { Outcome::NeverSent };
         let ending = Ending { answered: None, status: None, outcome, response_bytes: None, payload_bytes: None };
-        let operation = self.jobs.get(call.what.job).and_then(|job| job.tag);
+        let operation = self.jobs.get(call.context.job).and_then(|job| job.tag);
         self.report(call, operation, None, &ending, events);
-        call.what.owned.into_iter().for_each(|request| self.opens.owners.lose(request));
-        if let Some(job) = self.jobs.get(call.what.job) {
+        call.context.owned.into_iter().for_each(|request| self.opens.owners.lose(request));
+        if let Some(job) = self.jobs.get(call.context.job) {
             job.pending = job.pending.saturating_sub(1);
-            job.fail(Failure { procedure: Some(shapes::about(call.what.shape)), status: None, outcome, cause });
+            job.fail(Failure { procedure: Some(shapes::about(call.context.shape)), status: None, outcome, cause });
         }
     }
 

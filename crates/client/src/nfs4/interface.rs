@@ -69,10 +69,10 @@ impl Client for Nfs4Client {
         for call in self.connection.take_overdue(before) {
             self.outage.missed(call.sent.map(|(first, _)| first));
             self.abandon(&call, Cause::TimedOut, events);
-            if let Some(slot) = call.what.slot.filter(|_| call.what.session == self.session.number) {
+            if let Some(slot) = call.context.slot.filter(|_| call.context.session == self.session.number) {
                 self.session.lose(call.id as u32, slot);
             }
-            let id = call.what.job;
+            let id = call.context.job;
             if let Some(job) = self.jobs.take(id) {
                 self.end_or_put(id, job, now, events);
             }

@@ -13,7 +13,8 @@ use super::recovery::{Recovery, Stage};
 use super::shapes::{self, Shape};
 use super::uncommitted::Piece;
 use crate::content::Content;
-use crate::nfs::{self, Facts, Release, Wanted};
+use crate::jobs::{self, Release};
+use crate::nfs::{self, Facts, Wanted};
 use crate::operation::{Disposition, Failure, FileKey, Reply, Tag, Ticket};
 
 /// A path that is being looked up.
@@ -23,7 +24,7 @@ pub(super) type Walks = nfs::Walks<FileHandle>;
 /// A transfer of file data in progress.
 pub(super) type Transfer = nfs::Transfer<FileHandle>;
 /// The operations of a connection.
-pub(super) type Jobs = nfs::Jobs<Job>;
+pub(super) type Jobs = jobs::Jobs<Job>;
 
 /// Repeat the request later. GRACE: the server has restarted, and accepts only reclaims of earlier state.
 pub(super) const LATER: [u32; 2] = [NFS4ERR_DELAY, NFS4ERR_GRACE];

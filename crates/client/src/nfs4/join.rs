@@ -6,7 +6,7 @@ use super::options::Negotiated;
 use super::recovery::{Recovery, Stage};
 use super::session::MOST;
 use super::trunk::{Bound, Claims, Join};
-use crate::nfs::JobId;
+use crate::jobs::JobId;
 use crate::operation::{Cause, Failure, Reply};
 
 /// Interval between checks whether another connection has created the session, ns: connecting takes some round trips.

@@ -84,7 +84,7 @@ impl Nfs4Client {
     ) -> Result<(), Malformed> {
         let Goal::Open(opening) = &mut job.goal else { return Err(Malformed) };
         let walk = job.walks.iter_mut().flatten().next().ok_or(Malformed)?;
-        if opening.opened.is_none() && call.what.shape == shapes::GET_ATTRIBUTES {
+        if opening.opened.is_none() && call.context.shape == shapes::GET_ATTRIBUTES {
             // The path may name a directory.
             let facts = found.facts().ok_or(Malformed)?;
             walk.attributes = Some(facts);
@@ -107,11 +107,11 @@ impl Nfs4Client {
             }
             opening.unconfirmed = unconfirmed && self.options.is_sessionless();
             self.paths.handles.learn(&walk.path, handle, !directory);
-        } else if call.what.shape == shapes::CONFIRM_OPEN {
+        } else if call.context.shape == shapes::CONFIRM_OPEN {
             let state = found.state.ok_or(Malformed)?;
             opening.unconfirmed = false;
             opening.opened = opening.opened.map(|(handle, _, size)| (handle, state, size));
-        } else if call.what.shape == shapes::RETURN_DELEGATION {
+        } else if call.context.shape == shapes::RETURN_DELEGATION {
             opening.delegation = None;
         } else {
             opening.empties = false;

@@ -7,7 +7,7 @@ use plimsoll_model::{FileIdentity, Outcome};
 use super::request_context::RequestContext;
 use super::shapes::{self, Shape};
 use crate::calls::Call;
-use crate::nfs::JobId;
+use crate::jobs::JobId;
 use crate::operation::{Cause, Failure};
 use crate::rpc::xid_of;
 
@@ -33,9 +33,9 @@ pub(super) struct Parted {
 
 impl Parted {
     pub(super) fn of(call: &Call<RequestContext>) -> Self {
-        let RequestContext { job, shape, offset, count, queued, slot, session, resent, files, .. } = call.what;
+        let RequestContext { job, shape, offset, count, queued, slot, session, resent, files, .. } = call.context;
         let since = call.sent.map_or(queued, |(first, _)| first);
-        let (xid, sent) = (xid_of(call.id, &call.what), call.sent.is_some());
+        let (xid, sent) = (xid_of(call.id, &call.context), call.sent.is_some());
         Self { job, shape, data: (offset, count), slot, session, xid, files, since, sent, resent }
     }
 

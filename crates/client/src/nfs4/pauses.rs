@@ -23,22 +23,22 @@ const PAUSE: (i64, i64) = (100_000_000, 15_000_000_000);
 impl Nfs4Client {
     /// A job repeats its request after a pause.
     pub(super) fn rest(&mut self, call: &Call<RequestContext>, job: &mut Job, failure: Failure, now: i64) {
-        job.ask_again(call.what.shape, call.what.data());
+        job.ask_again(call.context.shape, call.context.data());
         if failure.status == Some(NFS4ERR_GRACE) && self.condition.serves() {
             self.outage.go_on(now, self.agreed.lease_ns());
         }
-        self.waiting.rest(call.what.job, job.pause(failure, now), now);
+        self.waiting.rest(call.context.job, job.pause(failure, now), now);
     }
 
     /// Whether the server may still execute an earlier sending of this request.
     pub(super) fn still_executes(&self, call: &Call<RequestContext>, results: &Results) -> bool {
-        let same_slot = call.what.slot.is_some() && call.what.session == self.session.number;
-        call.what.resent && same_slot && results.first().is_some_and(|status| LATER.contains(&status))
+        let same_slot = call.context.slot.is_some() && call.context.session == self.session.number;
+        call.context.resent && same_slot && results.first().is_some_and(|status| LATER.contains(&status))
     }
 
     /// A request is sent again after a pause with the same slot and sequence ID, and remains outstanding until then.
     pub(super) fn delay(&mut self, call: &Call<RequestContext>, job: &mut Job, results: &Results, now: i64) {
-        let (procedure, status) = (Some(shapes::about(call.what.shape)), results.first());
+        let (procedure, status) = (Some(shapes::about(call.context.shape)), results.first());
         let failure = Failure { procedure, status, outcome: Outcome::Refused, cause: Cause::Status };
         let Rest { since, pause, .. } = *job.pause(failure, now);
         self.resends.delay(now.saturating_add(pause), Parted { since, ..Parted::of(call) });

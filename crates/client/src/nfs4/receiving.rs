@@ -53,7 +53,7 @@ impl Nfs4Client {
                         answered.map_err(|Malformed| Cause::Malformed)?;
                     }
                 }
-                if let Some(job) = self.jobs.get(call.what.job) {
+                if let Some(job) = self.jobs.get(call.context.job) {
                     job.due_at(at);
                 }
                 if let Some(stage) = self.recovering.take_need().filter(|_| !self.condition.is_doomed()) {
@@ -61,7 +61,7 @@ impl Nfs4Client {
                     let recovery = Box::new(Recovery::new(stage, at, self.session.number, &self.opens.files));
                     self.recover(recovery, None, at, out, events);
                 }
-                self.advance(call.what.job, at, out, events);
+                self.advance(call.context.job, at, out, events);
             }
             None => {
                 let counted = self.connection.open_late(xid, arrival.kept, verdict);

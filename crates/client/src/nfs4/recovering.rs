@@ -2,7 +2,7 @@
 
 use super::recoveries::Recoveries;
 use super::recovery::{Recovery, Stage};
-use crate::nfs::JobId;
+use crate::jobs::JobId;
 use crate::operation::Cause;
 
 /// Maximum number of sessions lost in a row without a successful operation.

@@ -4,7 +4,7 @@ use plimsoll_model::FileIdentity;
 
 use super::owners::OwnerRequest;
 use super::shapes::{self, Shape};
-use crate::nfs::JobId;
+use crate::jobs::JobId;
 use crate::rpc::Context;
 
 /// Data for handling the response of a call, without the fields of its transactions.

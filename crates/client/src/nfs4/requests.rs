@@ -16,7 +16,7 @@ use super::job::{Goal, Job};
 use super::owners::Sequenced;
 use super::sending::Moved;
 use super::shapes;
-use crate::nfs::JobId;
+use crate::jobs::JobId;
 use crate::operation::{Cause, Failure};
 use crate::outbox::Outbox;
 

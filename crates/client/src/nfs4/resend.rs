@@ -13,7 +13,7 @@ use super::parted::Parted;
 use super::requests::Calling;
 use super::shapes::{self, Shape};
 use crate::client::Events;
-use crate::nfs::JobId;
+use crate::jobs::JobId;
 use crate::operation::{Cause, Failure};
 use crate::outbox::Outbox;
 

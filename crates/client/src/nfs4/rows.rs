@@ -22,18 +22,18 @@ impl Nfs4Client {
         ending: &Ending,
         events: &mut dyn Events,
     ) {
-        let shape = call.what.operations();
+        let shape = call.context.operations();
         if shape.is_empty() {
             return events.transaction(operation, &mut self.connection.transaction(call, ending));
         }
-        let principal = usize::from(call.what.principal);
+        let principal = usize::from(call.context.principal);
         let about = shape.get(principal).map_or(call.procedure, |&main| shapes::procedure(main));
         let outcome = ending.outcome.with_status(about, ending.status);
         // One for all rows, because it is long. Each sets the fields that differ.
         let mut row = self.connection.transaction(call, &Ending { outcome, ..*ending });
         let (request_bytes, response_bytes, asked, server) =
             (row.request_bytes, row.response_bytes, row.asked, row.server.ip);
-        let (files, current) = files(shape, call.what.files, results.and_then(|results| results.file));
+        let (files, current) = files(shape, call.context.files, results.and_then(|results| results.file));
         let on_server = |file: Option<FileIdentity>| file.map(|file| file.on(server));
         // The row of the whole has the file of the last operation.
         let file = match ending.status.and(files.get(shape.len() - 1)) {

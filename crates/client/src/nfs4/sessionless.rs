@@ -176,11 +176,11 @@ impl Nfs4Client {
 
     /// Counts the sequence IDs of an answered request. `understood`: the response made sense.
     pub(super) fn count_sequence(&mut self, call: &Call<RequestContext>, results: &Results, understood: bool) {
-        let Some(request) = call.what.owned else { return };
+        let Some(request) = call.context.owned else { return };
         if !understood {
             return self.opens.owners.lose(request);
         }
-        let place = shapes::principal(call.what.operations());
+        let place = shapes::principal(call.context.operations());
         self.opens.owners.answered(request, results.of(place));
     }
 }

@@ -30,7 +30,7 @@ impl Nfs4Client {
             return self.recovered(recovery, found);
         }
         self.recovering.end_losses();
-        if call.what.shape == shapes::LOOK_UP && job.walking().is_some() {
+        if call.context.shape == shapes::LOOK_UP && job.walking().is_some() {
             return self.looked_up(job, found);
         }
         match &mut job.goal {
@@ -72,7 +72,7 @@ impl Nfs4Client {
             Goal::Rewrite { .. } => self.rewritten(call, job, found)?,
             Goal::Test(_) => self.tested(job, found)?,
             Goal::Flush(..) => self.committed(job, found.committed.ok_or(Malformed)?),
-            Goal::Lock { .. } if call.what.shape == shapes::OPEN_HANDLE => self.opened_to_lock(job, found)?,
+            Goal::Lock { .. } if call.context.shape == shapes::OPEN_HANDLE => self.opened_to_lock(job, found)?,
             Goal::Lock { file, .. } | Goal::Unlock { file, .. } => {
                 if let Some(file) = self.opens.files.get_mut(*file) {
                     file.locked(found.state.ok_or(Malformed)?, &job.goal);

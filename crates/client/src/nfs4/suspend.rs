@@ -13,7 +13,7 @@ use super::recovery::{Recovery, Stage};
 use super::request_context::RequestContext;
 use crate::calls::{Call, Ending};
 use crate::client::Events;
-use crate::nfs::JobId;
+use crate::jobs::JobId;
 use crate::operation::Tag;
 use crate::outbox::Outbox;
 
@@ -31,8 +31,8 @@ impl Nfs4Client {
         let mut sent = VecDeque::new();
         for call in self.connection.take_all() {
             self.report_parted(&call, events);
-            if Some(call.what.job) == recovery {
-                call.what.owned.into_iter().for_each(|request| self.opens.owners.parted(request));
+            if Some(call.context.job) == recovery {
+                call.context.owned.into_iter().for_each(|request| self.opens.owners.parted(request));
                 continue;
             }
             self.part_owner(&call);
@@ -48,8 +48,8 @@ impl Nfs4Client {
     /// The connection with a request of an owner was lost. The server may have executed the request, and repeats its response to whatever
     /// has the same sequence ID. So the owner remains busy for all jobs but the one that sends it again.
     fn part_owner(&mut self, call: &Call<RequestContext>) {
-        let Some(request) = call.what.owned else { return };
-        match self.jobs.get(call.what.job) {
+        let Some(request) = call.context.owned else { return };
+        match self.jobs.get(call.context.job) {
             Some(job) if job.unanswered.is_some() || call.sent.is_some() => job.unanswered = Some(request),
             _ => self.opens.owners.parted(request),
         }
@@ -67,7 +67,7 @@ impl Nfs4Client {
             response_bytes: None,
             payload_bytes: None,
         };
-        let operation = self.jobs.find(call.what.job).and_then(|job| job.tag);
+        let operation = self.jobs.find(call.context.job).and_then(|job| job.tag);
         self.report(call, operation, None, &ending, events);
     }
 

@@ -99,7 +99,7 @@ impl Job {
         events: &mut dyn Events,
     ) -> Result<(), Malformed> {
         let Goal::Read { transfer, keep, plus, .. } = &mut self.goal else { return Err(Malformed) };
-        let RequestContext { offset, count, .. } = call.what;
+        let RequestContext { offset, count, .. } = call.context;
         let tag = self.tag.filter(|_| *keep);
         let (bytes, eof) = if *plus {
             let contents = found.contents.ok_or(Malformed)?;
@@ -137,7 +137,7 @@ impl Nfs4Client {
         found: &Found<'_>,
     ) -> Result<(), Malformed> {
         let Goal::Write { file, transfer, stable, content, key } = &mut job.goal else { return Err(Malformed) };
-        let RequestContext { offset, count, .. } = call.what;
+        let RequestContext { offset, count, .. } = call.context;
         let written = found.written.ok_or(Malformed)?;
         // The server must write at least one byte and at most the requested number, and at least as durably as requested.
         let durable = *stable != Stable::FileSync || written.committed == Stable::FileSync;
@@ -188,7 +188,7 @@ impl Nfs4Client {
         let Goal::Rewrite { file, handle, pieces, times } = &mut job.goal else { return Err(Malformed) };
         let written = found.written.ok_or(Malformed)?;
         let piece = pieces.last_mut().ok_or(Malformed)?;
-        if written.count > call.what.count || written.count == 0 && call.what.count > 0 {
+        if written.count > call.context.count || written.count == 0 && call.context.count > 0 {
             return Err(Malformed);
         }
         let done = Piece { length: written.count, ..piece.clone() };

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::job::{Job, Rest};
-use crate::nfs::JobId;
+use crate::jobs::JobId;
 
 /// The jobs that wait. A job is here at most once, and knows it: [`Job::waits`], [`Rest::waits`].
 #[derive(Debug, Default)]

@@ -112,6 +112,8 @@ pub enum Cause {
     NoSessionKey,
     /// The server binds no further connections to a session: it says so, or its dialect is older than 3.0.
     NoMultichannel,
+    /// At the address of a further connection there is another server: its ServerGuid differs.
+    OtherServer,
     /// The SMB dialect is older than 3.0.2: it has no write-through of single writes.
     NoWriteThrough,
     /// The server's RPC layer rejected the call: no such program or version, unreadable arguments, or an internal error. It says nothing
@@ -163,6 +165,10 @@ impl Cause {
             Cause::NoMultichannel => {
                 "no SMB multichannel: omit --channels, or use a server that offers multichannel with SMB 3.0 or later \
                 (on Samba, set \"server multi channel support = yes\" and remove \"smb encrypt = required\")"
+            }
+            Cause::OtherServer => {
+                "another server answered at the address of a further connection (its ServerGuid differs): with ?addresses=, give only \
+                addresses of the same server"
             }
             Cause::NoWriteThrough => "write-through (stable = true) needs SMB 3.0.2 or later",
             Cause::CallRejected => "call rejected by RPC",

@@ -59,7 +59,7 @@ impl<C: Context> Connection<C> {
         }
         let keep = match self.calls.find(self.id_of(xid)) {
             None => UNMATCHED,
-            Some(call) => match call.what.results_kept().filter(|_| !self.hides_results()) {
+            Some(call) => match call.context.results_kept().filter(|_| !self.hides_results()) {
                 Some(results) => MARK + results_at(verifier.min(MAX_AUTH_BYTES) as usize) + results,
                 None => length,
             },

@@ -139,7 +139,7 @@ impl<C: Context> Connection<C> {
             sent: None,
             interim: None,
             long_lived: false,
-            what: context,
+            context,
         });
     }
 
@@ -224,7 +224,7 @@ impl<C: Context> Connection<C> {
     pub(crate) fn ended_by(&mut self, xid: u32) -> Option<Call<C>> {
         let id = self.id_of(xid);
         // An answer to a call that was not sent yet, or has another xid, is forged.
-        let call = self.calls.take_if(id, |call| call.sent.is_some() && xid_of(id, &call.what) == xid);
+        let call = self.calls.take_if(id, |call| call.sent.is_some() && xid_of(id, &call.context) == xid);
         self.unmatched_responses += u64::from(call.is_none());
         if call.is_some() && !self.again.is_empty() {
             self.again.retain(|(_, again)| *again != id);
@@ -248,13 +248,13 @@ impl<C: Context> Connection<C> {
 
     /// Takes the calls since before `before`.
     pub(crate) fn take_overdue(&mut self, before: i64) -> Vec<Call<C>> {
-        let late = |call: &Call<C>| call.sent.map_or(call.what.queued(), |(first, _)| first) < before;
+        let late = |call: &Call<C>| call.sent.map_or(call.context.queued(), |(first, _)| first) < before;
         self.calls.take_where(late)
     }
 
     pub(crate) fn transaction(&self, call: &Call<C>, ending: &Ending) -> Transaction {
         let mut transaction = call.transaction(&self.identity, ending);
-        transaction.id = Some(xid_of(call.id, &call.what).into());
+        transaction.id = Some(xid_of(call.id, &call.context).into());
         transaction
     }
 

@@ -73,7 +73,7 @@ impl SequentialCalls {
                 None => Ok(Stream::plain(socket)),
             }
         };
-        let stream = connect().map_err(|error| limit.told(error))?;
+        let stream = connect().map_err(|error| limit.explain(error))?;
         let (reply, decrypted) = (Vec::new(), Vec::new());
         Ok(Self { stream, limit, next_id: FIRST_XID, reply, context: None, decrypted })
     }
@@ -154,7 +154,7 @@ impl SequentialCalls {
     fn send(&mut self, mut call: Vec<u8>) -> Result<(), CallError> {
         // A call of a path and a credential fits into a fragment.
         let _ = CallTemplate::finish(&mut call, 0);
-        self.exchange(&call).map_err(|error| CallError::Connection(self.limit.told(error)))?;
+        self.exchange(&call).map_err(|error| CallError::Connection(self.limit.explain(error)))?;
         match Verdict::parse(&self.reply) {
             Ok((xid, _)) if u64::from(xid) == self.next_id - 1 => Ok(()),
             Ok(_) => Err(CallError::Answer("the response belongs to a different call".to_owned())),
@@ -224,7 +224,7 @@ impl Limit {
     }
 
     /// Adds the timeout to an error that it caused.
-    fn told(&self, error: io::Error) -> io::Error {
+    fn explain(&self, error: io::Error) -> io::Error {
         match error.kind() {
             // It says more.
             _ if error.get_ref().is_some() => error,

@@ -53,16 +53,16 @@ pub(super) enum Found<'a> {
 }
 
 /// Reads the answer to a request.
-pub(super) fn read<'a>(reply: &Reply<'a>, what: &RequestContext) -> Result<Found<'a>, Malformed> {
+pub(super) fn read<'a>(reply: &Reply<'a>, context: &RequestContext) -> Result<Found<'a>, Malformed> {
     let nothing = |()| Ok(Found::Nothing);
-    match what.step {
+    match context.kind {
         RequestKind::Read if reply.status() == status::STATUS_END_OF_FILE => Ok(Found::End),
         RequestKind::Read => done(read::parse(reply)?, |data| {
-            within(reply, "DataLength", data.length, what.asked)?;
+            within(reply, "DataLength", data.length, context.asked)?;
             Ok(Found::Data { length: data.length, kept: data.kept })
         }),
         RequestKind::Write => done(write::parse(reply)?, |written| {
-            within(reply, "Count", written.count, what.asked)?;
+            within(reply, "Count", written.count, context.asked)?;
             Ok(Found::Written(written.count))
         }),
         RequestKind::Open | RequestKind::Reconnect | RequestKind::Create => {
@@ -93,7 +93,7 @@ pub(super) fn read<'a>(reply: &Reply<'a>, what: &RequestContext) -> Result<Found
         RequestKind::Lock => done(lock::parse(reply)?, nothing),
         RequestKind::Watch => done(change_notify::parse(reply)?, |_| Ok(Found::Nothing)),
         RequestKind::Validate | RequestKind::ResumeKey | RequestKind::Copy | RequestKind::CopyWriteOnly => {
-            controlled(reply, what.step)
+            controlled(reply, context.kind)
         }
         RequestKind::Negotiate => done(negotiate::parse(reply)?, |chosen| Ok(Found::Negotiated(chosen))),
         RequestKind::SessionSetup | RequestKind::Bind => {
@@ -153,14 +153,14 @@ fn output<'a>(reply: &Reply<'a>, found: impl FnOnce(Buffer<'a>) -> Found<'a>) ->
     })
 }
 
-fn controlled<'a>(reply: &Reply<'a>, step: RequestKind) -> Result<Found<'a>, Malformed> {
+fn controlled<'a>(reply: &Reply<'a>, kind: RequestKind) -> Result<Found<'a>, Malformed> {
     done(ioctl::parse(reply)?, |controlled| {
         let output = controlled.output;
         // If a copy is too large, the response has the limits of the server.
         if reply.status() != status::STATUS_SUCCESS {
             return Ok(Found::Refused);
         }
-        Ok(match step {
+        Ok(match kind {
             RequestKind::Validate => Found::Validated(fsctl::validated(&output)?),
             RequestKind::ResumeKey => Found::ResumeKey(fsctl::resume_key(&output)?.0),
             _ => Found::Copied(fsctl::copied(&output)?.total_bytes),

@@ -26,7 +26,7 @@ use crate::outbox::Outbox;
 const INTERFACES_OUTPUT: u32 = 64 << 10;
 
 impl SmbClient {
-    /// Everything is agreed on; a session with several connections asks for the server's addresses first.
+    /// Everything is agreed on; a session with several connections asks for the server's addresses first, unless they are given.
     pub(super) fn before_ready(
         &mut self,
         job: JobId,
@@ -41,6 +41,10 @@ impl SmbClient {
         // Without a session key the client cannot prove that the connection belongs to the same user.
         if channels.keys.is_none() {
             return Err(Cause::NoSessionKey);
+        }
+        if !self.options.addresses.is_empty() {
+            self.before_operations(job, at, out, events);
+            return Ok(());
         }
         let control = fsctl::Control::NetworkInterfaces;
         let call = ioctl::Ioctl { file: FileId::PREVIOUS, control, max_output: INTERFACES_OUTPUT };
@@ -120,14 +124,14 @@ impl SmbClient {
         out: &mut Outbox,
         events: &mut dyn Events,
     ) {
-        let job = call.what.job;
+        let job = call.context.job;
         let next = match found {
             Found::Negotiated(chosen) => self.channel_negotiated((channel, job), reply, chosen, at, out),
             Found::SessionSetup(setup) if reply.status() == 0 => {
                 self.channel_bound(channel, reply, setup).map(|()| self.finish(job, at, events))
             }
             Found::SessionSetup(setup) => self.next_binding_token((channel, job), reply, setup, at, out),
-            _ if call.what.step == RequestKind::Negotiate => Err(Cause::NotOffered),
+            _ if call.context.kind == RequestKind::Negotiate => Err(Cause::NotOffered),
             // Samba 4.17 refuses every binding if it requires encryption: an unencrypted one with ACCESS_DENIED, an encrypted one because
             // it does not accept its signature. The user is known to be valid, because the first logon succeeded.
             _ if reply.status() == status::STATUS_ACCESS_DENIED && self.connection.primary().seals => {
@@ -163,7 +167,7 @@ impl SmbClient {
             (found.state, found.logon) = (ChannelState::Absent, None);
         }
         let tag = Tag::channel(channel);
-        if let Some(job) = self.jobs.find(tag) {
+        if let Some(job) = self.jobs.first(|job| job.tag == tag) {
             self.jobs.remove(job);
         }
         events.done(Done { tag, at, result: Err(failure) });
@@ -181,22 +185,24 @@ impl SmbClient {
         // Channels belong to the primary session, also while another one is in use.
         let (limits, id) = (self.connection.limits, self.connection.primary().id);
         let agreed = self.negotiated_security.as_deref().ok_or(Cause::Unsupported)?;
+        if chosen.server_guid != agreed.server_guid {
+            return Err(Cause::OtherServer);
+        }
         let (cipher, algorithm) = match limits.dialect {
             Dialect::V311 if chosen.dialect == Dialect::V311.code() => chosen_in_311(&chosen.chosen)?,
             _ => (agreed.cipher, agreed.algorithm),
         };
-        let same = (chosen.dialect, chosen.server_guid) == (limits.dialect.code(), agreed.server_guid);
-        if !same || (cipher, algorithm) != (agreed.cipher, agreed.algorithm) {
+        if chosen.dialect != limits.dialect.code() || (cipher, algorithm) != (agreed.cipher, agreed.algorithm) {
             return Err(Cause::NotOffered);
         }
         let channels = self.channels.as_mut().ok_or(Cause::Unsupported)?;
         channels.bindings += 1;
-        let lane = channels.bindings;
+        let nonce_range = channels.bindings;
         let keys = channels.keys.as_ref().ok_or(Cause::Unsupported)?;
         let signer = Signer::new(algorithm, &keys.signing).ok_or(Cause::Untrusted)?;
         // Until the channel has a key, the session's key signs. Samba encrypts its responses if the session is encrypted.
         let mut session = Session { id, signer: Some(signer), ..Session::default() };
-        session.take_seal(keys, cipher, lane).ok_or(Cause::Untrusted)?;
+        session.take_seal(keys, cipher, nonce_range).ok_or(Cause::Untrusted)?;
         let found = channels.get_mut(channel).ok_or(Cause::Unsupported)?;
         found.connection.session = session;
         found.connection.limits = limits;

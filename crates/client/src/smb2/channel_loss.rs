@@ -37,18 +37,22 @@ pub(super) enum Repeated {
 }
 
 impl SmbClient {
-    /// Another connection replaces the lost first one, and exchanges numbers with it.
+    /// Another connection replaces the lost first one, and exchanges numbers with it. Each of them keeps its place in
+    /// the order of addresses.
     pub(super) fn replace_first(&mut self, out: &mut Outbox) -> Option<u32> {
         if self.state != State::Ready || self.connection.in_secondary_context() {
             return None;
         }
         let channels = self.channels.as_mut()?;
         let (number, _) = channels.bound().next()?;
+        let first_place = channels.first_place;
         let other = channels.get_mut(number)?;
+        let place = std::mem::replace(&mut other.place, first_place);
         std::mem::swap(&mut self.connection, &mut other.connection);
         if let Some(agreed) = &mut self.negotiated_security {
             std::mem::swap(&mut agreed.preauth, &mut other.preauth);
         }
+        channels.first_place = place;
         out.swap(number);
         Some(number)
     }
@@ -68,12 +72,13 @@ impl SmbClient {
         for call in calls.iter().filter(|call| call.sent.is_some()) {
             let outcome = Outcome::Unanswered;
             let ending = Ending { answered: None, status: None, outcome, response_bytes: None, payload_bytes: None };
-            events.transaction(self.jobs.tag(call.what.job), &mut lost.transaction(call, &ending));
+            let tag = self.jobs.find(call.context.job).map(|job| job.tag);
+            events.transaction(tag, &mut lost.transaction(call, &ending));
         }
         match was {
             ChannelState::Absent => return,
             ChannelState::Binding => {
-                if let Some(job) = self.jobs.find(Tag::channel(channel)) {
+                if let Some(job) = self.jobs.first(|job| job.tag == Tag::channel(channel)) {
                     self.jobs.remove(job);
                 }
                 return;
@@ -107,7 +112,7 @@ impl SmbClient {
     }
 
     fn send_again(&mut self, mut message: SentMessage, was_sent: bool) {
-        let probes = message.outgoing.members.iter().all(|member| member.step == RequestKind::Echo);
+        let probes = message.outgoing.members.iter().all(|member| member.kind == RequestKind::Echo);
         let job = self.jobs.get(message.job);
         if job.is_none() && (message.job != JobId::NONE || probes) {
             return;
@@ -170,7 +175,7 @@ impl SmbClient {
             return true;
         }
         // The first sending of an open may have left a persistent handle at the server.
-        let kind = self.jobs.get(call.what.job).map(|job| &job.kind);
+        let kind = self.jobs.get(call.context.job).map(|job| &job.kind);
         let persists = matches!(kind, Some(Kind::Open { reopening: Some(reopening), .. }) if reopening.persistent);
         let messages = self.on(channel).sent_messages.as_ref();
         persists && messages.and_then(|messages| messages.of(call.id)).is_some_and(|message| message.again > 0)
@@ -204,7 +209,7 @@ impl SmbClient {
 pub(super) fn mark_replay(outgoing: &mut Outgoing) {
     for member in &outgoing.members {
         let changes = matches!(
-            member.step,
+            member.kind,
             RequestKind::Open
                 | RequestKind::Write
                 | RequestKind::SetTimes
@@ -225,7 +230,7 @@ pub(super) fn mark_replay(outgoing: &mut Outgoing) {
 
 /// The server may be further in the directory than its answers were. Returns whether it is a listing.
 fn restart_listing(outgoing: &mut Outgoing) -> bool {
-    let Some(member) = outgoing.members.iter().find(|member| member.step == RequestKind::List) else { return false };
+    let Some(member) = outgoing.members.iter().find(|member| member.kind == RequestKind::List) else { return false };
     let flags = outgoing.bytes.get_mut(member.start + query_directory::FLAGS);
     flags.map(|flags| *flags |= query_directory::FLAG_RESTART).is_some()
 }
@@ -233,8 +238,8 @@ fn restart_listing(outgoing: &mut Outgoing) -> bool {
 /// Whether a repeated request was refused because the first one had been carried out.
 fn was_done_before(outgoing: &Outgoing, position: usize, status: u32) -> bool {
     let Some(member) = outgoing.members.get(position) else { return false };
-    let has = |step| outgoing.members.iter().any(|member| member.step == step);
-    let created = outgoing.members.first().filter(|first| first.step == RequestKind::Create);
+    let has = |kind| outgoing.members.iter().any(|member| member.kind == kind);
+    let created = outgoing.members.first().filter(|first| first.kind == RequestKind::Create);
     let field = |offset: usize| {
         let bytes = created.and_then(|create| outgoing.bytes.get(create.start + offset..)?.first_chunk());
         bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
@@ -242,11 +247,11 @@ fn was_done_before(outgoing: &Outgoing, position: usize, status: u32) -> bool {
     let removes = has(RequestKind::Dispose) || field(create::OPTIONS) & create::OPTION_DELETE_ON_CLOSE != 0;
     let makes = created.is_some() && field(create::DISPOSITION) == create::DISPOSITION_CREATE;
     // If the CREATE of a compound fails, the remaining requests fail, too, with any status.
-    let follows = position > 0 && member.step == RequestKind::Close;
+    let follows = position > 0 && member.kind == RequestKind::Close;
     match status {
-        status::STATUS_FILE_CLOSED if member.step == RequestKind::Close && outgoing.members.len() == 1 => true,
+        status::STATUS_FILE_CLOSED if member.kind == RequestKind::Close && outgoing.members.len() == 1 => true,
         status::STATUS_OBJECT_NAME_NOT_FOUND | status::STATUS_DELETE_PENDING => removes || has(RequestKind::Rename),
-        status::STATUS_OBJECT_NAME_COLLISION => makes || member.step == RequestKind::Link,
+        status::STATUS_OBJECT_NAME_COLLISION => makes || member.kind == RequestKind::Link,
         0 => false,
         _ => follows && (removes || makes || has(RequestKind::Rename) || has(RequestKind::Link)),
     }

@@ -23,6 +23,8 @@ pub(super) struct Channels {
     pub(super) keys: Option<SessionKeys>,
     /// Addresses of the server according to its list, that of the first connection first; empty without a list.
     addresses: Vec<IpAddr>,
+    /// The place of the first connection in the order of addresses; 0: the target's address.
+    pub(super) first_place: u32,
     /// ChannelSequence.
     pub(super) sequence: u16,
     /// Number of bindings so far: each has a separate range of nonces.
@@ -38,6 +40,8 @@ pub(super) struct Channels {
 pub(super) struct Channel {
     pub(super) connection: Connection,
     pub(super) state: ChannelState,
+    /// Its place in the order of addresses: its number, until a connection with another address changes places with it.
+    pub(super) place: u32,
     /// Its last message came encrypted with the session's key, which proves more than a signature.
     pub(super) came_sealed: bool,
     /// Over its NEGOTIATE: another logon on it begins with that.
@@ -60,9 +64,10 @@ pub(super) enum ChannelState {
 impl Channels {
     /// A session with this number of connections, of which only the first exists; `blank` creates the others.
     pub(super) fn new(count: u32, blank: impl Fn() -> Connection) -> Self {
-        let other = |_| Channel {
+        let other = |place| Channel {
             connection: blank(),
             state: ChannelState::Absent,
+            place,
             came_sealed: false,
             preauth: Preauth::new(),
             logon: None,
@@ -71,6 +76,7 @@ impl Channels {
             others: (1..count).map(other).collect(),
             keys: None,
             addresses: Vec::new(),
+            first_place: 0,
             sequence: 0,
             bindings: 0,
             sent_again: 0,
@@ -132,19 +138,19 @@ impl Channels {
         self.addresses = addresses;
     }
 
-    /// Address for a new connection, in turn; `None`: the address of the first connection.
-    pub(super) fn address(&self, channel: u32, port: u16) -> Option<SocketAddr> {
-        let place = (channel as usize).checked_rem(self.addresses.len())?;
-        self.addresses.get(place).map(|ip| SocketAddr::new(*ip, port))
+    /// Address for a place in the order of addresses, in turn; `None`: the target's address.
+    pub(super) fn address(&self, place: u32, port: u16) -> Option<SocketAddr> {
+        let at = (place as usize).checked_rem(self.addresses.len())?;
+        self.addresses.get(at).map(|ip| SocketAddr::new(*ip, port))
     }
 }
 
 /// Whether a message concerns the whole session. Such messages use the first connection.
 pub(super) fn is_of_the_session(outgoing: &Outgoing) -> bool {
     outgoing.members.iter().any(|member| {
-        let step = member.step;
-        step.is_outside_of_shares() && step != RequestKind::Echo
-            || matches!(step, RequestKind::TreeConnect | RequestKind::TreeDisconnect | RequestKind::Validate)
+        let kind = member.kind;
+        kind.is_outside_of_shares() && kind != RequestKind::Echo
+            || matches!(kind, RequestKind::TreeConnect | RequestKind::TreeDisconnect | RequestKind::Validate)
     })
 }
 

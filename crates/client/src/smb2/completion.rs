@@ -17,10 +17,10 @@ impl SmbClient {
     /// Tells of a request that ended.
     pub(super) fn report(&self, channel: u32, call: &Call<RequestContext>, ending: &Ending, events: &mut dyn Events) {
         let mut transaction = self.on(channel).transaction(call, ending);
-        if call.what.step == RequestKind::Reconnect {
+        if call.context.kind == RequestKind::Reconnect {
             transaction.outcome = transaction.outcome.of_reconnection();
         }
-        events.transaction(self.jobs.tag(call.what.job), &mut transaction);
+        events.transaction(self.jobs.find(call.context.job).map(|job| job.tag), &mut transaction);
     }
 
     /// Tells of a request that gets no answer any more.
@@ -55,40 +55,40 @@ impl SmbClient {
 
     /// Ends a job that has no further request.
     pub(super) fn finish(&mut self, id: JobId, at: i64, events: &mut dyn Events) {
-        let mut removed = self.jobs.remove(id);
-        if let Some(job) = &mut removed {
-            self.lease_cache.learn(job, &self.files);
-            self.note_changes(&job.changed);
-            if let (Kind::List { listing, .. }, None, Some(cache)) =
-                (&mut job.kind, &job.failure, &mut self.directory_cache)
-                && let Some(listing) = listing.take()
-            {
-                cache.learn(*listing);
-            }
-            if let Some(durable) = &mut self.durable {
-                durable.learn(job, &self.files);
-                if self.state == State::Ready && job.tag != Tag::CONNECT {
-                    match job.failure {
-                        None => durable.end_outage(at),
-                        Some(_) => durable.outage.recovered_at = None,
-                    }
+        let Some(mut job) = self.jobs.take(id) else { return };
+        self.lease_cache.learn(&job, &self.files);
+        self.note_changes(&job.changed);
+        if let (Kind::List { listing, .. }, None, Some(cache)) =
+            (&mut job.kind, &job.failure, &mut self.directory_cache)
+            && let Some(listing) = listing.take()
+        {
+            cache.learn(*listing);
+        }
+        if let Some(durable) = &mut self.durable {
+            durable.learn(&mut job, &self.files);
+            if self.state == State::Ready && job.tag != Tag::CONNECT {
+                match job.failure {
+                    None => durable.end_outage(at),
+                    Some(_) => durable.outage.recovered_at = None,
                 }
             }
-            self.caching.1 += u64::from(self.may_cache(&job.kind));
-            match job.kind {
-                Kind::LogOn if job.failure.is_some() => self.end_secondary_session(),
-                // Even if the server refused or did not answer, the client returns to the primary session.
-                Kind::LogOff => self.end_secondary_session(),
-                Kind::LeaveShare => {
-                    let session = &mut self.connection.session;
-                    session.tree = session.before.take().unwrap_or(session.tree);
-                }
-                // The logon that it is a part of ends, or does not.
-                Kind::Reopen { .. } => return,
-                _ => {}
+        }
+        self.caching.1 += u64::from(self.may_cache(&job.kind));
+        match job.kind {
+            Kind::LogOn if job.failure.is_some() => self.end_secondary_session(),
+            // Even if the server refused or did not answer, the client returns to the primary session.
+            Kind::LogOff => self.end_secondary_session(),
+            Kind::LeaveShare => {
+                let session = &mut self.connection.session;
+                session.tree = session.before.take().unwrap_or(session.tree);
             }
+            _ => {}
+        }
+        // The logon that a reopening is a part of ends, or does not.
+        if !matches!(job.kind, Kind::Reopen { .. }) {
             events.done(Done { tag: job.tag, at, result: job.result() });
         }
+        self.jobs.release(id, job);
     }
 
     /// Ends the connection: everything fails that has not failed before.
@@ -113,7 +113,7 @@ impl SmbClient {
                 self.abandon(channel, &call, cause, events);
             }
         }
-        for mut job in self.jobs.drain().into_iter().filter(|job| !matches!(job.kind, Kind::Reopen { .. })) {
+        for mut job in self.jobs.drain().filter(|job| !matches!(job.kind, Kind::Reopen { .. })) {
             job.fail(Failure::never_sent(cause));
             events.done(Done { tag: job.tag, at, result: job.result() });
         }
@@ -122,7 +122,7 @@ impl SmbClient {
     /// A call that gets no answer any more.
     pub(super) fn abandon(&mut self, channel: u32, call: &Call<RequestContext>, cause: Cause, events: &mut dyn Events) {
         let outcome = self.report_unanswered(channel, call, events);
-        if let Some(job) = self.jobs.get(call.what.job) {
+        if let Some(job) = self.jobs.get(call.context.job) {
             job.pending = job.pending.saturating_sub(1);
             job.fail(Failure { procedure: Some(call.procedure), status: None, outcome, cause });
         }

@@ -184,7 +184,7 @@ impl Durable {
 pub(super) fn closed(outgoing: &Outgoing) -> Option<FileId> {
     let [member] = outgoing.members[..] else { return None };
     let bytes = outgoing.bytes.get(close::FILE_ID..)?.first_chunk();
-    bytes.filter(|_| member.step == RequestKind::Close).map(|bytes| FileId(*bytes))
+    bytes.filter(|_| member.kind == RequestKind::Close).map(|bytes| FileId(*bytes))
 }
 
 impl Reconnects {

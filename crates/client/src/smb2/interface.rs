@@ -67,8 +67,13 @@ impl Client for SmbClient {
     }
 
     fn channel_address(&self, channel: u32, failed: u32) -> Option<SocketAddr> {
-        let channels = self.channels.as_ref().filter(|_| failed == 0)?;
-        channels.address(channel, self.connection.identity().server.port)
+        let channels = self.channels.as_ref()?;
+        let port = self.connection.identity().server.port;
+        // If a connection to an address of the server's list fails, the target's address is tried. An address that the user gives is not
+        // replaced: the figures would look like those of connections to all addresses.
+        let place = channels.get(channel).map(|channel| channel.place).filter(|place| *place > 0)?;
+        let given = self.options.address_of(place).map(|ip| SocketAddr::new(ip, port));
+        given.or_else(|| channels.address(place, port).filter(|_| failed == 0))
     }
 
     fn channel_opened(&mut self, new: &NewChannel, now: i64, out: &mut Outbox, events: &mut dyn Events) {
@@ -104,7 +109,7 @@ impl Client for SmbClient {
             let late = self.on_mut(channel).take_overdue(before);
             self.durable.iter_mut().for_each(|durable| durable.outage.missed(&late));
             for call in late {
-                let id = call.what.job;
+                let id = call.context.job;
                 self.abandon(channel, &call, Cause::TimedOut, events);
                 self.settle_without_sending(id, now, events);
             }

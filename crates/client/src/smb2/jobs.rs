@@ -11,16 +11,13 @@ use super::directory_cache::{Changed, Listing};
 use super::durable::Reopening;
 use super::transfer::Transfer;
 use crate::content::Content;
+use crate::jobs::Release;
 use crate::operation::{Access, Cause, Failure, FileKey, Reply, Tag, Ticket};
 
-/// Number of an operation while it is in progress.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct JobId(u32);
+pub(super) use crate::jobs::JobId;
 
-impl JobId {
-    /// For requests without an operation (acknowledging a break, closing a file after a failed operation).
-    pub(super) const NONE: JobId = JobId(u32::MAX);
-}
+/// The operations of a connection.
+pub(super) type Jobs = crate::jobs::Jobs<Job>;
 
 /// An operation in progress.
 #[derive(Debug)]
@@ -220,47 +217,13 @@ impl Job {
 const UNFINISHED: Failure =
     Failure { procedure: None, status: None, outcome: Outcome::Failed, cause: Cause::Malformed };
 
-/// The operations of a connection. Places are used again.
-#[derive(Debug, Default)]
-pub(super) struct Jobs {
-    places: Vec<Option<Job>>,
-    free: Vec<u32>,
+impl Release for Job {
+    fn release(&mut self) {
+        (self.kind, self.opening) = (Kind::Plain, None);
+    }
 }
 
 impl Jobs {
-    pub(super) fn add(&mut self, job: Job) -> JobId {
-        if let Some(place) = self.free.pop()
-            && let Some(slot) = self.places.get_mut(place as usize)
-        {
-            *slot = Some(job);
-            return JobId(place);
-        }
-        self.places.push(Some(job));
-        // The number of operations in progress is limited by the slots of the engine, far below 4 billion.
-        JobId((self.places.len() - 1) as u32)
-    }
-
-    pub(super) fn get(&mut self, id: JobId) -> Option<&mut Job> {
-        self.places.get_mut(id.0 as usize)?.as_mut()
-    }
-
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Job> {
-        self.places.iter_mut().flatten()
-    }
-
-    /// The tag of an operation that has not ended.
-    pub(super) fn tag(&self, id: JobId) -> Option<Tag> {
-        self.places.get(id.0 as usize)?.as_ref().map(|job| job.tag)
-    }
-
-    pub(super) fn remove(&mut self, id: JobId) -> Option<Job> {
-        let removed = self.places.get_mut(id.0 as usize)?.take();
-        if removed.is_some() {
-            self.free.push(id.0);
-        }
-        removed
-    }
-
     /// The server broke a lease, and these rights remain: opens with this lease whose response has not come yet get no more. Returns the
     /// rights that this removes from them; `None` if there are no such opens.
     pub(super) fn break_lease(&mut self, lease: create::Lease) -> Option<u32> {
@@ -276,18 +239,6 @@ impl Jobs {
     /// Whether an operation lists a directory for which it has asked for this lease.
     pub(super) fn lists_under(&self, key: [u8; 16]) -> bool {
         let lists = |job: &Job| matches!(&job.kind, Kind::List { listing: Some(list), .. } if list.key == Some(key));
-        self.places.iter().flatten().any(lists)
-    }
-
-    /// The operation of a tag.
-    pub(super) fn find(&self, tag: Tag) -> Option<JobId> {
-        let place = self.places.iter().position(|job| job.as_ref().is_some_and(|job| job.tag == tag))?;
-        Some(JobId(place as u32))
-    }
-
-    /// Removes and returns all jobs, in any order.
-    pub(super) fn drain(&mut self) -> Vec<Job> {
-        self.free.clear();
-        std::mem::take(&mut self.places).into_iter().flatten().collect()
+        self.iter().any(lists)
     }
 }

@@ -100,10 +100,10 @@ impl Session {
     }
 
     /// Creates the sealer and opener, with a separate range of nonces.
-    pub(super) fn take_seal(&mut self, keys: &SessionKeys, cipher: Option<Cipher>, lane: u32) -> Option<()> {
+    pub(super) fn take_seal(&mut self, keys: &SessionKeys, cipher: Option<Cipher>, nonce_range: u32) -> Option<()> {
         if let (Some(cipher), Some(send), Some(receive)) = (cipher, &keys.client_to_server, &keys.server_to_client) {
             let (sealer, opener) = (Sealer::new(cipher, send, self.id)?, Opener::new(cipher, receive, self.id)?);
-            self.seal = Some(Box::new((sealer.on_lane(lane), opener)));
+            self.seal = Some(Box::new((sealer.with_nonce_range(nonce_range), opener)));
         }
         Some(())
     }

@@ -101,23 +101,23 @@ impl SmbClient {
         out: &mut Outbox,
         events: &mut dyn Events,
     ) {
-        let (job, step) = (call.what.job, call.what.step);
+        let (job, kind) = (call.context.job, call.context.kind);
         let next = match found {
             Found::Negotiated(negotiated) => self.negotiated(job, reply, negotiated, at, out),
             Found::SessionSetup(setup) if reply.status() == 0 => self.session_is_up(job, reply, setup, at, out),
             Found::SessionSetup(setup) => self.next_token(job, reply, setup, at, out),
             Found::TreeConnected(share) => self.share_is_there(job, reply, share, at, out, events),
             Found::Validated(said) => self.validated(job, reply, said, at, out, events),
-            _ if step == RequestKind::Validate => self.not_validated(job, reply, at, out, events),
-            _ if step == RequestKind::Interfaces => self.interfaces_told(job, found, at, out, events),
-            _ => Err(match step {
+            _ if kind == RequestKind::Validate => self.not_validated(job, reply, at, out, events),
+            _ if kind == RequestKind::Interfaces => self.interfaces_told(job, found, at, out, events),
+            _ => Err(match kind {
                 RequestKind::Negotiate => Cause::NotOffered,
                 RequestKind::TreeConnect => Cause::ShareRefused,
                 _ => Cause::LogonRefused,
             }),
         };
         if let Err(cause) = next {
-            self.logon_failed(job, Some(step), Some(reply.status()), cause, at, events);
+            self.logon_failed(job, Some(kind), Some(reply.status()), cause, at, events);
         }
     }
 
@@ -125,7 +125,7 @@ impl SmbClient {
     pub(super) fn logon_failed(
         &mut self,
         job: JobId,
-        step: Option<RequestKind>,
+        kind: Option<RequestKind>,
         status: Option<u32>,
         cause: Cause,
         at: i64,
@@ -139,7 +139,7 @@ impl SmbClient {
             None => Outcome::NeverSent,
         };
         if let Some(found) = self.jobs.get(job) {
-            found.fail(Failure { procedure: step.map(RequestKind::procedure), status, outcome, cause });
+            found.fail(Failure { procedure: kind.map(RequestKind::procedure), status, outcome, cause });
         }
         self.finish(job, at, events);
     }
@@ -364,8 +364,8 @@ impl SmbClient {
 
     /// Handles a response during the logoff.
     pub(super) fn left(&mut self, call: &Call<RequestContext>, at: i64, out: &mut Outbox, events: &mut dyn Events) {
-        let job = call.what.job;
-        if call.what.step == RequestKind::TreeDisconnect {
+        let job = call.context.job;
+        if call.context.kind == RequestKind::TreeDisconnect {
             self.outgoing.clear();
             if self.outgoing.add(RequestKind::Logoff, &Logoff).is_ok() {
                 return self.submit(job, at, out);

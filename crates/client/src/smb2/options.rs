@@ -1,6 +1,7 @@
 //! Options of the clients, and the negotiated values.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, OnceLock};
@@ -97,6 +98,8 @@ pub struct SmbOptions {
     pub signing_algorithms: Vec<SigningAlgorithm>,
     /// Target number of credits of each connection: outstanding requests of up to 64 KiB. At least 1.
     pub credits: u16,
+    /// Addresses of the server for the further connections of each session, in turn; empty: the server is asked for a list.
+    pub addresses: Vec<IpAddr>,
     /// The values negotiated by the first client.
     pub negotiated: OnceLock<Negotiated>,
     /// Number of clients so far.
@@ -133,6 +136,7 @@ impl SmbOptions {
                 SigningAlgorithm::HmacSha256,
             ],
             credits: 512,
+            addresses: Vec::new(),
             negotiated: OnceLock::new(),
             clients: AtomicU64::new(0),
             unended_sessions: Mutex::default(),
@@ -142,6 +146,12 @@ impl SmbOptions {
             directory_leases: Mutex::default(),
             guarantees: Mutex::default(),
         }
+    }
+
+    /// The given address for a place in the order of addresses, from 1; `None` if no addresses are given.
+    pub(super) fn address_of(&self, place: u32) -> Option<IpAddr> {
+        let at = (place as usize).checked_sub(1)?.checked_rem(self.addresses.len())?;
+        self.addresses.get(at).copied()
     }
 }
 

@@ -34,7 +34,7 @@ impl SmbClient {
         out: &mut Outbox,
         events: &mut dyn Events,
     ) -> Result<(), Cause> {
-        let id = call.what.job;
+        let id = call.context.job;
         let Some(job) = self.jobs.get(id) else { return Ok(()) };
         job.pending = job.pending.saturating_sub(1);
         job.due_at(at);
@@ -78,7 +78,7 @@ impl SmbClient {
                     cache.opened(&listing.path, opened.file, lease, at);
                 }
                 job.take(call, found, &mut self.files, events)?;
-                self.switch(call.what.step, reply, found)?;
+                self.switch(call.context.kind, reply, found)?;
             }
         }
         if self.jobs.get(id).is_some_and(|job| job.pending == 0) {
@@ -173,22 +173,22 @@ impl Job {
             }
             (Kind::Read { transfer, keep }, Found::Data { length, kept }) => {
                 if *keep {
-                    let offset = transfer.next - u64::from(call.what.asked);
+                    let offset = transfer.next - u64::from(call.context.asked);
                     events.data(self.tag, offset, kept);
                 }
                 transfer.moved = transfer.moved.saturating_add(*length);
-                if *length < call.what.asked {
+                if *length < call.context.asked {
                     transfer.stop();
                 }
             }
             (Kind::Read { transfer, .. }, Found::End) => transfer.stop(),
             (Kind::Write { transfer, .. }, Found::Written(count)) => {
                 // A write without progress would have no end.
-                if *count == 0 && call.what.asked > 0 {
+                if *count == 0 && call.context.asked > 0 {
                     return Err(Cause::Malformed);
                 }
                 let offset = call.asked.offset.ok_or(Cause::Malformed)?;
-                transfer.written(offset, call.what.asked, *count);
+                transfer.written(offset, call.context.asked, *count);
             }
             (Kind::Attributes { found }, Found::Attributes(size, directory)) => *found = Some((*size, *directory)),
             (Kind::Space { found }, Found::Space(total, free)) => *found = Some((*total, *free)),

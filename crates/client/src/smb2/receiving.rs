@@ -114,7 +114,7 @@ impl SmbClient {
             return Ok(());
         };
         let found = if self.on(channel).trusts(reply, sealed) {
-            answers::read(reply, &call.what).map_err(|_| Cause::Malformed)
+            answers::read(reply, &call.context).map_err(|_| Cause::Malformed)
         } else {
             Err(of_distrusted(reply.header()))
         };
@@ -129,7 +129,7 @@ impl SmbClient {
             Ok(found) => self.progress((channel, call), reply, found, at.1, out, events),
             Err(cause) => Err(*cause),
         };
-        if let (Err(cause), Some(job)) = (taken, self.jobs.get(call.what.job)) {
+        if let (Err(cause), Some(job)) = (taken, self.jobs.get(call.context.job)) {
             let outcome = if cause == Cause::SessionLost { Outcome::Refused } else { Outcome::Failed };
             job.fail(Failure { procedure: Some(call.procedure), status: Some(reply.status()), outcome, cause });
         }

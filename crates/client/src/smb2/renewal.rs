@@ -115,7 +115,7 @@ impl SmbClient {
 /// Puts the new handles of files into a message.
 fn rename_in(outgoing: &mut Outgoing, moved: &HashMap<FileId, FileId>) {
     for member in &outgoing.members {
-        let Some(at) = file_at(member.step.command()) else { continue };
+        let Some(at) = file_at(member.kind.command()) else { continue };
         let place = outgoing.bytes.get_mut(member.start + at..).and_then(|rest| rest.first_chunk_mut());
         let Some(place) = place else { continue };
         if let Some(FileId(new)) = moved.get(&FileId(*place)) {

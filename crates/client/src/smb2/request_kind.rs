@@ -213,9 +213,9 @@ mod tests {
 
     #[test]
     fn every_step_has_its_row() {
-        for (place, step) in RequestKind::ALL.into_iter().enumerate() {
-            assert_eq!((step as usize, step.procedure()), (place, step.look_up()));
-            assert_eq!(step.procedure().row().code, step.command().code());
+        for (place, kind) in RequestKind::ALL.into_iter().enumerate() {
+            assert_eq!((kind as usize, kind.procedure()), (place, kind.look_up()));
+            assert_eq!(kind.procedure().row().code, kind.command().code());
         }
         assert_eq!(RequestKind::Rename.procedure().name(), "SET_INFO RENAME");
         assert_eq!(RequestKind::Space.procedure().name(), "QUERY_INFO FILESYSTEM");

@@ -108,7 +108,7 @@ impl SmbClient {
             if call.sent.is_some() {
                 self.report_unanswered(0, &call, events);
             }
-            self.jobs.remove(call.what.job);
+            self.jobs.remove(call.context.job);
         }
         let previous = self.resumption.as_ref().map_or(0, |resumption| resumption.previous);
         if let Some(resumption) = self.resumption.replace(Box::new(Resumption::of(previous))) {
@@ -134,10 +134,10 @@ impl SmbClient {
     }
 
     fn keep(&mut self, mut message: SentMessage, was_sent: bool) {
-        let is = |step| message.outgoing.members.iter().all(|member| member.step == step);
+        let is = |kind| message.outgoing.members.iter().all(|member| member.kind == kind);
         // Reconnecting a file returns its current rights.
         let is_over = is(RequestKind::Echo) || is(RequestKind::BreakAcknowledgement);
-        if self.jobs.tag(message.job).is_none() && (message.job != JobId::NONE || is_over) {
+        if self.jobs.find(message.job).is_none() && (message.job != JobId::NONE || is_over) {
             return;
         }
         if was_sent {
@@ -157,16 +157,18 @@ impl SmbClient {
         let Some(channels) = &mut self.channels else { return };
         // Files keep their ChannelSequence in the next session.
         (channels.keys, channels.bindings) = (None, 0);
+        // The next connection goes to the target's address.
+        channels.first_place = 0;
         let mut binding = Vec::new();
         for (number, channel) in (1..).zip(&mut channels.others) {
             channels.unmatched_responses += channel.connection.unmatched_responses();
             binding.extend((channel.state == ChannelState::Binding).then_some(number));
             let connection = Connection::new(identity.clone(), dialect, credits);
-            *channel = Channel { connection, state: ChannelState::Absent, logon: None, ..*channel };
+            *channel = Channel { connection, state: ChannelState::Absent, place: number, logon: None, ..*channel };
         }
         for number in binding {
             let tag = Tag::channel(number);
-            if let Some(job) = self.jobs.find(tag) {
+            if let Some(job) = self.jobs.first(|job| job.tag == tag) {
                 self.jobs.remove(job);
             }
             let result = Err(Failure::without_answer(Cause::ConnectionClosed));
@@ -236,7 +238,7 @@ impl SmbClient {
         out: &mut Outbox,
         events: &mut dyn Events,
     ) {
-        let Some(Job { kind: Kind::Reopen { file }, .. }) = self.jobs.remove(call.what.job) else { return };
+        let Some(Kind::Reopen { file }) = self.jobs.remove(call.context.job).map(|job| job.kind) else { return };
         let not_ready = self.is_not_ready(reply.status());
         let Some(resumption) = &mut self.resumption else { return };
         resumption.pending -= 1;

@@ -43,7 +43,7 @@ impl SmbClient {
         out: &mut Outbox,
         events: &mut dyn Events,
     ) {
-        let id = call.what.job;
+        let id = call.context.job;
         let next = match found {
             Found::SessionSetup(setup) if reply.status() == 0 => self.take_session(reply, setup),
             Found::SessionSetup(setup) => match self.next_token(id, reply, setup, at, out) {
@@ -62,8 +62,8 @@ impl SmbClient {
     }
 
     /// Handles the effect of a response on the share and session in use.
-    pub(super) fn switch(&mut self, step: RequestKind, reply: &Reply<'_>, found: &Found<'_>) -> Result<(), Cause> {
-        let (RequestKind::TreeConnect, Found::TreeConnected(share)) = (step, found) else { return Ok(()) };
+    pub(super) fn switch(&mut self, kind: RequestKind, reply: &Reply<'_>, found: &Found<'_>) -> Result<(), Cause> {
+        let (RequestKind::TreeConnect, Found::TreeConnected(share)) = (kind, found) else { return Ok(()) };
         if share.flags & tree_connect::SHARE_ENCRYPTS != 0 {
             self.connection.session.seals = true;
             self.connection.session.seal.as_ref().ok_or(Cause::NotOffered)?;

@@ -10,7 +10,7 @@ use percent_encoding::percent_decode_str;
 use plimsoll_wire::rpc::Protection;
 use zeroize::Zeroizing;
 
-use super::query::options;
+use super::query::{addresses, options};
 use super::{
     Embedded, NFS_PORT, NfsTarget, NfsVersion, PORTMAP_PORT, SMB_PORT, Server, SmbTarget, Target, TargetError,
 };
@@ -132,15 +132,13 @@ fn name(part: &str, separators: &[char]) -> Result<String, TargetError> {
 }
 
 fn smb(parts: &Parts<'_>) -> Result<Target, TargetError> {
-    if !parts.query.is_empty() {
-        return Err(wrong("part after '?'", "is not allowed for smb://; in a password, write '?' as %3F"));
-    }
+    let addresses = addresses(parts.query)?;
     let server = server(parts.host, SMB_PORT)?;
     let mut names = parts.names(&['/', '\\'])?.into_iter();
     let share = names.next().ok_or(wrong("share", "is missing: smb://host/share"))?;
     let path = names.collect::<Vec<_>>().join("/");
     let credentials = parts.user.map_or_else(|| Ok(Credentials::anonymous()), credentials)?;
-    Ok(Target::Smb(SmbTarget { server, share, path, credentials, accounts: Vec::new() }))
+    Ok(Target::Smb(SmbTarget { server, share, path, credentials, accounts: Vec::new(), addresses }))
 }
 
 /// `user`, `user:password`, `DOMAIN;user:password`, `DOMAIN\user:password`.
@@ -200,6 +198,7 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
             "resvport" if value.is_empty() => target.reserved_port = true,
             "xprtsec" => target.tls = transport(value)?,
             "sec" => target.security = security_flavor(value)?,
+            "addresses" => return Err(wrong("option addresses", "is only for smb:// (with --channels); remove it")),
             _ => {
                 return Err(wrong(
                     "options after '?'",

@@ -312,7 +312,8 @@ proptest! {
     ) {
         let server = Server { host: "h".into(), port };
         let credentials = Credentials { user, ..Credentials::default() };
-        let target = Target::Smb(SmbTarget { server, share, path, credentials, accounts: Vec::new() });
+        let (accounts, addresses) = (Vec::new(), Vec::new());
+        let target = Target::Smb(SmbTarget { server, share, path, credentials, accounts, addresses });
         let shown = target.to_string();
         let again = Target::parse(&shown).unwrap();
         prop_assert_eq!(format!("{:?}", target), format!("{:?}", again), "{}", shown);

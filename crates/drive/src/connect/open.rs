@@ -2,7 +2,7 @@
 
 use std::io;
 use std::iter;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -75,6 +75,16 @@ pub enum ConnectError {
         /// The resolver's error.
         source: io::Error,
     },
+    /// An address that the target gives for further connections accepts none.
+    #[error(
+        "?addresses= in the target: cannot connect to {address}: {source}; check this address and the firewall, or remove the address"
+    )]
+    Address {
+        /// The address.
+        address: SocketAddr,
+        /// Why not.
+        source: io::Error,
+    },
     /// Its directory cannot be opened.
     #[error("{}: {source}; file:// needs a directory of this machine, e.g. where the share is mounted", path.display())]
     Directory {
@@ -128,12 +138,23 @@ fn first_to_answer(addresses: &[SocketAddr], timeout: Duration) -> Option<Socket
     if addresses.len() == 1 {
         return Some(first);
     }
-    let each = timeout.min(PROBE).max(Duration::from_millis(1));
-    let answers = |address: &&SocketAddr| TcpStream::connect_timeout(address, each).is_ok();
+    let answers = |address: &&SocketAddr| TcpStream::connect_timeout(address, patience(timeout)).is_ok();
     Some(addresses.iter().find(answers).copied().unwrap_or(first))
 }
 
-/// How long an address of a server with several may take to accept a connection.
+/// Given addresses are not replaced by others, so a session would wait for an address that never accepts a connection.
+fn check_addresses(addresses: &[IpAddr], port: u16, timeout: Duration) -> Result<(), ConnectError> {
+    addresses.iter().map(|ip| SocketAddr::new(*ip, port)).try_for_each(|address| {
+        let connected = TcpStream::connect_timeout(&address, patience(timeout));
+        connected.map(drop).map_err(|source| ConnectError::Address { address, source })
+    })
+}
+
+fn patience(timeout: Duration) -> Duration {
+    timeout.min(PROBE).max(Duration::from_millis(1))
+}
+
+/// How long an address of a server with several may take to accept a connection, at most.
 const PROBE: Duration = Duration::from_secs(3);
 
 fn nfs(target: &NfsTarget, connect: &ConnectOptions, names: &mut Names) -> Result<Box<dyn Connector>, ConnectError> {
@@ -196,6 +217,7 @@ fn directory(path: &Path, reading: Reading, names: &mut Names) -> Result<Box<dyn
 
 fn smb(target: &SmbTarget, options: &ConnectOptions, names: &mut Names) -> Result<SmbServer, ConnectError> {
     let address = resolve(&target.server, options.timeout)?;
+    check_addresses(&target.addresses, address.port(), options.timeout)?;
     let service = format!("cifs/{}", target.server.host);
     let account = |credentials: &Credentials| -> Result<Account, TicketError> {
         let ticket = |realm| Authentication::kerberos(credentials, realm, &service);
@@ -209,6 +231,7 @@ fn smb(target: &SmbTarget, options: &ConnectOptions, names: &mut Names) -> Resul
         signing: options.signing,
         encryption: options.encryption,
         accounts: all().map(account).collect::<Result<_, _>>()?,
+        addresses: target.addresses.clone(),
         ..SmbOptions::new(&target.server.host, &target.share, target.credentials.clone())
     };
     Ok(SmbServer {
@@ -264,5 +287,16 @@ mod tests {
         drop(open);
         assert_eq!(found(), Some(first), "where none answers, the first");
         assert_eq!(first_to_answer(&[], Duration::from_secs(9)), None);
+    }
+
+    #[test]
+    fn a_given_address_on_which_nothing_listens_is_named() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let checked = || check_addresses(&[IpAddr::from([127, 0, 0, 1])], port, Duration::from_secs(9));
+        checked().unwrap();
+        drop(listener);
+        let said = checked().unwrap_err().to_string();
+        assert!(said.contains(&format!("cannot connect to 127.0.0.1:{port}: Connection refused")), "{said}");
     }
 }

@@ -135,6 +135,10 @@ impl Connector for SmbServer {
         facts.extend(how.map(|how| format!("logged on with {how}")));
         let accounts = self.in_turn.len();
         facts.extend((accounts > 1).then(|| format!("{accounts} accounts in turn")));
+        let addresses: Vec<String> = self.options.addresses.iter().map(ToString::to_string).collect();
+        if !addresses.is_empty() {
+            facts.push(format!("further connections of a session to {} (given in the target)", addresses.join(", ")));
+        }
         facts.extend(self.logon_facts());
         facts.extend(self.options.reconnects.lock().unwrap_or_else(PoisonError::into_inner).facts());
         facts.extend(self.options.directory_leases.lock().unwrap_or_else(PoisonError::into_inner).fact());

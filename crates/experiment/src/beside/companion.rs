@@ -53,19 +53,19 @@ pub(crate) struct Sharer {
 pub(crate) fn levels_of_sharers(sharers: &[Sharer], rounds: u32) -> Result<Vec<LevelSpec>, Usage> {
     check(sharers)?;
     let Some((first, others)) = sharers.split_first() else { return Ok(Vec::new()) };
-    let together = Turn::Together;
-    let mut turns: Vec<Turn<'_>> = vec![Turn::Alone(0, first), together];
-    turns.extend((1..).zip(others).map(|(place, sharer)| Turn::Alone(place, sharer)));
+    let together = LevelGroup::Together;
+    let mut groups: Vec<LevelGroup<'_>> = vec![LevelGroup::Alone(0, first), together];
+    groups.extend((1..).zip(others).map(|(place, sharer)| LevelGroup::Alone(place, sharer)));
     let mut levels = Vec::new();
     for round in 0..rounds {
-        let mut order: Vec<&Turn<'_>> = turns.iter().collect();
+        let mut order: Vec<&LevelGroup<'_>> = groups.iter().collect();
         if round % 2 == 1 {
             order.reverse();
         }
-        for turn in order {
-            match turn {
-                Turn::Alone(place, sharer) => levels.push(level(sharer, *place, Vec::new(), round)),
-                Turn::Together => levels.extend((0..).zip(sharers).map(|(place, sharer)| {
+        for group in order {
+            match group {
+                LevelGroup::Alone(place, sharer) => levels.push(level(sharer, *place, Vec::new(), round)),
+                LevelGroup::Together => levels.extend((0..).zip(sharers).map(|(place, sharer)| {
                     let others = (0..).zip(sharers).filter(|(other, _)| *other != place);
                     level(sharer, place, others.map(|(_, other)| other.name.clone()).collect(), round)
                 })),
@@ -80,8 +80,8 @@ pub(crate) fn levels_of_sharers(sharers: &[Sharer], rounds: u32) -> Result<Vec<L
     Ok(levels)
 }
 
-/// What runs next.
-enum Turn<'a> {
+/// Levels that run at the same time: of one workload, or of all.
+enum LevelGroup<'a> {
     Alone(u32, &'a Sharer),
     Together,
 }

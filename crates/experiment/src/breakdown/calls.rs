@@ -69,9 +69,9 @@ impl Phase {
         all.push(Self::of("getattr", ("getattr-open", &[]), Operation::GetAttributes, 1, random)?);
         let scattered = [block(), of_size(whole / FILES)];
         all.push(Self::of("random", ("random-read", &scattered), Operation::Read, 1, random)?);
-        for (call, lanes, reading) in [("sequential", 1, random), ("ahead", ahead, Reading::UncachedInOrder)] {
-            let settings = [block(), of_size(whole), together(lanes)];
-            all.push(Self::of(call, ("sequential-read", &settings), Operation::Read, lanes, reading)?);
+        for (call, depth, reading) in [("sequential", 1, random), ("ahead", ahead, Reading::UncachedInOrder)] {
+            let settings = [block(), of_size(whole), together(depth)];
+            all.push(Self::of(call, ("sequential-read", &settings), Operation::Read, depth, reading)?);
         }
         Ok(all)
     }
@@ -126,9 +126,8 @@ impl CallSpec {
         let load = Load::Closed { clients: 1, think: Pause::None };
         let (warmup_ns, measured_ns) = (self.warmup_ns, Some(self.measured_ns));
         let phases = Phases { warmup_ns, measured_ns, ..Phases::default() };
-        let (lanes, timeout_ns) = (phase.outstanding, self.timeout_ns);
-        let plan =
-            Plan { depth: lanes, phases, timeout_ns, threads: 1, seed: self.seed, level: number, ..Plan::new(load) };
+        let (depth, timeout_ns) = (phase.outstanding, self.timeout_ns);
+        let plan = Plan { depth, phases, timeout_ns, threads: 1, seed: self.seed, level: number, ..Plan::new(load) };
         let load_name = format!("{}{}", phase.call, if local { ", local" } else { "" });
         // No two phases are points of one load curve.
         LevelSpec { plan, curve: Some(load_name.clone()), load_name, parameter: None, share: None }

@@ -287,7 +287,7 @@ mod tests {
     }
 
     /// A phase of calls on a server that answers each after 5 ms, without known CPU time.
-    fn phase(lanes: u32) -> CallPhase {
+    fn phase(depth: u32) -> CallPhase {
         let server = Scripted::start(Script::parallel(Latency::Constant(LATENCY))).unwrap();
         let address = server.address();
         let target = format!("nfs://{address}/scripted?version=3&mountport={}", address.port());
@@ -297,7 +297,7 @@ mod tests {
         let work = Work { server: &*reached, scenarios, names: Arc::new(names) };
         let phases = Phases { warmup_ns: 50_000_000, measured_ns: Some(500_000_000), ..Phases::default() };
         let load = Load::Closed { clients: 1, think: Pause::None };
-        let plan = Plan { phases, depth: lanes, level: 0, threads: 1, ..Plan::new(load) };
+        let plan = Plan { phases, depth, level: 0, threads: 1, ..Plan::new(load) };
         let options = SinkOptions { table: None, recording: None, with_intervals: false, live: None, by: None };
         let mut ran = run_level(&plan, "null", &work, options, &Watch::new()).unwrap();
         ran.serve_with(ServerSide {
@@ -308,7 +308,7 @@ mod tests {
         });
         let workload = Workload::find("null").unwrap();
         let (operation, reading) = (Operation::Null, Reading::Unadvised);
-        let phase = Phase { call: "null", operation, outstanding: lanes, reading, workload };
+        let phase = Phase { call: "null", operation, outstanding: depth, reading, workload };
         let server_cpu_source = ServerCpuSource::Process;
         let measured = MeasuredPhase {
             phase: &phase,

@@ -15,10 +15,10 @@ fn lateness(requests: u64, late: u64) -> Lateness {
     lateness
 }
 
-/// A phase of a second, on one lane.
+/// A phase of a second, with one slot.
 fn level(generator: &Generator) -> Level<'_> {
     let (users, pauses, unended, response, status) = (false, false, 0, None, None);
-    Level { generator, clients: &[], users, pauses, unended, response, status, seconds: 1.0, lanes: 1, processors: 2 }
+    Level { generator, clients: &[], users, pauses, unended, response, status, seconds: 1.0, slots: 1, processors: 2 }
 }
 
 fn verdict(generator: &Generator) -> Vec<Reason> {

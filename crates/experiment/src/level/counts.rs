@@ -257,7 +257,7 @@ mod tests {
                 response: None,
                 status: None,
                 seconds: 1.0,
-                lanes: 1,
+                slots: 1,
                 processors: 1,
             };
             (keeping_up(&level), share(&client))

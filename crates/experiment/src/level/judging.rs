@@ -102,7 +102,7 @@ pub(crate) fn judged_of<'a>(
         response,
         status: None,
         seconds: (measured.1 - measured.0) as f64 / 1e9,
-        lanes: plan.outstanding(),
+        slots: plan.outstanding(),
         processors: processors(),
     }
 }

@@ -177,7 +177,7 @@ fn alone<'a>(found: &'a Measured, plan: &Plan) -> validity::Level<'a> {
         response: level::response(&found.statistics),
         status: None,
         seconds: (found.result.ran.measured.1 - found.result.ran.measured.0) as f64 / 1e9,
-        lanes: found.result.ran.clients.len() as u64 * u64::from(plan.depth),
+        slots: found.result.ran.clients.len() as u64 * u64::from(plan.depth),
         processors: found.result.processors,
     }
 }

@@ -74,13 +74,13 @@ impl Runner<'_> {
 
     /// What clients do on these servers.
     pub(crate) fn work<'w>(&'w self, prepared: &'w PreparedTarget, names: Arc<Names>) -> Work<'w> {
-        let scenarios = Box::new(|client, lane, seed| {
+        let scenarios = Box::new(|client, slot, seed| {
             let place = Several::place_of(client, prepared.places.len());
             // There is one at least.
             let set = prepared.places.get(place).map(|place| &place.set);
             set.map_or_else(
                 || unreachable!("a target without a place"),
-                |set| self.workload.scenario(set, client, lane, seed),
+                |set| self.workload.scenario(set, client, slot, seed),
             )
         });
         Work { server: &*prepared.server, scenarios, names }

@@ -7,6 +7,7 @@ mod million;
 mod outliers;
 mod parts;
 mod ranking;
+mod repetition;
 mod same_address;
 mod sameness;
 mod searches;

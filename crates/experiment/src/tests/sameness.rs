@@ -30,7 +30,7 @@ pub(super) fn states(folder: &Path, names: &mut Names) -> Vec<Statistics> {
 }
 
 /// What differs of all that statistics hold, but for the slowest, which have random numbers of calls: these are in the report.
-fn differences(one: &Statistics, other: &Statistics) -> Vec<&'static str> {
+pub(super) fn differences(one: &Statistics, other: &Statistics) -> Vec<&'static str> {
     let rows = |rows: &mut dyn Iterator<Item = (Procedure, &Accumulator)>| -> Vec<(Procedure, Accumulator)> {
         rows.map(|(procedure, row)| (procedure, row.clone())).collect()
     };

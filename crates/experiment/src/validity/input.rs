@@ -20,7 +20,7 @@ pub(crate) struct Level<'a> {
     /// Length of the measured phase, s.
     pub(crate) seconds: f64,
     /// Requests that may be outstanding.
-    pub(crate) lanes: u64,
+    pub(crate) slots: u64,
     /// Processors that this process may use; of a merge of parts: that all of them may use.
     pub(crate) processors: usize,
 }

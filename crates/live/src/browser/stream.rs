@@ -129,7 +129,44 @@ impl SharedStream {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::{TcpListener, TcpStream};
+
     use super::*;
+    use crate::http::{self, Answer, Request, Site};
+
+    struct Events(Arc<SharedStream>);
+
+    impl Site for Events {
+        fn answer(&self, _: &Request) -> Answer {
+            let stream = Arc::clone(&self.0);
+            Answer::Stream(Box::new(move |client: &mut Client| stream.send_to(client, None)))
+        }
+    }
+
+    /// As the page on a laptop that sleeps.
+    #[test]
+    fn a_client_that_does_not_read_is_disconnected() {
+        let stream = Arc::new(SharedStream::new(String::new()));
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        http::start(listener, false, Arc::new(Events(Arc::clone(&stream))));
+        let (patience, mut client) = (Duration::from_secs(120), TcpStream::connect(address).unwrap());
+        client.set_read_timeout(Some(patience)).unwrap();
+        write!(client, "GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+        let mut status = [0; 12];
+        client.read_exact(&mut status).unwrap();
+        assert_eq!(&status, b"HTTP/1.1 200");
+        let begun = Instant::now();
+        // Until the buffers of the connection are full, and for 5 s after that.
+        while stream.open.load(SeqCst) > 0 {
+            assert!(begun.elapsed() < patience, "the connection stays open");
+            stream.push(&"x".repeat(1 << 20));
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        // The rest of the buffers, and the end.
+        client.read_to_end(&mut Vec::new()).unwrap();
+    }
 
     #[test]
     fn the_stream_is_bounded_and_whoever_is_late_goes_on_with_the_oldest() {

@@ -19,7 +19,7 @@ const ENDS_MAX: usize = 65_536;
 impl Connection {
     /// The capture has ended, and the connection with it.
     pub(crate) fn end_with_capture<S: Sink>(&mut self, shared: &mut Shared<S>, packets: &mut PacketCounts) {
-        self.paired.link.ended = Some(Ended::WithCapture);
+        self.paired.context.ended = Some(Ended::WithCapture);
         self.end(shared, packets);
     }
 
@@ -34,8 +34,8 @@ impl Connection {
             self.framed.framers[direction].end(end, |message| messages.take(message));
             self.framed.framers[direction].release_kept(&mut shared.long_messages);
             if self.may_lack_messages(direction) {
-                self.paired.link.holes[direction] += 1;
-                self.paired.link.breaks[direction] = self.paired.link.breaks[direction].wrapping_add(1);
+                self.paired.context.holes[direction] += 1;
+                self.paired.context.breaks[direction] = self.paired.context.breaks[direction].wrapping_add(1);
                 let tcp_flow = &self.tcp_flows[direction];
                 if tcp_flow.end() > tcp_flow.next() {
                     self.framed.holes[direction].add_end(tcp_flow.end().unwrap_or(end) - end);
@@ -50,14 +50,14 @@ impl Connection {
         }
         if let Some((direction, at_ns)) = self.watch.closed_by() {
             let responded_ns = self.responded_ns;
-            self.paired.link.ended = Some(Ended::Closed { direction, at_ns, responded_ns });
+            self.paired.context.ended = Some(Ended::Closed { direction, at_ns, responded_ns });
         }
-        self.paired.link.acknowledged = self.acknowledged();
+        self.paired.context.acknowledged = self.acknowledged();
         let waited = self.has_waited(&shared.smb2);
-        self.paired.pairing.end(&self.paired.link, shared);
+        self.paired.pairing.end(&self.paired.context, shared);
         self.settle_packets(shared, packets);
         self.settle(waited, shared);
-        shared.smb2.leave(&self.paired.link, &mut shared.output);
+        shared.smb2.leave(&self.paired.context, &mut shared.output);
         shared.account.add_asynchronous(&shared.output.tally.take());
     }
 
@@ -82,10 +82,10 @@ impl Connection {
     /// Whether a request waited for its response when one end closed the connection.
     fn has_waited(&self, smb2: &Smb2Shared) -> bool {
         let Some((_, closed_ns)) = self.watch.closed_by() else { return false };
-        let (link, mut waited) = (&self.paired.link, false);
-        let mut note = |request: &Pending| waited |= request.first.time_ns <= closed_ns && waits(link, request);
+        let (context, mut waited) = (&self.paired.context, false);
+        let mut note = |request: &Pending| waited |= request.first.time_ns <= closed_ns && waits(context, request);
         self.paired.pairing.waiting(&mut note);
-        smb2.waiting_of(link.connection, &mut note);
+        smb2.waiting_of(context.connection, &mut note);
         waited || self.paired.pairing.waited_unread(closed_ns)
     }
 
@@ -98,29 +98,31 @@ impl Connection {
     }
 
     /// What requests that still wait know of the connection if the capture ends now.
-    pub(crate) fn link_at_the_end(&self) -> ConnectionContext {
+    pub(crate) fn context_at_the_end(&self) -> ConnectionContext {
         let (ended, acknowledged) = (Some(Ended::WithCapture), self.acknowledged());
-        let mut link = ConnectionContext { ended, acknowledged, ..self.paired.link };
+        let mut context = ConnectionContext { ended, acknowledged, ..self.paired.context };
         for direction in (0..2).filter(|&direction| self.may_lack_messages(direction)) {
-            link.holes[direction] += 1;
+            context.holes[direction] += 1;
         }
-        link
+        context
     }
 
     fn acknowledged(&self) -> [u64; 2] {
         [0, 1].map(|direction| self.tcp_flows[direction].acknowledged())
     }
 
-    /// Whether messages may be in missing bytes behind the last message, or in bytes that were not recognised.
+    /// Whether messages may be in missing bytes behind the last message, in bytes that were not recognised, or in a segment whose place is
+    /// not known.
     fn may_lack_messages(&self, direction: usize) -> bool {
         let tcp_flow = &self.tcp_flows[direction];
         let is_incomplete = tcp_flow.end() > tcp_flow.next() || self.framed.framers[direction].may_hide_messages();
-        self.framed.framing != Framing::Unknown && is_incomplete
+        let unplaced = self.opening.as_ref().and_then(|opening| opening.wrapped_direction());
+        self.framed.framing != Framing::Unknown && (is_incomplete || unplaced == Some(direction))
     }
 
     /// Counts the packets that were dropped, and takes those that were no client's from the client's.
     fn settle_packets<S>(&self, shared: &mut Shared<S>, packets: &mut PacketCounts) {
-        let client = self.paired.pairing.client.or_else(|| client_by_port(&self.paired.link.ends));
+        let client = self.paired.pairing.client.or_else(|| client_by_port(&self.paired.context.ends));
         let client = client.filter(|_| self.framed.framing != Framing::Unknown);
         for direction in (0..2).filter(|&direction| client != Some(direction)) {
             self.unsure[direction].take_from(packets);
@@ -140,9 +142,9 @@ impl Connection {
     /// Adds the TLS records of this connection, which hold operations that the numbers lack.
     fn add_tls(&self, account: &mut Account) {
         let Some(tls) = &self.framed.tls else { return };
-        let link = &self.paired.link;
-        let client = self.paired.pairing.client.or_else(|| client_by_port(&link.ends));
-        let Some(found) = client.and_then(|client| tls.finish(client, link)) else { return };
+        let context = &self.paired.context;
+        let client = self.paired.pairing.client.or_else(|| client_by_port(&context.ends));
+        let Some(found) = client.and_then(|client| tls.finish(client, context)) else { return };
         let (operations, high) = (found.requests, found.most_requests);
         account.unseen.missing.add(&Missing { operations, low: 1, high: high.max(operations), unknown: 0 });
         account.rpc_tls.add_connection(&found);
@@ -154,10 +156,10 @@ impl Connection {
         ledger.add(0, &mut shared.output.tally);
         let account = &mut shared.account;
         if self.framed.framing == Framing::Unknown {
-            let client = client_by_port(&self.paired.link.ends);
-            let unopened = client.and_then(|client| self.watch.unopened(client, &self.paired.link.ends));
+            let client = client_by_port(&self.paired.context.ends);
+            let unopened = client.and_then(|client| self.watch.unopened(client, &self.paired.context.ends));
             unopened.into_iter().for_each(|one| one.add_to(&mut account.unopened));
-            if self.framed.cut_unread && client_by_port(&self.paired.link.ends).is_some() {
+            if self.framed.cut_unread && client_by_port(&self.paired.context.ends).is_some() {
                 shared.output.anomalies.add(Anomaly::ConnectionCutShort);
                 account.unseen.missing.unknown += 1;
             }
@@ -165,33 +167,33 @@ impl Connection {
         }
         let is_stream = self.tcp_flows.iter().any(|tcp_flow| tcp_flow.next().is_some());
         let ids = self.paired.pairing.client.and_then(|client| self.paired.pairing.ids(client));
-        ledger.end_streams(&self.tcp_flows, &self.paired.link);
+        ledger.end_streams(&self.tcp_flows, &self.paired.context);
         if is_stream && account.ends.len() < ENDS_MAX {
-            account.ends.extend(ledger.end(&self.tcp_flows, ids, &self.paired.link));
+            account.ends.extend(ledger.end(&self.tcp_flows, ids, &self.paired.context));
         }
         let is_encrypted = self.framed.tls.as_ref().is_some_and(|tls| tls.is_certain());
         // Datagrams bring other programs: no version 4 of NFS (RFC 8881 2.9.1).
-        let is_one_sided = !self.paired.link.datagrams && (0..2).any(|direction| ledger.is_silent(direction));
+        let is_one_sided = !self.paired.context.datagrams && (0..2).any(|direction| ledger.is_silent(direction));
         if self.framed.framing == Framing::Rpc && (is_encrypted || is_one_sided) {
-            shared.output.delegations.partial_between(self.paired.link.ends.map(|end| end.ip));
+            shared.output.delegations.partial_between(self.paired.context.ends.map(|end| end.ip));
         }
         let (unseen, one_sided) =
-            ledger.close(self.paired.pairing.client, ids, is_stream.then_some(&self.tcp_flows), &self.paired.link);
+            ledger.close(self.paired.pairing.client, ids, is_stream.then_some(&self.tcp_flows), &self.paired.context);
         account.unseen.add(&unseen);
         self.add_tls(account);
         if let Some(client) = self.paired.pairing.client {
             let segments = [client, 1 - client].map(|direction| self.tcp_flows[direction].sizes().segments);
-            let network = self.watch.found(client, self.paired.link.ends[client].ip, segments);
+            let network = self.watch.found(client, self.paired.context.ends[client].ip, segments);
             account.network.add(&network);
             let [low, high] = &self.acknowledgements;
             let acknowledgements = if client == 0 { [low, high] } else { [high, low] };
-            let ends = &self.paired.link.ends;
+            let ends = &self.paired.context.ends;
             let life = self.watch.life(client, ends[client].ip, ends[1 - client]);
             let logged_off = self.paired.pairing.has_logged_off();
             let used_ns = self.used_ns(life.last_ns);
             account.lives.add(Life { waited, logged_off, used_ns, ..life });
             let stuck = self.watch.stuck(client);
-            account.client_paths.add(self.paired.link.ends[client].ip, &network, acknowledgements, stuck);
+            account.client_paths.add(self.paired.context.ends[client].ip, &network, acknowledgements, stuck);
         }
         if let Some(one_sided) = one_sided {
             account.one_sided += 1;

@@ -1,4 +1,5 @@
-//! A SYN in the middle of a connection: the beginning of another one between the same ends, or a stray one.
+//! A SYN in the middle of a connection: the beginning of another one between the same ends, or a stray one. A segment whose sequence
+//! number has wrapped or is damaged waits in the same way: another segment decides.
 
 use plimsoll_model::{PacketCounts, Sink};
 use serde::{Deserialize, Serialize};
@@ -11,13 +12,16 @@ use crate::stream::TcpFlow;
 
 /// Maximum distance from a SYN to the next captured packet of its connection, bytes: an unscaled window.
 const CONFIRMED_WITHIN: u32 = 1 << 16;
+/// Maximum distance from the first segment behind a wrap to the position that the next segment shows, bytes: more than most windows, and
+/// less than the distance that counts as far behind.
+const WRAPPED_WITHIN: u32 = 16 << 20;
 /// If bytes are on the way when the capture begins, captured bytes follow within this time, ns: a long round trip.
 const IN_FLIGHT_NS: i64 = 1_000_000_000;
 
-/// A SYN in the middle of a connection, not answered yet.
+/// A segment that may begin a stream at another position, not confirmed yet: a SYN, or one whose sequence number seems to have wrapped.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Opening {
-    syn: SegmentBuf,
+    segment: SegmentBuf,
     direction: usize,
     stamp: Stamp,
 }
@@ -25,22 +29,43 @@ pub(crate) struct Opening {
 impl Opening {
     /// Drops the SYN's acknowledgement number, because the SYN may be stray.
     pub(crate) fn new(segment: &Segment<'_>, direction: usize, stamp: Stamp) -> Self {
-        let syn = SegmentBuf { ack: 0, flags: TcpFlags(0x02), ..SegmentBuf::of(segment) };
-        Self { syn, direction, stamp }
+        let segment = SegmentBuf { ack: 0, flags: TcpFlags(0x02), ..SegmentBuf::of(segment) };
+        Self { segment, direction, stamp }
+    }
+
+    /// Of a segment whose sequence number seems to have wrapped.
+    pub(crate) fn wrapped(segment: &Segment<'_>, direction: usize, stamp: Stamp) -> Self {
+        Self { segment: SegmentBuf::of(segment), direction, stamp }
+    }
+
+    /// The direction whose sequence numbers seem to have wrapped; `None` for a SYN.
+    pub(crate) fn wrapped_direction(&self) -> Option<usize> {
+        (!self.segment.flags.syn()).then_some(self.direction)
     }
 
     /// Whether a segment confirms the SYN: the other end acknowledges it, or its sender continues after it.
     fn fits(&self, segment: &Segment<'_>, direction: usize) -> bool {
-        let begin = self.syn.seq.wrapping_add(1);
+        let begin = self.segment.seq.wrapping_add(1);
         if direction == self.direction {
             return !segment.flags.syn() && segment.seq.wrapping_sub(begin) < CONFIRMED_WITHIN;
         }
         segment.flags.ack() && segment.ack.wrapping_sub(begin) < CONFIRMED_WITHIN
     }
 
-    /// The SYN as it came.
+    /// Whether the next segment of the connection shows that the sequence numbers have wrapped: both ends then continue near this one.
+    /// `None` if it shows nothing, for example a second copy of the same packet.
+    fn has_wrapped(&self, next: &Segment<'_>, direction: usize) -> Option<bool> {
+        let (first, flags, is_same) = (&self.segment, next.flags, direction == self.direction);
+        let is_copy = is_same && (next.seq, next.ack, next.wire_len) == (first.seq, first.ack, first.wire_len);
+        let shows_nothing = is_copy || flags.syn() || flags.rst() || !(is_same || flags.ack());
+        let number = if is_same { next.seq } else { next.ack };
+        let is_near = number.wrapping_sub(first.seq).wrapping_add(WRAPPED_WITHIN) < 2 * WRAPPED_WITHIN;
+        (!shows_nothing).then_some(is_near)
+    }
+
+    /// The segment as it came.
     pub(crate) fn segment(&self) -> (Segment<'_>, usize, Stamp) {
-        (self.syn.as_segment(), self.direction, self.stamp)
+        (self.segment.as_segment(), self.direction, self.stamp)
     }
 }
 
@@ -57,9 +82,17 @@ impl Connection {
             // The other end's sequence numbers decide: those of the SYN may be near the connection's by chance or damage.
             let theirs = if direction == opening.direction { segment.ack } else { segment.seq };
             let is_old = !segment.flags.syn() && is_near(&tcp_flows[1 - opening.direction], theirs);
-            opening.fits(segment, direction) && !is_old
+            opening.wrapped_direction().is_none() && opening.fits(segment, direction) && !is_old
         };
         self.opening.take_if(confirms)
+    }
+
+    /// Takes the waiting segment if this one shows that its sequence number has wrapped, and forgets it if this one shows that the number
+    /// is damaged. A segment that is forgotten after a real wrap leaves no trace, so the next one waits in its place.
+    pub(crate) fn take_wrapped(&mut self, segment: &Segment<'_>, direction: usize) -> Option<Box<Opening>> {
+        let opening = self.opening.as_deref().filter(|opening| opening.wrapped_direction().is_some())?;
+        let has_wrapped = opening.has_wrapped(segment, direction)?;
+        self.opening.take().filter(|_| has_wrapped)
     }
 
     /// Whether a segment belongs to another connection between the same ends, although its SYN was not captured: this one was broken off
@@ -95,21 +128,23 @@ impl Connection {
     /// direction has had data already, these bytes may be missing: a request, or the response to a captured request.
     #[cold]
     pub(crate) fn begin_data(&mut self, segment: &Segment<'_>, direction: usize, now_ns: i64) {
-        let (link, ledger) = (&self.paired.link, &self.paired.ledger);
+        let (context, ledger) = (&self.paired.context, &self.paired.ledger);
         let is_near = ledger.began_since(now_ns.saturating_sub(IN_FLIGHT_NS));
-        let is_at_start = is_near && !link.from_start && !link.begins_late;
+        let is_at_start = is_near && !context.from_start && !context.begins_late;
         let is_first = self.begins_data(segment, direction) && self.tcp_flows[1 - direction].largest() == 0;
         if is_first && is_at_start && self.tcp_flows[direction].begins_behind(segment.seq) {
             self.tcp_flows[direction].begin_later();
         }
     }
 
-    /// Whether the sequence numbers of a direction have wrapped: it had no packet for some time, and is now far behind bytes that the other
-    /// end acknowledged. The capture lacks gigabytes in between. A second copy of an old packet acknowledges nothing new.
+    /// Whether the sequence numbers of a direction seem to have wrapped: it had no packet for some time, and is now far behind bytes that
+    /// the other end acknowledged. Then the capture lacks gigabytes in between, unless the number is damaged. A second copy of an old
+    /// packet acknowledges nothing new. A SYN that waits is then stray: the other direction continues.
     #[cold]
-    pub(crate) fn has_come_round(&self, segment: &Segment<'_>, direction: usize, now_ns: i64) -> bool {
+    pub(crate) fn may_have_come_round(&self, segment: &Segment<'_>, direction: usize, now_ns: i64) -> bool {
         let flags = segment.flags;
-        self.was_silent(direction, now_ns)
+        self.opening.as_deref().and_then(Opening::wrapped_direction).is_none()
+            && self.was_silent(direction, now_ns)
             && flags.ack()
             && !flags.syn()
             && !flags.rst()

@@ -42,7 +42,7 @@ pub(crate) struct Framed {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Paired {
     pub(crate) pairing: Pairing,
-    pub(super) link: ConnectionContext,
+    pub(super) context: ConnectionContext,
     pub(super) ledger: Ledger,
 }
 
@@ -81,19 +81,19 @@ impl<S: Sink> Messages<'_, S> {
     pub(super) fn take(&mut self, message: &Message<'_>) {
         let direction = self.direction;
         if let Some(tracer) = &mut self.shared.tracer {
-            tracer.message(self.paired.link.connection, direction, message);
+            tracer.message(self.paired.context.connection, direction, message);
         }
         if matches!(message.content, Content::Service(_) | Content::Beginning) {
             return;
         }
-        let Paired { pairing, link, ledger } = &mut *self.paired;
-        ledger.message(direction, message.len + MARK_LEN, message.end_offset, link.breaks[direction]);
+        let Paired { pairing, context, ledger } = &mut *self.paired;
+        ledger.message(direction, message.len + MARK_LEN, message.end_offset, context.breaks[direction]);
         let cut = self.shared.output.anomalies.count(Anomaly::HeaderCutShort);
         let unread = self.shared.output.unread;
-        pairing.take(message, direction, link, self.shared);
+        pairing.take(message, direction, context, self.shared);
         ledger.add(direction, &mut self.shared.output.tally);
         if self.shared.output.unread != unread {
-            link.unread[direction] = link.unread[direction].wrapping_add(1);
+            context.unread[direction] = context.unread[direction].wrapping_add(1);
         }
         if self.shared.output.anomalies.count(Anomaly::HeaderCutShort) != cut {
             self.lacks_header(message);
@@ -103,23 +103,23 @@ impl<S: Sink> Messages<'_, S> {
     /// A header in this message is not in the capture: the snap length cut it off, or it is in a hole, which counts as a loss already.
     #[cold]
     fn lacks_header(&mut self, message: &Message<'_>) {
-        let (at, link) = (self.direction, &mut self.paired.link);
-        let has_holes = link.holes[at] > link.cuts[at];
+        let (at, context) = (self.direction, &mut self.paired.context);
+        let has_holes = context.holes[at] > context.cuts[at];
         if message.resent_wait_ns.is_some() || (message.last.is_none() && !has_holes) {
             return self.count_cuts(1);
         }
         self.shared.output.anomalies.take_back(Anomaly::HeaderCutShort);
         // The IDs after the message continue after the missing ones.
-        link.breaks[at] = link.breaks[at].wrapping_add(1);
+        context.breaks[at] = context.breaks[at].wrapping_add(1);
     }
 
     /// The snap length cut packets behind which messages may be hidden.
     #[cold]
     fn count_cuts(&mut self, cuts: u32) {
-        let (at, link) = (self.direction, &mut self.paired.link);
-        link.cuts[at] = link.cuts[at].saturating_add(cuts);
-        link.holes[at] = link.holes[at].saturating_add(cuts);
-        link.breaks[at] = link.breaks[at].wrapping_add(1);
+        let (at, context) = (self.direction, &mut self.paired.context);
+        context.cuts[at] = context.cuts[at].saturating_add(cuts);
+        context.holes[at] = context.holes[at].saturating_add(cuts);
+        context.breaks[at] = context.breaks[at].wrapping_add(1);
     }
 }
 
@@ -169,10 +169,10 @@ impl<S: Sink> StreamConsumer<'_, S> {
             return;
         }
         let messages = &mut self.messages;
-        messages.paired.link.holes[messages.direction] += u32::from(!noted);
+        messages.paired.context.holes[messages.direction] += u32::from(!noted);
         let at = messages.direction;
         self.framed.framers[at].answered(next, acknowledged, |message| messages.take(message));
-        messages.paired.link.breaks[at] = messages.paired.link.breaks[at].wrapping_add(1);
+        messages.paired.context.breaks[at] = messages.paired.context.breaks[at].wrapping_add(1);
     }
 }
 
@@ -210,7 +210,7 @@ impl<S: Sink> StreamConsumer<'_, S> {
         let from_client = may_be_client(self.messages.paired.pairing.client, self.messages.direction);
         // The start of a client's stream is the rest of a request from before the capture.
         if is_hidden && (found_once || !from_client) {
-            let losses = &mut self.messages.paired.link.holes[self.messages.direction];
+            let losses = &mut self.messages.paired.context.holes[self.messages.direction];
             *losses = losses.saturating_add(1);
         }
         count_data(begun, continues_raw, from_client, self.packets);
@@ -233,11 +233,11 @@ impl<S: Sink> Receiver for StreamConsumer<'_, S> {
             return;
         }
         let messages = &mut self.messages;
-        messages.paired.link.holes[messages.direction] += 1;
+        messages.paired.context.holes[messages.direction] += 1;
         self.framed.holes[messages.direction].add(len, acknowledged);
         let at = messages.direction;
         self.framed.framers[at].hole(len, end, |message| messages.take(message));
-        messages.paired.link.breaks[at] = messages.paired.link.breaks[at].wrapping_add(1);
+        messages.paired.context.breaks[at] = messages.paired.context.breaks[at].wrapping_add(1);
     }
 
     #[cold]
@@ -265,8 +265,8 @@ impl<S: Sink> Receiver for StreamConsumer<'_, S> {
         if let Some(tls) = &mut self.framed.tls {
             tls.restart(at);
         }
-        paired.link.holes[at] += 1;
-        paired.link.breaks[at] = paired.link.breaks[at].wrapping_add(1);
+        paired.context.holes[at] += 1;
+        paired.context.breaks[at] = paired.context.breaks[at].wrapping_add(1);
         paired.ledger.restart(at);
         self.framed.framers[at].restart(false);
     }

@@ -14,7 +14,7 @@ impl<S> Messages<'_, S> {
     /// A record of TLS begins at `offset`.
     fn tls_record(&mut self, offset: u64, head: &[u8]) {
         if let Some(tracer) = &mut self.shared.tracer {
-            tracer.tls_record(self.paired.link.connection, self.direction, offset, head);
+            tracer.tls_record(self.paired.context.connection, self.direction, offset, head);
         }
     }
 }
@@ -24,7 +24,7 @@ impl<S> StreamConsumer<'_, S> {
     #[cold]
     pub(super) fn shows_tls(&mut self, chunk: &Chunk<'_>) -> bool {
         let direction = self.messages.direction;
-        if self.messages.paired.link.ends.iter().all(|end| end.port != NFS) {
+        if self.messages.paired.context.ends.iter().all(|end| end.port != NFS) {
             return false;
         }
         if self.framed.tls.is_none() {
@@ -57,12 +57,12 @@ impl<S> StreamConsumer<'_, S> {
         match tls.take(chunk, direction, |offset, head| messages.tls_record(offset, head)) {
             Taken::NoTls => framed.tls = None,
             Taken::Records(begun) => {
-                let Paired { pairing, link, ledger } = &mut *self.messages.paired;
-                ledger.read_up_to(direction, chunk.end(), link.breaks[direction]);
-                let client = pairing.client.or_else(|| client_by_port(&link.ends));
+                let Paired { pairing, context, ledger } = &mut *self.messages.paired;
+                ledger.read_up_to(direction, chunk.end(), context.breaks[direction]);
+                let client = pairing.client.or_else(|| client_by_port(&context.ends));
                 count_data(begun, false, may_be_client(client, direction), self.packets);
                 if begun > 0 {
-                    self.messages.shared.output.responded(link, direction, client, chunk.stamp.time_ns);
+                    self.messages.shared.output.responded(context, direction, client, chunk.stamp.time_ns);
                 }
             }
         }

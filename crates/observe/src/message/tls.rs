@@ -172,15 +172,15 @@ impl TlsRecords {
     }
 
     /// The records of application data, when `client` is the direction of requests. `None` if there are none.
-    pub(crate) fn finish(&self, client: usize, link: &ConnectionContext) -> Option<RpcTlsConnection> {
+    pub(crate) fn finish(&self, client: usize, context: &ConnectionContext) -> Option<RpcTlsConnection> {
         let [of_client, of_server] = [&self.flows[client], &self.flows[1 - client]];
         if !self.is_certain() || of_client.records + of_server.records == 0 {
             return None;
         }
         let most = of_client.data.saturating_add(of_client.lost) / SHORTEST_CALL;
         Some(RpcTlsConnection {
-            client: link.ends[client],
-            server: link.ends[1 - client],
+            client: context.ends[client],
+            server: context.ends[1 - client],
             records: [of_client.records, of_server.records],
             bytes: [of_client.bytes, of_server.bytes],
             requests: if of_client.records > 0 { of_client.messages.max(1) } else { of_server.messages },

@@ -163,8 +163,8 @@ impl Ledger {
     }
 
     /// Ends the streams: counts the bytes that are missing after the last message.
-    pub(crate) fn end_streams(&mut self, tcp_flows: &[TcpFlow; 2], link: &ConnectionContext) {
-        for ((flow, tcp_flow), breaks) in self.flows.iter_mut().zip(tcp_flows).zip(link.breaks) {
+    pub(crate) fn end_streams(&mut self, tcp_flows: &[TcpFlow; 2], context: &ConnectionContext) {
+        for ((flow, tcp_flow), breaks) in self.flows.iter_mut().zip(tcp_flows).zip(context.breaks) {
             let (Some(end), Some(next)) = (tcp_flow.end(), tcp_flow.next()) else { continue };
             let Some(behind) = flow.behind.or(tcp_flow.origin()) else { continue };
             if breaks != flow.breaks || end > next {
@@ -179,18 +179,18 @@ impl Ledger {
         client: Option<usize>,
         ids: Option<&Ids>,
         tcp_flows: Option<&[TcpFlow; 2]>,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
     ) -> (Unseen, Option<OneSided>) {
         self.tally.found_requests(self.found_requests);
-        let client = client.or_else(|| client_by_port(&link.ends));
-        let one_sided = self.one_sided(tcp_flows).then(|| self.name_one_sided(link));
+        let client = client.or_else(|| client_by_port(&context.ends));
+        let one_sided = self.one_sided(tcp_flows).then(|| self.name_one_sided(context));
         if one_sided.is_some() {
             self.blame_the_side();
         }
         self.tally.encrypted = self.requests(client, |flow| flow.encrypted);
         self.tally.compressed = self.requests(client, |flow| flow.compressed);
         self.tally.missing = match tcp_flows {
-            Some(_) => self.missing(client, ids, link),
+            Some(_) => self.missing(client, ids, context),
             None => self.missing_datagrams(ids),
         };
         (self.tally, one_sided)
@@ -202,13 +202,13 @@ impl Ledger {
     }
 
     /// When this was.
-    pub(crate) fn end(&self, tcp_flows: &[TcpFlow; 2], ids: Option<&Ids>, link: &ConnectionContext) -> Option<End> {
+    pub(crate) fn end(&self, tcp_flows: &[TcpFlow; 2], ids: Option<&Ids>, context: &ConnectionContext) -> Option<End> {
         let (first_ns, last_ns) = self.times?;
         let closed = tcp_flows.iter().any(|tcp_flow| tcp_flow.finished);
         Some(End {
             first_ns,
             last_ns,
-            opened: link.from_start,
+            opened: context.from_start,
             closed,
             waits: self.tally.requests_waiting > 0,
             operations: self.tally.paired,
@@ -229,11 +229,11 @@ impl Ledger {
         (0..2).any(|at| silent(at) && (responses > 0 || had_data(&tcp_flows[at])))
     }
 
-    fn name_one_sided(&self, link: &ConnectionContext) -> OneSided {
+    fn name_one_sided(&self, context: &ConnectionContext) -> OneSided {
         let from = usize::from(self.flows[1].packets > self.flows[0].packets);
         OneSided {
-            from: link.ends[from],
-            to: link.ends[1 - from],
+            from: context.ends[from],
+            to: context.ends[1 - from],
             requests: self.tally.unanswered(),
             responses: self.tally.orphans(),
         }
@@ -252,7 +252,7 @@ impl Ledger {
         client.map(|client| both[client]).filter(|&asked| asked > 0).unwrap_or(least)
     }
 
-    fn missing(&self, client: Option<usize>, ids: Option<&Ids>, link: &ConnectionContext) -> Missing {
+    fn missing(&self, client: Option<usize>, ids: Option<&Ids>, context: &ConnectionContext) -> Missing {
         let tally = &self.tally;
         let asked = tally.requests_after_gap + tally.requests_after_cut + tally.requests_one_sided;
         let answered = tally.responses_after_gap
@@ -270,7 +270,7 @@ impl Ledger {
         let outside = |at: usize| flows.map(|(flow, seen)| flow.operations_in(flow.outside[at], 1, seen));
         let before = {
             let [of_requests, of_responses] = outside(0);
-            let first = ids.and_then(Ids::before_first).filter(|_| link.from_start);
+            let first = ids.and_then(Ids::before_first).filter(|_| context.from_start);
             // Ids of requests that take one each are the requests.
             let is_exact = first.is_some_and(|first| first.error == 0.0);
             let of_requests = of_requests.filter(|one| !is_exact && one.operations > 0.0);
@@ -278,7 +278,7 @@ impl Ledger {
         };
         // A direction whose beginning was not captured gives no estimate if the other one can.
         let begins = flows.map(|(flow, _)| flow.origin.is_some());
-        let tells = |at: usize| begins[at] || !link.from_start || begins == [false; 2];
+        let tells = |at: usize| begins[at] || !context.from_start || begins == [false; 2];
         let up_to_last = |between: Option<Estimate>, halves: u64, before: Option<Estimate>| {
             let halves = Estimate { operations: halves as f64, error: 0.0 };
             between.map(|lost| before.map_or(lost, |before| lost.and(before)).and(halves))
@@ -294,11 +294,11 @@ impl Ledger {
         let hidden = tally.encrypted + tally.compressed;
         let floor = asked + answered;
         // Requests from before the capture explain responses without a request, if the connection's beginning was not captured.
-        let least = if link.from_start { floor } else { floor - tally.responses_unexplained };
+        let least = if context.from_start { floor } else { floor - tally.responses_unexplained };
         let has_losses = |flow: &Flow| flow.between > 0 || flow.breaks > 0 || flow.outside != [0; 2] || flow.has_jumped;
         let nothing_known = lost.is_none() && self.flows.iter().any(has_losses);
         // The number of operations dropped before its first packet, and in connections without any packet, is unknown.
-        let lost_before = link.begins_late && !link.from_start && tally.responses_unexplained > 0;
+        let lost_before = context.begins_late && !context.from_start && tally.responses_unexplained > 0;
         let lost = lost.unwrap_or(Estimate { operations: 0.0, error: 0.0 });
         let best = (lost.operations.round() as u64).max(floor);
         let error = ERRORS * lost.error;

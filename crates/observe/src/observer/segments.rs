@@ -41,6 +41,9 @@ impl<S: Sink> Observer<S> {
     #[inline(never)]
     fn rare_segment(&mut self, (slot, direction): (Slot, usize), segment: Segment<'_>, stamp: Stamp) {
         let segment = &segment;
+        if let Some(first) = self.connections.get(slot).take_wrapped(segment, direction) {
+            self.continue_behind_wrap(slot, &first, stamp.time_ns);
+        }
         let may_open = segment.flags.syn() || self.connections.get(slot).opening.is_some();
         if may_open && self.opening(slot, direction, segment, stamp) {
             return;
@@ -50,9 +53,15 @@ impl<S: Sink> Observer<S> {
         }
         let connection = self.connections.get(slot);
         connection.begin_data(segment, direction, stamp.time_ns);
-        if connection.has_come_round(segment, direction, stamp.time_ns) {
-            connection.come_round(segment.seq, direction, &mut self.shared, &mut self.packets);
+        if connection.may_have_come_round(segment, direction, stamp.time_ns) {
+            return self.hold_back(slot, Opening::wrapped(segment, direction, stamp));
         }
+        self.take_or_wait(slot, direction, segment, stamp);
+    }
+
+    /// Takes a segment now, or after earlier ones of the same time.
+    #[cold]
+    fn take_or_wait(&mut self, slot: Slot, direction: usize, segment: &Segment<'_>, stamp: Stamp) {
         if self.connections.get(slot).is_early(segment, direction) {
             let packet = TiedPacket::Segment(SegmentBuf::of(segment), stamp);
             return self.wait(Tied { slot, direction, packet }, stamp.time_ns);
@@ -60,6 +69,32 @@ impl<S: Sink> Observer<S> {
         self.take_rare(slot, direction, segment, stamp);
         if !self.ties.is_empty() {
             self.release_ready(slot);
+        }
+    }
+
+    /// Counts a segment that waits for another one to confirm it.
+    #[cold]
+    fn hold_back(&mut self, slot: Slot, opening: Opening) {
+        let has_data = opening.segment().0.wire_len > 0;
+        self.packets.tcp_data += u64::from(has_data);
+        self.packets.ack_only += u64::from(!has_data);
+        self.connections.get(slot).opening = Some(Box::new(opening));
+    }
+
+    /// Continues a stream whose sequence numbers have wrapped with the first segment behind the wrap.
+    #[cold]
+    fn continue_behind_wrap(&mut self, slot: Slot, first: &Opening, now_ns: i64) {
+        let (segment, direction, stamp) = first.segment();
+        // From now on it counts like any other segment.
+        self.packets.tcp_data -= u64::from(segment.wire_len > 0);
+        self.packets.ack_only -= u64::from(segment.wire_len == 0);
+        let connection = self.connections.get(slot);
+        connection.come_round(segment.seq, direction, &mut self.shared, &mut self.packets);
+        // Only packets of the same time may be out of order.
+        if stamp.time_ns == now_ns {
+            self.take_or_wait(slot, direction, &segment, stamp);
+        } else {
+            self.take_rare(slot, direction, &segment, stamp);
         }
     }
 
@@ -87,9 +122,7 @@ impl<S: Sink> Observer<S> {
         let other_start = segment.flags.syn() && connection.tcp_flows[direction].is_other_start(segment.seq);
         let may_be_stray = !segment.flags.ack() || connection.is_acknowledged_by(segment, direction);
         if other_start && confirmed.is_none() && may_be_stray {
-            connection.opening = Some(Box::new(Opening::new(segment, direction, stamp)));
-            self.packets.tcp_data += u64::from(segment.wire_len > 0);
-            self.packets.ack_only += u64::from(segment.wire_len == 0);
+            self.hold_back(slot, Opening::new(segment, direction, stamp));
             return true;
         }
         if other_start || confirmed.is_some() {

@@ -25,8 +25,8 @@ impl<S: Sink> Observer<S> {
     pub fn waiting(&mut self, (since_ns, now_ns): (i64, i64), mut take: impl FnMut(&mut S, &Names, &Transaction)) {
         self.take_last(now_ns);
         let output = &mut self.shared.output;
-        each(&self.connections, &self.shared.smb2, (since_ns, now_ns), |link, request| {
-            if let Some(transaction) = waiting(link, request) {
+        each(&self.connections, &self.shared.smb2, (since_ns, now_ns), |context, request| {
+            if let Some(transaction) = waiting(context, request) {
                 take(&mut output.sink, &output.names, &transaction);
             }
         });
@@ -39,8 +39,8 @@ impl<S: Sink> Observer<S> {
         // The report knows when packets may be missing.
         let times = (i64::MIN, now_ns);
         let output = &self.shared.output;
-        each(&self.connections, &self.shared.smb2, times, |link, request| {
-            all.unanswered(link, request, output.held_until(link, request));
+        each(&self.connections, &self.shared.smb2, times, |context, request| {
+            all.unanswered(context, request, output.held_until(context, request));
         });
         all.finish(now_ns, &output.last_responses)
     }
@@ -78,21 +78,21 @@ fn each(
     mut take: impl FnMut(&ConnectionContext, &Pending),
 ) {
     let alive_ns = now_ns.saturating_sub(IDLE_NS);
-    let mut links = HashMap::new();
-    let mut take = |(link, is_current): &(ConnectionContext, [bool; 2]), request: &Pending| {
+    let mut contexts = HashMap::new();
+    let mut take = |(context, is_current): &(ConnectionContext, [bool; 2]), request: &Pending| {
         if request.first.time_ns >= since_ns || is_current[usize::from(request.direction)] {
-            take(link, request);
+            take(context, request);
         }
     };
     for connection in connections.unpacked().filter(|connection| connection.is_alive(alive_ns)) {
-        let link = (connection.link_at_the_end(), connection.has_packet_since(since_ns));
-        connection.paired.pairing.waiting(|request| take(&link, request));
-        links.insert(link.0.connection, link);
+        let context = (connection.context_at_the_end(), connection.has_packet_since(since_ns));
+        connection.paired.pairing.waiting(|request| take(&context, request));
+        contexts.insert(context.0.connection, context);
     }
     // Their connections know the losses since the interim answer.
     smb2.waiting(|then, request| {
-        if let Some(link) = links.get(&then.connection) {
-            take(link, request);
+        if let Some(context) = contexts.get(&then.connection) {
+            take(context, request);
         }
     });
 }

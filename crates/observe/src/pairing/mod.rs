@@ -62,39 +62,42 @@ impl Pairing {
         &mut self,
         message: &Message<'_>,
         direction: usize,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         shared: &mut Shared<S>,
     ) {
         let Shared { output, handles, smb2, .. } = shared;
         let role = match message.bytes {
             _ if message.content == Content::Raw => {
-                self.smb1.get_or_insert_default().message(message, direction, link, output)
+                self.smb1.get_or_insert_default().message(message, direction, context, output)
             }
             [0xfc..=0xfe, b'S', b'M', b'B', ..] => {
-                if self.smb1.as_mut().is_some_and(|smb1| smb1.is_negotiated_in_smb2(message, direction, link, output)) {
+                let smb1 = self.smb1.as_mut();
+                if smb1.is_some_and(|smb1| smb1.is_negotiated_in_smb2(message, direction, context, output)) {
                     // The SMB1 request took the first of SMB2's ids (MS-SMB2 3.3.5.3.1).
                     let credits = header::Header::new(message.bytes).map_or(0, |header| header.credits());
                     self.smb2.get_or_insert_default().begin_at(1, credits);
                     Role::Response
                 } else {
                     let pairing = self.smb2.get_or_insert_default();
-                    pairing.message(message, direction, link, smb2, output)
+                    pairing.message(message, direction, context, smb2, output)
                 }
             }
-            [0xff, b'S', b'M', b'B', ..] => self.smb1.get_or_insert_default().message(message, direction, link, output),
+            [0xff, b'S', b'M', b'B', ..] => {
+                self.smb1.get_or_insert_default().message(message, direction, context, output)
+            }
             _ => {
                 if self.rpc.is_none() {
                     self.rpc = new_rpc();
                 }
                 let rpc = self.rpc.as_mut();
-                rpc.map_or(Role::OneWay, |rpc| rpc.message(message, direction, link, handles, output))
+                rpc.map_or(Role::OneWay, |rpc| rpc.message(message, direction, context, handles, output))
             }
         };
         match role {
             Role::Request => self.client = Some(direction),
             Role::Response => {
                 let ns = message.last.unwrap_or(message.first).time_ns;
-                output.responded(link, direction, self.client, ns);
+                output.responded(context, direction, self.client, ns);
             }
             Role::OneWay => {}
         }
@@ -195,16 +198,16 @@ impl Pairing {
         self.rpc.as_ref().is_some_and(|rpc| rpc.has_early()) || self.smb2.as_ref().is_some_and(|smb2| smb2.has_early())
     }
 
-    pub(crate) fn end<S: Sink>(&mut self, link: &ConnectionContext, shared: &mut Shared<S>) {
+    pub(crate) fn end<S: Sink>(&mut self, context: &ConnectionContext, shared: &mut Shared<S>) {
         self.clear_early(&mut shared.output.early);
         if let Some(rpc) = &mut self.rpc {
-            rpc.end(link, &mut shared.output);
+            rpc.end(context, &mut shared.output);
         }
         if let Some(smb1) = &mut self.smb1 {
-            smb1.end(link, &mut shared.output);
+            smb1.end(context, &mut shared.output);
         }
         if let Some(smb2) = &mut self.smb2 {
-            smb2.end(link, &mut shared.smb2, &mut shared.output);
+            smb2.end(context, &mut shared.smb2, &mut shared.output);
             shared.smb2.credits.add(&smb2.credits());
             smb2.end_sealed(&mut shared.smb2);
         }

@@ -94,15 +94,15 @@ impl<S> Output<S> {
     }
 
     /// Until when a request may wait for a client that is to give up a lease or oplock of its file, ns.
-    pub(crate) fn held_until(&self, link: &ConnectionContext, request: &Pending) -> Option<i64> {
-        self.breaks.held_until(link, request).max(self.oplock_breaks.held_until(link, request))
+    pub(crate) fn held_until(&self, context: &ConnectionContext, request: &Pending) -> Option<i64> {
+        self.breaks.held_until(context, request).max(self.oplock_breaks.held_until(context, request))
     }
 
     /// A response came in `direction`, or what may be one. If the direction of requests is not known, either end may be the server.
     #[inline]
-    pub(crate) fn responded(&mut self, link: &ConnectionContext, direction: usize, client: Option<usize>, ns: i64) {
-        if client.or_else(|| client_by_port(&link.ends)) != Some(direction) {
-            self.last_responses.record(link.connection, direction, link.ends[direction], ns);
+    pub(crate) fn responded(&mut self, context: &ConnectionContext, direction: usize, client: Option<usize>, ns: i64) {
+        if client.or_else(|| client_by_port(&context.ends)) != Some(direction) {
+            self.last_responses.record(context.connection, direction, context.ends[direction], ns);
         }
     }
 }
@@ -110,17 +110,17 @@ impl<S> Output<S> {
 impl<S: Sink> Output<S> {
     /// Hands on a request with its answer.
     #[inline]
-    pub fn pair(&mut self, link: &ConnectionContext, id: Option<u64>, request: &Pending, answer: &Answer) {
+    pub fn pair(&mut self, context: &ConnectionContext, id: Option<u64>, request: &Pending, answer: &Answer) {
         self.tally.paired += 1;
         self.count_missing_ends(request, Some(answer));
         if answer.last.is_some_and(|last| last.time_ns < request.first.time_ns) {
             self.anomalies.add(Anomaly::NegativeTime);
         }
-        let resent_wait_ns = resent_wait_ns(link, request, answer);
+        let resent_wait_ns = resent_wait_ns(context, request, answer);
         if request.compound_position.is_none_or(|position| position == 0) {
             self.resent.add(resent_wait_ns);
         }
-        self.answered(link, id, request, answer, resent_wait_ns);
+        self.answered(context, id, request, answer, resent_wait_ns);
     }
 
     /// A request came whose answer, captured before at this time, had been counted as one without a request.
@@ -133,20 +133,20 @@ impl<S: Sink> Output<S> {
     }
 
     /// Reports a part of a request that was reported as a whole: a separate row, not counted again.
-    pub fn pair_member(&mut self, link: &ConnectionContext, id: Option<u64>, request: &Pending, answer: &Answer) {
-        self.answered(link, id, request, answer, resent_wait_ns(link, request, answer));
+    pub fn pair_member(&mut self, context: &ConnectionContext, id: Option<u64>, request: &Pending, answer: &Answer) {
+        self.answered(context, id, request, answer, resent_wait_ns(context, request, answer));
     }
 
     #[inline]
     fn answered(
         &mut self,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         id: Option<u64>,
         request: &Pending,
         answer: &Answer,
         resent_wait_ns: Option<u64>,
     ) {
-        let mut transaction = transaction(link, id, request, Some((answer, resent_wait_ns)));
+        let mut transaction = transaction(context, id, request, Some((answer, resent_wait_ns)));
         if request.first.frame < self.jumped_at {
             self.behind_jump(&mut transaction, request);
         }
@@ -163,43 +163,43 @@ impl<S: Sink> Output<S> {
     }
 
     /// Reports a request without an answer.
-    pub fn unanswered(&mut self, link: &ConnectionContext, id: Option<u64>, request: &Pending) {
+    pub fn unanswered(&mut self, context: &ConnectionContext, id: Option<u64>, request: &Pending) {
         let back = usize::from(1 - request.direction);
         self.anomalies.add(Anomaly::RequestUnanswered);
-        let losses = link.holes[back].wrapping_sub(request.holes[back]);
-        if link.datagrams {
+        let losses = context.holes[back].wrapping_sub(request.holes[back]);
+        if context.datagrams {
             self.tally.others().requests_unexplained += 1;
         } else if losses == 0 {
             self.tally.others().requests_waiting += 1;
-        } else if mostly_cuts(losses, link.cuts[back].wrapping_sub(request.cuts_back)) {
+        } else if mostly_cuts(losses, context.cuts[back].wrapping_sub(request.cuts_back)) {
             self.tally.others().requests_after_cut += 1;
         } else {
             self.tally.others().requests_after_gap += 1;
         }
         self.count_missing_ends(request, None);
-        self.unanswered_member(link, id, request);
+        self.unanswered_member(context, id, request);
     }
 
     /// Hands on a part of an unanswered request.
-    pub fn unanswered_member(&mut self, link: &ConnectionContext, id: Option<u64>, request: &Pending) {
-        let held_until_ns = self.held_until(link, request);
-        self.unfinished.unanswered(link, request, held_until_ns);
-        self.sink.transaction(&transaction(link, id, request, None), &self.names);
+    pub fn unanswered_member(&mut self, context: &ConnectionContext, id: Option<u64>, request: &Pending) {
+        let held_until_ns = self.held_until(context, request);
+        self.unfinished.unanswered(context, request, held_until_ns);
+        self.sink.transaction(&transaction(context, id, request, None), &self.names);
     }
 
     /// Reports a request that was not carried out, as the answer to another request shows: a command of an AndX chain after the one that
     /// failed.
-    pub fn not_carried_out(&mut self, link: &ConnectionContext, id: Option<u64>, request: &Pending) {
+    pub fn not_carried_out(&mut self, context: &ConnectionContext, id: Option<u64>, request: &Pending) {
         self.count_missing_ends(request, None);
-        let transaction = Transaction { outcome: Outcome::Failed, ..transaction(link, id, request, None) };
+        let transaction = Transaction { outcome: Outcome::Failed, ..transaction(context, id, request, None) };
         self.sink.transaction(&transaction, &self.names);
     }
 
     /// Counts an answer that fits no request; `direction` is the answer's.
-    pub fn orphan(&mut self, link: &ConnectionContext, direction: usize) {
+    pub fn orphan(&mut self, context: &ConnectionContext, direction: usize) {
         self.anomalies.add(Anomaly::ResponseWithoutRequest);
-        let (losses, cuts) = (link.holes[1 - direction], link.cuts[1 - direction]);
-        if link.datagrams || (losses == 0 && (link.from_start || link.begins_late)) {
+        let (losses, cuts) = (context.holes[1 - direction], context.cuts[1 - direction]);
+        if context.datagrams || (losses == 0 && (context.from_start || context.begins_late)) {
             self.tally.others().responses_unexplained += 1;
         } else if losses == 0 {
             self.tally.others().responses_before_start += 1;
@@ -228,9 +228,9 @@ fn mostly_cuts(losses: u32, cuts: u32) -> bool {
 /// How long an operation waited for bytes that filled gaps. Not known where bytes were not seen, or where the request was sent again:
 /// then the first copy may have been lost behind the place of the capture.
 #[inline]
-fn resent_wait_ns(link: &ConnectionContext, request: &Pending, answer: &Answer) -> Option<u64> {
+fn resent_wait_ns(context: &ConnectionContext, request: &Pending, answer: &Answer) -> Option<u64> {
     let from = usize::from(request.direction);
-    let sent_again = link.resent_to.get(from).is_none_or(|&resent_to| resent_to > request.start_offset);
+    let sent_again = context.resent_to.get(from).is_none_or(|&resent_to| resent_to > request.start_offset);
     let ends = request.last.is_some() && answer.last.is_some();
     let (asking, answering) = request.resent_wait_ns.zip(answer.resent_wait_ns)?;
     (ends && !sent_again).then(|| asking.saturating_add(answering))
@@ -240,7 +240,7 @@ fn resent_wait_ns(link: &ConnectionContext, request: &Pending, answer: &Answer) 
 /// operation.
 #[inline(always)]
 pub(super) fn transaction(
-    link: &ConnectionContext,
+    context: &ConnectionContext,
     id: Option<u64>,
     request: &Pending,
     answer: Option<(&Answer, Option<u64>)>,
@@ -248,7 +248,7 @@ pub(super) fn transaction(
     let (answer, resent_wait_ns) = answer.unzip();
     let from = usize::from(request.direction);
     let client = if request.procedure.is_callback() { 1 - from } else { from };
-    let (client, server) = (link.ends[client], link.ends[1 - client]);
+    let (client, server) = (context.ends[client], context.ends[1 - client]);
     let file_server = request.file_server.unwrap_or(server.ip);
     let frame = |stamp: Stamp| NonZeroU64::new(stamp.frame);
     let response_last = answer.and_then(|answer| answer.last);
@@ -259,7 +259,7 @@ pub(super) fn transaction(
         procedure: request.procedure,
         client,
         server,
-        connection: link.connection,
+        connection: context.connection,
         session: request.session,
         share: request.share,
         path: request.path,

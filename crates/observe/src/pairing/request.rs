@@ -65,7 +65,7 @@ pub struct Pending {
 impl Pending {
     /// A request that fills `message`, without further facts.
     #[inline]
-    pub fn of(message: &Message<'_>, direction: usize, link: &ConnectionContext, procedure: Procedure) -> Self {
+    pub fn of(message: &Message<'_>, direction: usize, context: &ConnectionContext, procedure: Procedure) -> Self {
         Self {
             procedure,
             long_lived: procedure.row().long_lived,
@@ -81,9 +81,9 @@ impl Pending {
             resent_wait_ns: message.resent_wait_ns,
             start_offset: message.end_offset.saturating_sub(message.len),
             end_offset: message.end_offset,
-            holes: link.holes,
-            cuts_back: link.cuts[1 - direction],
-            unread_back: link.unread[1 - direction],
+            holes: context.holes,
+            cuts_back: context.cuts[1 - direction],
+            unread_back: context.unread[1 - direction],
             reconnects: false,
             session: None,
             share: Symbol::NONE,
@@ -96,7 +96,13 @@ impl Pending {
 
     /// Makes this [`Pending::of`] another message, where it stands: the whole would be put together elsewhere and then moved.
     #[inline]
-    pub fn begin(&mut self, message: &Message<'_>, direction: usize, link: &ConnectionContext, procedure: Procedure) {
+    pub fn begin(
+        &mut self,
+        message: &Message<'_>,
+        direction: usize,
+        context: &ConnectionContext,
+        procedure: Procedure,
+    ) {
         // Names all fields, so that a new field causes a compiler error here.
         let Self {
             procedure: of,
@@ -138,9 +144,9 @@ impl Pending {
         *resent_wait_ns = message.resent_wait_ns;
         *start_offset = message.end_offset.saturating_sub(message.len);
         *end_offset = message.end_offset;
-        *holes = link.holes;
-        *cuts_back = link.cuts[1 - direction];
-        *unread_back = link.unread[1 - direction];
+        *holes = context.holes;
+        *cuts_back = context.cuts[1 - direction];
+        *unread_back = context.unread[1 - direction];
         *reconnects = false;
         *session = None;
         (*share, *path, *user) = (Symbol::NONE, Symbol::NONE, Symbol::NONE);
@@ -149,8 +155,8 @@ impl Pending {
     }
 
     /// Whether both directions have lost data since: then a repeated id may belong to another request.
-    pub fn is_ambiguous(&self, link: &ConnectionContext) -> bool {
-        self.holes[0] != link.holes[0] && self.holes[1] != link.holes[1]
+    pub fn is_ambiguous(&self, context: &ConnectionContext) -> bool {
+        self.holes[0] != context.holes[0] && self.holes[1] != context.holes[1]
     }
 }
 

@@ -65,16 +65,16 @@ impl Rpc {
         &mut self,
         message: &Message<'_>,
         direction: usize,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         handles: &mut Handles,
         output: &mut Output<S>,
     ) -> Role {
         if let Some(call) = Call::new(message.bytes) {
-            self.call(&call, message, direction, link, handles, output);
+            self.call(&call, message, direction, context, handles, output);
             return if procedure::is_callback(&call) { Role::OneWay } else { Role::Request };
         }
         match Reply::new(message.bytes) {
-            Some(reply) => self.reply(&reply, message, direction, link, handles, output),
+            Some(reply) => self.reply(&reply, message, direction, context, handles, output),
             None => output.unread(Anomaly::MessageMalformed),
         }
         Role::Response
@@ -141,16 +141,16 @@ impl Rpc {
     }
 
     /// The connection has ended: the waiting requests were not answered.
-    pub fn end<S: Sink>(&mut self, link: &ConnectionContext, output: &mut Output<S>) {
+    pub fn end<S: Sink>(&mut self, context: &ConnectionContext, output: &mut Output<S>) {
         // Whole calls with their replies may be missing.
-        if link.holes.iter().all(|&holes| holes > 0) {
-            output.delegations.partial_between(link.ends.map(|end| end.ip));
+        if context.holes.iter().all(|&holes| holes > 0) {
+            output.delegations.partial_between(context.ends.map(|end| end.ip));
             self.session.into_iter().for_each(|session| output.slots.lost(session));
         }
         for direction in 0..2 {
-            (0..std::mem::take(&mut self.orphans[direction])).for_each(|_| output.orphan(link, direction));
+            (0..std::mem::take(&mut self.orphans[direction])).for_each(|_| output.orphan(context, direction));
             for (xid, waiting) in self.waiting[direction].drain(&mut output.waiting) {
-                unanswered(xid, waiting, link, output);
+                unanswered(xid, waiting, context, output);
             }
         }
     }
@@ -161,17 +161,17 @@ impl Rpc {
         call: &Call<'_>,
         message: &Message<'_>,
         direction: usize,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         handles: &mut Handles,
         output: &mut Output<S>,
     ) {
         let xid = call.xid();
         let is_answered = self.answered[direction].has(xid) && !self.takes_xid_again(call, direction);
-        if is_answered || self.is_under_way(call, direction, link, output) {
+        if is_answered || self.is_under_way(call, direction, context, output) {
             output.anomalies.add(Anomaly::DuplicateRequest);
             return;
         }
-        self.ids[direction].xid(xid, link.breaks[direction]);
+        self.ids[direction].xid(xid, context.breaks[direction]);
         if self.early_datagrams.forget(xid) {
             let orphans = &mut self.orphans[1 - direction];
             *orphans = orphans.saturating_sub(1);
@@ -179,13 +179,13 @@ impl Rpc {
         }
         let parts = call.parts();
         self.asked_for_tls |= parts.credential == Some(Credential::Flavor(Flavor::Tls));
-        let mut waiting = output.spare_calls.make(call, parts.protection, message, direction, link);
+        let mut waiting = output.spare_calls.make(call, parts.protection, message, direction, context);
         waiting.pending.user = self.user(parts.credential, output);
         match parts.arguments {
-            Some(arguments) => note_arguments(&mut waiting, arguments, link, handles, output),
+            Some(arguments) => note_arguments(&mut waiting, arguments, context, handles, output),
             // It may recall a delegation. A client's compound may still be read in the reply.
             None if waiting.is_compound() && rpc::is_transient(waiting.program) => {
-                output.delegations.partial(compound::place(link, waiting.pending.direction, true));
+                output.delegations.partial(compound::place(context, waiting.pending.direction, true));
             }
             None => {}
         }
@@ -196,31 +196,31 @@ impl Rpc {
         }
         let key = (u64::from(xid), 0);
         if let Some((answer, _)) = self.early[direction].take(key, message.end_offset, &mut output.early) {
-            return self.answered_before(waiting, answer, (xid, direction), link, handles, output);
+            return self.answered_before(waiting, answer, (xid, direction), context, handles, output);
         }
         let members = waiting.members.len();
         output.members.add(members);
         match self.waiting[direction].insert_new(u64::from(xid), waiting, &mut output.waiting) {
             Some(Displaced::Oldest(xid, old) | Displaced::SameId(xid, old)) => {
                 output.anomalies.add(Anomaly::PendingEvicted);
-                unanswered(xid, old, link, output);
+                unanswered(xid, old, context, output);
             }
             None => {}
         }
         if members > 0 {
-            self.bound_members(direction, link, output);
+            self.bound_members(direction, context, output);
         }
     }
 
     /// A compound came: while the compounds of all connections have too many operations, the oldest call of this
     /// connection is given up.
     #[inline]
-    fn bound_members<S: Sink>(&mut self, direction: usize, link: &ConnectionContext, output: &mut Output<S>) {
+    fn bound_members<S: Sink>(&mut self, direction: usize, context: &ConnectionContext, output: &mut Output<S>) {
         while output.members.is_full(&self.waiting[direction])
             && let Some((xid, old)) = self.waiting[direction].take_oldest(&mut output.waiting)
         {
             output.anomalies.add(Anomaly::PendingEvicted);
-            unanswered(xid, old, link, output);
+            unanswered(xid, old, context, output);
         }
     }
 
@@ -230,7 +230,7 @@ impl Rpc {
         &mut self,
         call: &Call<'_>,
         direction: usize,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         output: &mut Output<S>,
     ) -> bool {
         let (xid, called) = (u64::from(call.xid()), (call.program(), call.version(), call.procedure()));
@@ -239,7 +239,7 @@ impl Rpc {
         };
         if !is_same && let Some(old) = self.waiting[direction].give_up(xid, &mut output.waiting) {
             output.anomalies.add(Anomaly::IdReused);
-            unanswered(xid, old, link, output);
+            unanswered(xid, old, context, output);
         }
         is_same
     }
@@ -262,7 +262,7 @@ impl Rpc {
         reply: &Reply<'_>,
         message: &Message<'_>,
         direction: usize,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         handles: &mut Handles,
         output: &mut Output<S>,
     ) {
@@ -271,7 +271,7 @@ impl Rpc {
             if self.answered[asked].has(xid) {
                 output.anomalies.add(Anomaly::DuplicateResponse);
             } else {
-                match link.datagrams {
+                match context.datagrams {
                     true => self.early_datagrams.add(xid),
                     false => {
                         let answer = Answer::of(message, None, outcome(reply));
@@ -280,16 +280,16 @@ impl Rpc {
                     }
                 }
                 // Datagrams bring other programs: no version 4 of NFS (RFC 8881 2.9.1).
-                if !link.datagrams && (link.holes[asked] > 0 || link.from_start || link.begins_late) {
-                    output.delegations.partial_between(link.ends.map(|end| end.ip));
+                if !context.datagrams && (context.holes[asked] > 0 || context.from_start || context.begins_late) {
+                    output.delegations.partial_between(context.ends.map(|end| end.ip));
                     // An anonymised response does not name its session: it is that of the connection's calls.
                     let session = reply.results().and_then(compound::session_of).or(self.session);
                     session.into_iter().for_each(|session| output.slots.lost(session));
                 }
-                if link.datagrams {
+                if context.datagrams {
                     self.orphans[direction] += 1;
                 } else {
-                    output.orphan(link, direction);
+                    output.orphan(context, direction);
                 }
             }
             return;
@@ -301,17 +301,17 @@ impl Rpc {
         let mut answer = Answer::of(message, None, outcome(reply));
         let results = waiting.protection.and_then(|protection| reply.results_under(protection));
         if waiting.is_compound() {
-            compound::pair(&mut waiting, results, &mut answer, u64::from(xid), link, handles, output);
+            compound::pair(&mut waiting, results, &mut answer, u64::from(xid), context, handles, output);
             output.spare_calls.recycle(waiting);
             return;
         }
         if let Some(results) = results {
             let mut facts = Facts::default();
             nfs::results(waiting.program, waiting.version, waiting.procedure, results, &mut facts);
-            note_results(&mut waiting, &facts, &mut answer, link.ends[direction].ip, handles, output);
+            note_results(&mut waiting, &facts, &mut answer, context.ends[direction].ip, handles, output);
             if let (Some(program), Some(services)) = (waiting.asked_program, &output.services) {
                 let answer = (program, waiting.version);
-                if let Some(named) = portmap::named_service(answer, results, link.ends[direction].ip) {
+                if let Some(named) = portmap::named_service(answer, results, context.ends[direction].ip) {
                     services.add(named);
                 }
             }
@@ -320,7 +320,7 @@ impl Rpc {
         if silent && procedure::returns_status(waiting.program, waiting.version, waiting.procedure) {
             answer.outcome = Outcome::Unknown;
         }
-        output.pair(link, Some(u64::from(xid)), &waiting.pending, &answer);
+        output.pair(context, Some(u64::from(xid)), &waiting.pending, &answer);
         output.spare_calls.recycle(waiting);
     }
 
@@ -331,7 +331,7 @@ impl Rpc {
         mut waiting: Box<Waiting>,
         mut answer: Answer,
         (xid, direction): (u32, usize),
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         handles: &mut Handles,
         output: &mut Output<S>,
     ) {
@@ -339,13 +339,13 @@ impl Rpc {
         self.answered_last[direction] = Some((xid, waiting.called()));
         output.answered_before(&waiting.pending, answer.last.unwrap_or(answer.first).time_ns);
         if waiting.is_compound() {
-            compound::pair(&mut waiting, None, &mut answer, u64::from(xid), link, handles, output);
+            compound::pair(&mut waiting, None, &mut answer, u64::from(xid), context, handles, output);
         } else {
             let has_status = procedure::returns_status(waiting.program, waiting.version, waiting.procedure);
             if answer.outcome == Outcome::Succeeded && has_status {
                 answer.outcome = Outcome::Unknown;
             }
-            output.pair(link, Some(u64::from(xid)), &waiting.pending, &answer);
+            output.pair(context, Some(u64::from(xid)), &waiting.pending, &answer);
         }
         output.spare_calls.recycle(waiting);
     }
@@ -381,21 +381,21 @@ fn outcome(reply: &Reply<'_>) -> Outcome {
     }
 }
 
-fn unanswered<S: Sink>(xid: u64, mut waiting: Box<Waiting>, link: &ConnectionContext, output: &mut Output<S>) {
+fn unanswered<S: Sink>(xid: u64, mut waiting: Box<Waiting>, context: &ConnectionContext, output: &mut Output<S>) {
     output.members.remove(&waiting);
     let direction = waiting.pending.direction;
     let back = 1 - usize::from(direction);
-    let is_lost = link.holes[back] != waiting.pending.holes[back];
+    let is_lost = context.holes[back] != waiting.pending.holes[back];
     if is_lost && waiting.is_compound() && compound::hides_delegations(&waiting, None, 0, Outcome::Unknown) {
-        output.delegations.partial(compound::place(link, direction, false));
+        output.delegations.partial(compound::place(context, direction, false));
     }
     if is_lost && let Some((session, _)) = compound::slot(&waiting) {
         output.slots.lost(session);
     }
     let principal = compound::principal(&waiting.members, waiting.announced);
     waiting.pending.counted = principal.is_none();
-    output.unanswered(link, Some(xid), &waiting.pending);
+    output.unanswered(context, Some(xid), &waiting.pending);
     for (place, member) in waiting.members.iter().enumerate() {
-        output.unanswered_member(link, Some(xid), &member.pending(&waiting.pending, principal == Some(place)));
+        output.unanswered_member(context, Some(xid), &member.pending(&waiting.pending, principal == Some(place)));
     }
 }

@@ -64,11 +64,11 @@ impl Smb1 {
         &mut self,
         message: &Message<'_>,
         direction: usize,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         output: &mut Output<S>,
     ) -> Role {
         if message.content == Content::Raw {
-            self.block(message, direction, link, output);
+            self.block(message, direction, context, output);
             return Role::Response;
         }
         let Some(mut chain) = Chain::new(message.bytes, usize::try_from(message.len).unwrap_or(usize::MAX)) else {
@@ -80,7 +80,7 @@ impl Smb1 {
             output.anomalies.add(Anomaly::HeaderCutShort);
             return if header.is_response() == Some(false) { Role::Request } else { Role::Response };
         };
-        let arrival = Arrival { message, fields, direction, link };
+        let arrival = Arrival { message, fields, direction, context };
         if header.is_unsolicited() == Some(true) && header.command() == Some(command::LOCKING_ANDX) {
             // The server's notice that an oplock is broken.
             output.one_way += 1;
@@ -113,7 +113,7 @@ impl Smb1 {
         &mut self,
         message: &Message<'_>,
         direction: usize,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         output: &mut Output<S>,
     ) -> bool {
         let Some(id) = self.negotiate else { return false };
@@ -129,7 +129,7 @@ impl Smb1 {
         if let Some(exchange) = self.waiting.remove(id, &mut output.waiting) {
             let status = header.status();
             let answer = Answer::of(message, status, nt_outcome(status));
-            output.pair(link, Some(shown(id)), &exchange.first.pending, &answer);
+            output.pair(context, Some(shown(id)), &exchange.first.pending, &answer);
         }
         true
     }
@@ -156,18 +156,18 @@ impl Smb1 {
     }
 
     /// The connection has ended: the waiting requests were not answered, or not completely.
-    pub fn end<S: Sink>(&mut self, link: &ConnectionContext, output: &mut Output<S>) {
+    pub fn end<S: Sink>(&mut self, context: &ConnectionContext, output: &mut Output<S>) {
         for (_, exchange) in self.waiting.drain(&mut output.waiting) {
-            exchange.give_up(link, output);
+            exchange.give_up(context, output);
         }
     }
 
     fn request<S: Sink>(&mut self, chain: &mut Chain<'_>, arrival: &Arrival<'_, '_>, output: &mut Output<S>) {
-        let Arrival { fields, direction, link, .. } = *arrival;
+        let Arrival { fields, direction, context, .. } = *arrival;
         let Some(first) = chain.next() else { return };
         let primary = command::primary(first.command);
         self.acknowledgements.forget(fields.id);
-        output.oplock_breaks.requested(link.connection, &first);
+        output.oplock_breaks.requested(context.connection, &first);
         if command::is_unanswered(first.command) || (first.command == command::ECHO && wants_no_answer(&first)) {
             output.one_way += 1;
             return;
@@ -176,7 +176,7 @@ impl Smb1 {
             self.further_part(&first, primary, arrival);
             return;
         }
-        self.mids.mid(fields.id as u16, link.breaks[direction]);
+        self.mids.mid(fields.id as u16, context.breaks[direction]);
         let second = chain.next();
         if second.is_none() && is_acknowledgement(&first) {
             output.one_way += 1;
@@ -199,27 +199,28 @@ impl Smb1 {
         if let Some(answered_ns) = self.early.take(fields.id, arrival.message.end_offset) {
             output.answered_before(&exchange.first.pending, answered_ns);
             output.anomalies.add(Anomaly::NegativeTime);
-            return exchange.give_up(link, output);
+            return exchange.give_up(context, output);
         }
-        self.wait(exchange, link, output);
+        self.wait(exchange, context, output);
     }
 
     /// A request begins to wait.
-    fn wait<S: Sink>(&mut self, exchange: Exchange, link: &ConnectionContext, output: &mut Output<S>) {
+    fn wait<S: Sink>(&mut self, exchange: Exchange, context: &ConnectionContext, output: &mut Output<S>) {
         let before = self.waiting.get_mut(exchange.id).filter(|_| exchange.first.command == command::NEGOTIATE);
-        if before.is_some_and(|old| old.first.command == command::NEGOTIATE && old.first.pending.holes == link.holes) {
+        let holes = context.holes;
+        if before.is_some_and(|old| old.first.command == command::NEGOTIATE && old.first.pending.holes == holes) {
             // A server answers the first one only.
             output.anomalies.add(Anomaly::IdReused);
-            return exchange.give_up(link, output);
+            return exchange.give_up(context, output);
         }
         match self.waiting.insert(exchange.id, exchange, &mut output.waiting) {
             Some(Displaced::SameId(_, old)) => {
                 output.anomalies.add(Anomaly::IdReused);
-                old.give_up(link, output);
+                old.give_up(context, output);
             }
             Some(Displaced::Oldest(_, old)) => {
                 output.anomalies.add(Anomaly::PendingEvicted);
-                old.give_up(link, output);
+                old.give_up(context, output);
             }
             None => {}
         }
@@ -234,18 +235,18 @@ impl Smb1 {
         arrival: &Arrival<'_, '_>,
         output: &mut Output<S>,
     ) -> (Row, Vec<Row>) {
-        let mut context = bodies::Context::default();
+        let mut passed = bodies::PassedIds::default();
         let alone = second.is_none();
         let mut row = |command: &Command<'_>, end: u64, output: &mut Output<S>| {
             let procedure = Procedure::of(Protocol::Smb1, u16::from(command.command));
             if procedure.is_unknown() {
                 output.anomalies.add(Anomaly::ProcedureUnknown);
             }
-            let mut pending = Pending::of(arrival.message, arrival.direction, arrival.link, procedure);
+            let mut pending = Pending::of(arrival.message, arrival.direction, arrival.context, procedure);
             pending.compound_position = (!alone).then_some(command.position);
             pending.bytes = Some(own_part(command, end));
             let mut row = Row { pending, command: command.command, binding: Binding::None };
-            bodies::note_request(&mut row, command, &arrival.fields, arrival.link, &self.ids, &mut context, output);
+            bodies::note_request(&mut row, command, &arrival.fields, arrival.context, &self.ids, &mut passed, output);
             row
         };
         let len = arrival.message.len;
@@ -265,12 +266,12 @@ impl Smb1 {
 
     /// A further part of a request. Without its first part it is nothing: the answer will be counted as an orphan.
     fn further_part(&mut self, part: &Command<'_>, primary: u8, arrival: &Arrival<'_, '_>) {
-        let Arrival { message, fields, direction, link } = *arrival;
+        let Arrival { message, fields, direction, context } = *arrival;
         let Some(exchange) = self.waiting.get_mut(fields.id) else { return };
         let same = exchange.first.command == primary
             && usize::from(exchange.first.pending.direction) == direction
             && (exchange.tid, exchange.uid) == (fields.tid, fields.uid)
-            && !exchange.first.pending.is_ambiguous(link);
+            && !exchange.first.pending.is_ambiguous(context);
         if !same {
             return;
         }
@@ -284,7 +285,7 @@ impl Smb1 {
     }
 
     fn response<S: Sink>(&mut self, chain: &mut Chain<'_>, arrival: &Arrival<'_, '_>, output: &mut Output<S>) {
-        let Arrival { message, fields, direction, link } = *arrival;
+        let Arrival { message, fields, direction, context } = *arrival;
         let Some(first) = chain.next() else { return };
         if first.command == command::ECHO && session::echo_number(&first).is_some_and(|number| number > 1) {
             // One request, many answers: the first one is the pair.
@@ -298,14 +299,14 @@ impl Smb1 {
                 return self.finish(refused, first, chain, arrival, output);
             }
             self.early.add(fields.id, message.acknowledges, message.first.time_ns);
-            return self.orphan(first, chain, direction, link, output);
+            return self.orphan(first, chain, direction, context, output);
         };
         if !exchange.is_answered_by(first.command, arrival) {
             output.anomalies.add(Anomaly::ResponseMismatch);
             self.early.add(fields.id, message.acknowledges, message.first.time_ns);
-            return self.orphan(first, chain, direction, link, output);
+            return self.orphan(first, chain, direction, context, output);
         }
-        if exchange.is_ambiguous(message, link) {
+        if exchange.is_ambiguous(message, context) {
             if let Some(old) = self.waiting.remove(fields.id, &mut output.waiting) {
                 old.withhold(output);
             }
@@ -335,7 +336,7 @@ impl Smb1 {
         arrival: &Arrival<'_, '_>,
         output: &mut Output<S>,
     ) {
-        let Arrival { message, link, .. } = *arrival;
+        let Arrival { message, context, .. } = *arrival;
         let (status, outcome) = ending(&first.header());
         self.raw.answered(&exchange, &first);
         self.last.response(&exchange.first.pending, message, first.command == command::ECHO);
@@ -348,9 +349,9 @@ impl Smb1 {
                 if cut && outcome == Outcome::Succeeded {
                     // The rest of the answer was not captured, but the chain's status covers it.
                     let answer = Answer { bytes: None, ..Answer::of(message, status, outcome) };
-                    output.pair(link, id, &row.pending, &answer);
+                    output.pair(context, id, &row.pending, &answer);
                 } else {
-                    output.not_carried_out(link, id, &row.pending);
+                    output.not_carried_out(context, id, &row.pending);
                 }
                 continue;
             };
@@ -362,8 +363,8 @@ impl Smb1 {
             if partial.is_none() {
                 answer.bytes = Some(own_part(&command, next.map_or(message.len, |next| next.offset as u64)));
             }
-            bodies::note_response(row, &command, &arrival.fields, link, &mut answer, &mut self.ids);
-            output.pair(link, id, &row.pending, &answer);
+            bodies::note_response(row, &command, &arrival.fields, context, &mut answer, &mut self.ids);
+            output.pair(context, id, &row.pending, &answer);
             cut = next.is_none() && (message.bytes.len() as u64) < message.len;
         }
     }
@@ -375,13 +376,13 @@ impl Smb1 {
         first: Command<'_>,
         chain: &mut Chain<'_>,
         direction: usize,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         output: &mut Output<S>,
     ) {
         let mut next = Some(first);
         while let Some(command) = next {
             self.ids.forget_answered(&command);
-            output.orphan(link, direction);
+            output.orphan(context, direction);
             next = chain.next();
         }
     }

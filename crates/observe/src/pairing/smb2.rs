@@ -122,7 +122,7 @@ impl Smb2 {
         &mut self,
         message: &Message<'_>,
         direction: usize,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         shared: &mut Smb2Shared,
         output: &mut Output<S>,
     ) -> Role {
@@ -131,11 +131,11 @@ impl Smb2 {
                 if let Some(decryption) = &mut shared.decryption {
                     self.channel.get_or_insert_default().note(message, decryption);
                 }
-                self.plain(message, direction, link, shared, output)
+                self.plain(message, direction, context, shared, output)
             }
-            Some(Kind::Encrypted) => self.encrypted(message, direction, link, shared, output),
+            Some(Kind::Encrypted) => self.encrypted(message, direction, context, shared, output),
             kind => {
-                self.went_on(message, direction, link);
+                self.went_on(message, direction, context);
                 unreadable(kind, output)
             }
         }
@@ -147,7 +147,7 @@ impl Smb2 {
         &mut self,
         message: &Message<'_>,
         direction: usize,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         shared: &mut Smb2Shared,
         output: &mut Output<S>,
     ) -> Role {
@@ -161,9 +161,9 @@ impl Smb2 {
             Opened::Plain(plain) => {
                 let inner = Message { bytes: &plain, len: plain.len() as u64, ..*message };
                 let role = match Kind::of(&plain) {
-                    Some(Kind::Plain) => self.plain(&inner, direction, link, shared, output),
+                    Some(Kind::Plain) => self.plain(&inner, direction, context, shared, output),
                     kind => {
-                        self.went_on(message, direction, link);
+                        self.went_on(message, direction, context);
                         unreadable(kind, output)
                     }
                 };
@@ -176,31 +176,31 @@ impl Smb2 {
             Opened::Malformed => output.anomalies.add(Anomaly::MessageMalformed),
             Opened::NoKey | Opened::Incomplete => {}
         }
-        self.went_on(message, direction, link);
-        if has_no_key && self.answers_plain(message, direction, link, shared, output) {
+        self.went_on(message, direction, context);
+        if has_no_key && self.answers_plain(message, direction, context, shared, output) {
             output.anomalies.add(Anomaly::MessageEncrypted);
             return Role::Response;
         }
-        if self.may_be_request(direction, link) {
-            let ends = (link.ends[1 - direction].ip, link.ends[direction].ip);
+        if self.may_be_request(direction, context) {
+            let ends = (context.ends[1 - direction].ip, context.ends[direction].ip);
             output.breaks.unread(ends, message.first.time_ns);
         }
-        self.sealed.message(message, direction, self.client, link, &mut shared.sealed);
+        self.sealed.message(message, direction, self.client, context, &mut shared.sealed);
         output.unread(Anomaly::MessageEncrypted);
         output.tally.others().encrypted += 1;
         Role::Response
     }
 
     /// Whether a message that was not read may be of the client.
-    fn may_be_request(&self, direction: usize, link: &ConnectionContext) -> bool {
-        self.client.or_else(|| client_by_port(&link.ends)).is_none_or(|client| client == direction)
+    fn may_be_request(&self, direction: usize, context: &ConnectionContext) -> bool {
+        self.client.or_else(|| client_by_port(&context.ends)).is_none_or(|client| client == direction)
     }
 
     /// The connection was used for a message that was not read.
     #[cold]
-    fn went_on(&mut self, message: &Message<'_>, direction: usize, link: &ConnectionContext) {
+    fn went_on(&mut self, message: &Message<'_>, direction: usize, context: &ConnectionContext) {
         let at_ns = message.last.unwrap_or(message.first).time_ns;
-        let may_be_request = self.may_be_request(direction, link);
+        let may_be_request = self.may_be_request(direction, context);
         // A server that closes an idle connection ends requests that wait by design: their interim responses ended their waits here.
         let ends_wait = !may_be_request && !self.sealed.has_waiting() && sealed::may_be_error(message);
         self.last.unread(at_ns, may_be_request, sealed::may_be_echo(message) || ends_wait);
@@ -211,7 +211,7 @@ impl Smb2 {
         &mut self,
         message: &Message<'_>,
         direction: usize,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         shared: &mut Smb2Shared,
         output: &mut Output<S>,
     ) -> Role {
@@ -223,9 +223,9 @@ impl Smb2 {
             if !member.header.is_response() {
                 role = Role::Request;
                 self.client = Some(direction);
-                self.request(&part, direction, link, &mut chain, shared, output);
+                self.request(&part, direction, context, &mut chain, shared, output);
             } else {
-                role = role.max(self.response(&part, direction, link, shared, output));
+                role = role.max(self.response(&part, direction, context, shared, output));
             }
         }
         if members.malformed() {
@@ -281,15 +281,15 @@ impl Smb2 {
     }
 
     /// The connection has ended: what still waits was not answered.
-    pub fn end<S: Sink>(&mut self, link: &ConnectionContext, shared: &mut Smb2Shared, output: &mut Output<S>) {
-        let asynchronous = shared.left(link);
+    pub fn end<S: Sink>(&mut self, context: &ConnectionContext, shared: &mut Smb2Shared, output: &mut Output<S>) {
+        let asynchronous = shared.left(context);
         let own = self.waiting.drain(&mut output.waiting).into_iter().map(|(_, waiting)| waiting);
         for waiting in own.chain(asynchronous) {
-            output.unanswered(link, waiting.id, &waiting.pending);
+            output.unanswered(context, waiting.id, &waiting.pending);
         }
         // These stay in the list until the connection is settled: a missing answer does not show that it was lost.
-        for request in shared.asynchronous.locked(link.connection) {
-            output.unfinished.locked(link, request);
+        for request in shared.asynchronous.locked(context.connection) {
+            output.unfinished.locked(context, request);
         }
     }
 
@@ -309,7 +309,7 @@ impl Smb2 {
     fn id<S: Sink>(
         &mut self,
         header: &Header<'_>,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         output: &mut Output<S>,
     ) -> (u64, Option<u64>) {
         if let Some(id) = header.message_id() {
@@ -325,7 +325,7 @@ impl Smb2 {
         // Joined midstream, the ids' upper bits are not known, but how often the low ones have come round since is:
         // without it a request would pair with the answer to another, 65,536 later.
         let near = *self.highest.get_or_insert_with(|| {
-            self.guessed = !link.from_start;
+            self.guessed = !context.from_start;
             if self.guessed { 1 << 32 | u64::from(low) } else { 0 }
         });
         let key = near.checked_add_signed(i64::from(low.wrapping_sub(near as u16) as i16)).unwrap_or(u64::from(low));

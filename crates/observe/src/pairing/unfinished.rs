@@ -38,25 +38,25 @@ impl UnfinishedOnes {
     /// again, its response came before it, or its connection is no longer followed), and it is not known that it had no response.
     ///
     /// Until `held_until_ns`, it may wait for a client that is to give up a lease or oplock.
-    pub(crate) fn unanswered(&mut self, link: &ConnectionContext, request: &Pending, held_until_ns: Option<i64>) {
-        self.locked(link, request);
-        let Some(found) = unfinished(link, request) else { return };
+    pub(crate) fn unanswered(&mut self, context: &ConnectionContext, request: &Pending, held_until_ns: Option<i64>) {
+        self.locked(context, request);
+        let Some(found) = unfinished(context, request) else { return };
         // A server that ends the connection does not wait.
         match held_until_ns.filter(|_| found.end != WaitEnd::Server) {
             Some(until_ns) if self.held.len() < Coverage::UNFINISHED => {
-                self.held.push((link.connection, until_ns, found));
+                self.held.push((context.connection, until_ns, found));
             }
             Some(_) => {}
-            None => self.add(link.connection, &found),
+            None => self.add(context.connection, &found),
         }
     }
 
     /// Takes a request that waits for a lock when the capture ends; others are left out. If its client ended the connection, the server may
     /// have granted the lock before.
-    pub(crate) fn locked(&mut self, link: &ConnectionContext, request: &Pending) {
-        let waits = waits_for_lock(request) && request.counted && !is_lost(link, request);
-        if waits && matches!(link.ended, Some(Ended::WithCapture)) && self.locked.len() < LOCKED_MAX {
-            self.locked.push(of(link, request, (WaitEnd::CaptureLocked, i64::MAX, None)));
+    pub(crate) fn locked(&mut self, context: &ConnectionContext, request: &Pending) {
+        let waits = waits_for_lock(request) && request.counted && !is_lost(context, request);
+        if waits && matches!(context.ended, Some(Ended::WithCapture)) && self.locked.len() < LOCKED_MAX {
+            self.locked.push(of(context, request, (WaitEnd::CaptureLocked, i64::MAX, None)));
         }
     }
 
@@ -89,9 +89,9 @@ impl UnfinishedOnes {
 }
 
 /// A request without an answer at the end of its connection, unless it is not counted, waits by design, or its answer may have been lost.
-fn unfinished(link: &ConnectionContext, request: &Pending) -> Option<Unfinished> {
+fn unfinished(context: &ConnectionContext, request: &Pending) -> Option<Unfinished> {
     let back = usize::from(1 - request.direction);
-    let (end, end_ns, responded_ns) = match link.ended? {
+    let (end, end_ns, responded_ns) = match context.ended? {
         Ended::Closed { direction, at_ns, .. } if direction == back => (WaitEnd::Server, at_ns, None),
         Ended::Closed { at_ns, responded_ns, .. } => (WaitEnd::Client, at_ns, responded_ns),
         Ended::WithCapture => (WaitEnd::Capture, i64::MAX, None),
@@ -101,29 +101,30 @@ fn unfinished(link: &ConnectionContext, request: &Pending) -> Option<Unfinished>
     let is_counted =
         request.counted && (row.protocol == Protocol::Nfs4 || request.compound_position.is_none_or(|at| at == 0));
     let sent_ns = request.first.time_ns;
-    let waits = !request.long_lived && !is_lost(link, request) && sent_ns <= end_ns && !may_be_last(request.procedure);
+    let waits =
+        !request.long_lived && !is_lost(context, request) && sent_ns <= end_ns && !may_be_last(request.procedure);
     // A callback shows nothing about the server: the client does not respond.
-    (is_counted && waits && !request.procedure.is_callback()).then(|| of(link, request, (end, end_ns, responded_ns)))
+    (is_counted && waits && !request.procedure.is_callback()).then(|| of(context, request, (end, end_ns, responded_ns)))
 }
 
 /// A request with the reason and time of the end of its wait, and the time of the server's last response.
 fn of(
-    link: &ConnectionContext,
+    context: &ConnectionContext,
     request: &Pending,
     (end, end_ns, responded_ns): (WaitEnd, i64, Option<i64>),
 ) -> Unfinished {
     let from = usize::from(request.direction);
     let sent_ns = request.first.time_ns;
     Unfinished {
-        server: link.ends[1 - from],
-        client: link.ends[from].ip,
+        server: context.ends[1 - from],
+        client: context.ends[from].ip,
         end,
         end_ns,
         responded_ns,
         requests: 1,
         first_ns: sent_ns,
         last_ns: sent_ns,
-        is_acknowledged: link.acknowledged[from] >= request.end_offset,
+        is_acknowledged: context.acknowledged[from] >= request.end_offset,
         procedure: request.procedure,
         share: request.share,
         path: request.path,
@@ -131,19 +132,19 @@ fn of(
 }
 
 /// Whether the capture may have lost a part of the request, or the answer, or has the answer in a form that cannot be read.
-fn is_lost(link: &ConnectionContext, request: &Pending) -> bool {
+fn is_lost(context: &ConnectionContext, request: &Pending) -> bool {
     let back = usize::from(1 - request.direction);
-    let is_unread = link.unread[back] != request.unread_back;
-    link.datagrams || is_unread || link.holes[back] != request.holes[back] || request.last.is_none()
+    let is_unread = context.unread[back] != request.unread_back;
+    context.datagrams || is_unread || context.holes[back] != request.holes[back] || request.last.is_none()
 }
 
 /// Whether a client's request without an answer waits for one, unless it waits by design or its answer may have been lost.
-pub(crate) fn waits(link: &ConnectionContext, request: &Pending) -> bool {
+pub(crate) fn waits(context: &ConnectionContext, request: &Pending) -> bool {
     let is_waited_for = !may_be_last(request.procedure) && !request.procedure.is_callback();
-    request.counted && !request.long_lived && is_waited_for && !is_lost(link, request)
+    request.counted && !request.long_lived && is_waited_for && !is_lost(context, request)
 }
 
 /// A request that waits now, as a transaction without an answer.
-pub(crate) fn waiting(link: &ConnectionContext, request: &Pending) -> Option<Transaction> {
-    waits(link, request).then(|| transaction(link, None, request, None))
+pub(crate) fn waiting(context: &ConnectionContext, request: &Pending) -> Option<Transaction> {
+    waits(context, request).then(|| transaction(context, None, request, None))
 }

@@ -42,4 +42,5 @@ mod stuck;
 mod unfinished;
 mod unrecognised;
 mod waiting;
+mod wrapped;
 mod xids;

@@ -78,7 +78,7 @@ fn capture(sent: Vec<Sent>, fates: &[Fate], losing: Losing) -> (Vec<Sent>, Vec<T
 }
 
 /// The captured segments as text.
-fn told(captured: &[Sent]) -> Vec<String> {
+fn lines_of(captured: &[Sent]) -> Vec<String> {
     let line = |Sent { segment, tag, from }: &Sent| {
         let tag = tag.map(|tag| (tag.operation, tag.role));
         format!("{from:?} seq {} ack {} len {} {tag:?}", segment.seq, segment.ack, segment.payload.len())
@@ -109,7 +109,7 @@ proptest! {
             let asked = asked.expect("looked at above");
             prop_assert!(matches!(answered.role, Role::Answer { .. }) && answered.first, "{answered:?}");
             let (asked, answered) = (asked.operation, answered.operation);
-            prop_assert_eq!(asked, answered, "a wrong pair: {:?} of {:#?}", transaction.frames, told(&captured));
+            prop_assert_eq!(asked, answered, "a wrong pair: {:?} of {:#?}", transaction.frames, lines_of(&captured));
             *paired.entry(asked).or_default() += 1;
         }
         prop_assert!(paired.values().all(|&count| count == 1), "paired twice: {paired:?}");

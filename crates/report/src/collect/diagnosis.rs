@@ -286,7 +286,7 @@ fn explains_half(found: &[Found], rule: Rule, of: &Found) -> bool {
 fn are_refused(found: &[Found], slow: &Found) -> bool {
     let operation = |one: &Found| one.look.as_ref().map(|look| look.operation);
     let is_most = |one: &Found| one.statement.share.is_some_and(|share| 2.0 * share >= slow.explains);
-    let mut statuses = found.iter().filter(|one| one.statement.rule == Rule::ErrorStatuses);
+    let mut statuses = found.iter().filter(|one| one.is_of_statuses());
     statuses.any(|one| operation(one) == operation(slow) && is_most(one))
 }
 
@@ -294,7 +294,7 @@ fn are_refused(found: &[Found], slow: &Found) -> bool {
 fn are_told<'f>(findings: &Findings, few: &Few<'_>, mut found: impl Iterator<Item = &'f Found>) -> bool {
     let are_opens = || few.alike.iter().all(|one| is_open(findings, one));
     found.any(|one| match one.statement.rule {
-        Rule::ErrorStatuses => few.are_errors(findings, one.statement.share.unwrap_or(0.0)),
+        Rule::ErrorStatuses | Rule::Grace => few.are_errors(findings, one.statement.share.unwrap_or(0.0)),
         Rule::LeaseBreaks => few.share <= few::ALMOST * one.explains && are_opens(),
         // It is the silence that the rule finds here.
         Rule::Burst => few.share <= few::ALMOST * one.explains,

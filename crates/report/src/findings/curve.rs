@@ -1,5 +1,6 @@
 //! Combined results of several load levels: the maximum throughput, and the response times up to it.
 
+use plimsoll_stats::curve::Law;
 use serde::{Deserialize, Serialize};
 
 /// Two ends; the true number is between them in 95 of 100 cases.
@@ -74,6 +75,14 @@ pub struct FittedLaw {
     pub kappa: f64,
     /// Relative standard deviation of the points from it.
     pub deviation: f64,
+}
+
+impl FittedLaw {
+    /// Throughput at a load, 1/s.
+    pub(crate) fn throughput(&self, load: f64) -> f64 {
+        let Self { lambda_per_s: lambda, sigma, kappa, .. } = *self;
+        Law { lambda, sigma, kappa }.throughput(load)
+    }
 }
 
 /// The load of the highest throughput by the law, or the reason why it is unknown.

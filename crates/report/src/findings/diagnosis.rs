@@ -106,6 +106,8 @@ pub enum Rule {
     Restart,
     /// Statuses that mean trouble.
     ErrorStatuses,
+    /// A server refused requests in its grace period.
+    Grace,
     /// Requests for names that do not exist.
     AbsentNames,
     /// A flush for every few writes.

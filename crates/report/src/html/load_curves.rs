@@ -7,7 +7,6 @@ use super::units::{count, duration};
 use super::untrusted::Untrusted;
 use crate::findings::{CurveMaximum, Findings, Interval, LoadCurve, LoadLevel};
 use maud::{Markup, html};
-use plimsoll_stats::curve::Law;
 
 /// Places at which a law is drawn between the lowest and the highest load.
 const STEPS: u32 = 96;
@@ -71,7 +70,6 @@ fn knee(curve: &LoadCurve) -> String {
 pub(super) fn law_line<'a>(curve: &LoadCurve, name: String, color: usize) -> Option<Series<'a>> {
     let law = curve.law?;
     let (low, high) = (curve.points.first()?.load, curve.points.last()?.load);
-    let law = Law { lambda: law.lambda_per_s, sigma: law.sigma, kappa: law.kappa };
     let x: Vec<f64> =
         (0..=STEPS).map(|step| low + (high - low) * f64::from(step) / f64::from(STEPS)).collect::<Vec<_>>();
     let y = x.iter().map(|load| Some(law.throughput(*load))).collect();

@@ -14,7 +14,7 @@ mod tests;
 pub use line::line;
 pub use moment::{about, moment};
 pub use page::LivePage;
-pub use run::{LiveLevel, LiveRun};
+pub use run::{LiveLevel, LiveRun, counters_line};
 pub use screen::screen;
 
 use plimsoll_stats::HEAT_ROWS;

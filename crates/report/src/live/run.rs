@@ -1,8 +1,12 @@
 //! The live view of a run: its level, planned and achieved load, the load generator, the server's own metrics, finished levels.
 
-use crate::findings::{Generator, ServerSide};
+use crate::findings::{Generator, ServerCounters, ServerSide};
 use crate::safe::for_terminal;
+use crate::tables::longest_counters;
 use crate::{duration, significant};
+
+/// Counters of the server in a line, at most: the table of the report has more.
+const COUNTERS: usize = 4;
 
 /// A run as it goes on.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +31,8 @@ pub struct LiveRun {
     pub generators_fault: Option<String>,
     /// The server's own metrics, if requested.
     pub server: Option<ServerSide>,
+    /// The server's own counters of the last level that is over ([`counters_line`]), if requested.
+    pub counters: Option<String>,
     /// The levels that are over.
     pub levels: Vec<LiveLevel>,
 }
@@ -47,10 +53,10 @@ pub struct LiveLevel {
 }
 
 impl LiveRun {
-    /// What goes on, in lines: the level, asked and achieved, the generator, the server. Names in them are safe.
+    /// What goes on, in lines: the level, asked and achieved, the generator, the server and its counters. Names in them are safe.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.level(), self.pace(), self.keeping_up()];
-        lines.extend(self.server.as_ref().map(server));
+        lines.extend(self.server.as_ref().map(server).into_iter().chain(self.counters.clone()));
         lines
     }
 
@@ -115,6 +121,32 @@ impl LiveLevel {
     }
 }
 
+/// By how much the server's own counters grew in the last level, those that took the most time first. The name of a level may be long: it
+/// is at the end, where a narrow screen cuts the line.
+pub fn counters_line(level: &str, found: &ServerCounters) -> String {
+    format!("The server's own counters, last level: {}  ({})", grown(found), for_terminal(level))
+}
+
+fn grown(found: &ServerCounters) -> String {
+    if let Some(why) = &found.why_missing {
+        return format!("not read: {}", for_terminal(why));
+    }
+    let all = longest_counters(&found.counters);
+    let further = all.len().saturating_sub(COUNTERS);
+    let mut shown: Vec<String> = all
+        .into_iter()
+        .take(COUNTERS)
+        .map(|counter| {
+            let mean = counter.mean_s.map_or_else(String::new, |mean| format!(" (mean {})", duration(mean)));
+            format!("{} {}{mean}", for_terminal(&counter.name), counter.count)
+        })
+        .collect();
+    if further > 0 {
+        shown.push(format!("and {further} more"));
+    }
+    if shown.is_empty() { "nothing counted".to_owned() } else { shown.join("; ") }
+}
+
 fn server(server: &ServerSide) -> String {
     if let Some(why) = &server.why_missing {
         return format!("Server: no numbers: {}", for_terminal(why));
@@ -135,6 +167,7 @@ fn server(server: &ServerSide) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::findings::calls::ServerCounter;
 
     #[test]
     fn lines_have_the_level_its_pace_and_who_is_to_blame() {
@@ -153,6 +186,7 @@ mod tests {
             achieved_per_s: Some(498.0),
             generator: Some(Generator { cpu_share: 0.34, ..Generator::default() }),
             server: Some(ServerSide { cores_busy: Some(1.5), sent_bytes_per_s: Some(2e6), ..ServerSide::default() }),
+            counters: Some(counters_line("1 client", &ServerCounters::default())),
             levels: vec![level],
             ..LiveRun::default()
         };
@@ -163,10 +197,35 @@ mod tests {
                 "Iterations per second: 498 (asked for 500)  0 failed actions",
                 "Load generator: on time, 34 % busy",
                 "Server: 1.50 cores busy, sent 2.00 MB/s",
+                "The server's own counters, last level: nothing counted  (1 client)",
             ]
         );
         assert_eq!(run.finished().unwrap(), "Finished: 1 client: 1234 op/s, p99 -, VALID");
         let late = LiveRun { generators_fault: Some("late".to_owned()), ..LiveRun::default() };
         assert!(late.lines()[2].contains("NOT RELIABLE: late") && late.lines()[1].contains("- (no rate limit"));
+    }
+
+    #[test]
+    fn the_line_of_counters_begins_with_those_that_took_the_most_time() {
+        let counter =
+            |name: &str, count, mean_s| ServerCounter { name: name.to_owned(), count, mean_s, waiting_mean_s: None };
+        let counters = vec![
+            counter("smb2_close", 3, None),
+            counter("smb2_create", 90, Some(0.001)),
+            counter("smb2_read", 1234, Some(0.002)),
+            counter("smb2_tcon", 1, None),
+            counter("smb2_lock\u{1b}[2J", 2, None),
+        ];
+        let found = ServerCounters { counters, ..ServerCounters::default() };
+        assert_eq!(
+            counters_line("8 clients", &found),
+            "The server's own counters, last level: smb2_read 1234 (mean 2.00 ms); smb2_create 90 (mean 1.00 ms); \
+             smb2_close 3; smb2_lock\\u{1b}[2J 2; and 1 more  (8 clients)"
+        );
+        let narrow = crate::safe::fit(&counters_line(&"a long name ".repeat(9), &found), 80);
+        assert!(narrow.contains(": smb2_read 1234 (mean 2.00 ms)"), "{narrow}");
+        let why_missing = Some("no bus".to_owned());
+        let line = counters_line("8 clients", &ServerCounters { why_missing, ..ServerCounters::default() });
+        assert_eq!(line, "The server's own counters, last level: not read: no bus  (8 clients)");
     }
 }

@@ -12,8 +12,8 @@ const FIXED_LINES: usize = 11;
 const LABEL: usize = 8;
 /// Less than this is no screen.
 const LEAST: (usize, usize) = (40, 16);
-/// Lines of a run at most: level, pace, generator, server, finished levels.
-const RUN_LINES: usize = 5;
+/// Lines of a run at most: level, pace, generator, server, its counters, finished levels.
+const RUN_LINES: usize = 6;
 
 /// The lines of a screen with this number of columns and rows: exactly `rows` lines, none wider than `columns`.
 pub fn screen(live: &LiveScreen, columns: usize, rows: usize) -> Vec<String> {
@@ -92,7 +92,7 @@ fn down(live: &LiveScreen, since_ns: i64) -> String {
 fn below(live: &LiveScreen, rows: usize) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(run) = &live.run {
-        lines.extend(run.lines().into_iter().chain(run.finished()).take(RUN_LINES));
+        lines.extend(run.lines().into_iter().chain(run.finished()).take(RUN_LINES.min(rows)));
     }
     if let Some(losses) = live.losses {
         lines.extend([waiting(live), live.diagnosis.clone().unwrap_or_default(), said(losses)]);

@@ -117,6 +117,20 @@ fn notices_are_above_the_losses_as_far_as_there_is_room() {
     }
 }
 
+#[test]
+fn the_lines_of_a_run_leave_room_for_the_keys() {
+    let (counters, levels) = (Some("the counters".to_owned()), vec![LiveLevel::default()]);
+    let server = Some(crate::findings::ServerSide::default());
+    let run = Some(LiveRun { server, counters, levels, ..LiveRun::default() });
+    let live = LiveScreen { run, losses: None, ..live() };
+    for (rows, has_levels) in [(16, false), (17, true), (24, true)] {
+        let lines = screen(&live, 80, rows);
+        assert!(lines[rows - 1].starts_with("q quit"), "{lines:#?}");
+        assert!(lines.iter().any(|line| line == "the counters"), "{lines:#?}");
+        assert_eq!(lines.iter().any(|line| line.starts_with("Finished: ")), has_levels, "{lines:#?}");
+    }
+}
+
 /// A pcap pipe has no count, and Linux does not show that of every interface.
 #[test]
 fn no_loss_is_claimed_of_what_has_no_count() {

@@ -43,7 +43,7 @@ pub(crate) use lease_breaks::lease_breaks;
 pub(crate) use levels::{levels, levels_and_outages};
 pub(crate) use outages::outages;
 pub(crate) use repeats::repeats;
-pub(crate) use server_counters::server_counters;
+pub(crate) use server_counters::{longest as longest_counters, server_counters};
 pub(crate) use server_side::server_side;
 pub(crate) use session_requests::session_requests;
 pub(crate) use slots::slots;

@@ -166,7 +166,7 @@ fn row(level: &str, counter: &ServerCounter) -> Row {
 }
 
 /// The most time first; those without a time by count.
-fn longest(counters: &[ServerCounter]) -> Vec<&ServerCounter> {
+pub(crate) fn longest(counters: &[ServerCounter]) -> Vec<&ServerCounter> {
     let took = |counter: &ServerCounter| counter.mean_s.map_or(0.0, |mean| mean * counter.count as f64);
     let mut sorted: Vec<&ServerCounter> = counters.iter().collect();
     sorted.sort_by(|a, b| took(b).total_cmp(&took(a)).then(b.count.cmp(&a.count)));

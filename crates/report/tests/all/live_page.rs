@@ -242,6 +242,26 @@ fn times_in_tables_of_a_minute_with_losses_are_marked() {
     assert_eq!(marked(&mut page), [true; 16]);
 }
 
+#[test]
+fn seconds_with_losses_are_hatched_and_their_percentiles_are_marked() {
+    let Some(mut page) = Page::open("live-lossy-seconds") else { return };
+    let hatched = |page: &mut Page, chart: &str| {
+        page.0.value(&format!("(charts.{chart}.getOption().series[1].data || []).map(cell => cell[0])"))
+    };
+    let seconds = [
+        (60, None, json!([])),
+        (61, Some(("lost_packets", json!(7))), json!([61])),
+        (62, None, json!([61])),
+        (63, Some(("interface_down", json!(true))), json!([61, 63])),
+    ];
+    for (number, loss, lossy) in seconds {
+        page.send("second", &second_with(number, loss.as_slice()));
+        assert_eq!((hatched(&mut page, "heat"), hatched(&mut page, "service")), (lossy.clone(), lossy), "{number}");
+        assert_eq!(["p50", "p99", "max"].map(|id| page.text(id).ends_with(" *")), [loss.is_some(); 3], "{number}");
+    }
+    assert_eq!(page.0.complaints(), Vec::<String>::new());
+}
+
 /// A laptop that slept for more than five minutes gets no event of the step itself.
 #[test]
 fn a_page_that_missed_a_step_back_of_the_clock_goes_on() {

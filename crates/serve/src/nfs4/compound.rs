@@ -14,7 +14,7 @@ use super::clients::Client;
 use super::codes::{self, SEQUENCE, SETATTR};
 use super::limits::REPLY_HEAD;
 use super::server::Server;
-use super::session::{Session, Turn};
+use super::session::{Session, SlotRequest};
 use super::status::{Done, Status};
 use crate::memory::Node;
 
@@ -140,14 +140,14 @@ impl Compound<'_, '_> {
         };
         // The slot's last request is being carried out, on another connection.
         let Some(mut slot) = slot.try_lock() else { return self.refuse(SEQUENCE, Status::DELAY) };
-        match slot.turn(sequence.sequence) {
+        match slot.classify(sequence.sequence) {
             Err(status) => return self.refuse(SEQUENCE, status),
-            Ok(Turn::Again(Some(answer))) => {
+            Ok(SlotRequest::Again(Some(answer))) => {
                 self.out.truncate(self.start);
                 self.out.put_fixed(answer);
                 return AGAIN;
             }
-            Ok(Turn::Again(None)) => {
+            Ok(SlotRequest::Again(None)) => {
                 self.sequence_result(&session, &sequence);
                 if self.left == 0 {
                     return Status::OK;
@@ -155,7 +155,7 @@ impl Compound<'_, '_> {
                 let code = self.reader.u32().unwrap_or(codes::ILLEGAL);
                 return self.refuse(code, Status::RETRY_UNCACHED_REP);
             }
-            Ok(Turn::New) => {}
+            Ok(SlotRequest::New) => {}
         }
         if self.left > session.fore.operations {
             return self.refuse(SEQUENCE, Status::TOO_MANY_OPS);

@@ -14,6 +14,7 @@ mod clients;
 mod codes;
 mod compound;
 mod connection;
+mod conversation;
 mod data;
 mod directory;
 mod identity;
@@ -35,5 +36,6 @@ mod status;
 mod tests;
 
 pub(crate) use connection::converse;
+pub use conversation::Nfs4Conversation;
 pub(crate) use rpc::begins_version_4;
 pub(crate) use server::Server;

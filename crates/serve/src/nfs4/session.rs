@@ -47,7 +47,7 @@ pub(super) struct Slot {
 
 /// What a request of a slot is.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Turn<'a> {
+pub(super) enum SlotRequest<'a> {
     /// The next one.
     New,
     /// The last one again; `None` if its answer was not kept.
@@ -56,11 +56,11 @@ pub(super) enum Turn<'a> {
 
 impl Slot {
     /// Compares the sequence ID with that of the last request.
-    pub(super) fn turn(&self, sequence: u32) -> Done<Turn<'_>> {
+    pub(super) fn classify(&self, sequence: u32) -> Done<SlotRequest<'_>> {
         if sequence == self.sequence.wrapping_add(1) {
-            Ok(Turn::New)
+            Ok(SlotRequest::New)
         } else if sequence == self.sequence && self.used {
-            Ok(Turn::Again(self.answer.as_deref()))
+            Ok(SlotRequest::Again(self.answer.as_deref()))
         } else {
             Err(Status::SEQ_MISORDERED)
         }
@@ -143,14 +143,15 @@ mod tests {
     #[test]
     fn a_slot_answers_its_last_request_again_and_no_other() {
         let mut slot = Slot::default();
-        assert_eq!((slot.turn(0), slot.turn(2)), (Err(Status::SEQ_MISORDERED), Err(Status::SEQ_MISORDERED)));
-        assert_eq!(slot.turn(1), Ok(Turn::New));
+        assert_eq!((slot.classify(0), slot.classify(2)), (Err(Status::SEQ_MISORDERED), Err(Status::SEQ_MISORDERED)));
+        assert_eq!(slot.classify(1), Ok(SlotRequest::New));
         slot.done(1, Some(b"first"));
-        assert_eq!((slot.turn(1), slot.turn(2)), (Ok(Turn::Again(Some(b"first"))), Ok(Turn::New)));
-        assert_eq!((slot.turn(0), slot.turn(3)), (Err(Status::SEQ_MISORDERED), Err(Status::SEQ_MISORDERED)));
+        assert_eq!(slot.classify(1), Ok(SlotRequest::Again(Some(b"first"))));
+        assert_eq!(slot.classify(2), Ok(SlotRequest::New));
+        assert_eq!((slot.classify(0), slot.classify(3)), (Err(Status::SEQ_MISORDERED), Err(Status::SEQ_MISORDERED)));
         slot.done(2, None);
-        assert_eq!((slot.turn(2), slot.turn(1)), (Ok(Turn::Again(None)), Err(Status::SEQ_MISORDERED)));
+        assert_eq!((slot.classify(2), slot.classify(1)), (Ok(SlotRequest::Again(None)), Err(Status::SEQ_MISORDERED)));
         slot.done(u32::MAX, None);
-        assert_eq!(slot.turn(0), Ok(Turn::New), "it wraps");
+        assert_eq!(slot.classify(0), Ok(SlotRequest::New), "it wraps");
     }
 }

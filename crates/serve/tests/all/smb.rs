@@ -21,7 +21,7 @@ fn smbclient(server: &Embedded, commands: &str, more: &[&str]) -> Output {
     run("smbclient", &arguments)
 }
 
-fn told(output: &Output) -> String {
+fn text_of(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
@@ -75,19 +75,19 @@ fn names_come_move_and_go() {
     std::fs::write(&from, b"content").unwrap();
     let put = format!("mkdir d; put {} d\\one.txt; put {} d\\two.dat", from.display(), from.display());
     must(smbclient(&server, &put, &[]));
-    let listed = told(&must(smbclient(&server, "ls d\\*", &[])));
+    let listed = text_of(&must(smbclient(&server, "ls d\\*", &[])));
     assert!(listed.contains("one.txt") && listed.contains("two.dat"), "{listed}");
-    let listed = told(&must(smbclient(&server, "ls d\\*.txt", &[])));
+    let listed = text_of(&must(smbclient(&server, "ls d\\*.txt", &[])));
     assert!(listed.contains("one.txt") && !listed.contains("two.dat"), "{listed}");
-    let refused = told(&smbclient(&server, "rmdir d", &[]));
+    let refused = text_of(&smbclient(&server, "rmdir d", &[]));
     assert!(refused.contains("NT_STATUS_DIRECTORY_NOT_EMPTY"), "{refused}");
     must(smbclient(&server, "rename d\\one.txt d\\three.txt; del d\\two.dat; rename d e", &[]));
-    let listed = told(&must(smbclient(&server, "ls e\\*; du", &[])));
+    let listed = text_of(&must(smbclient(&server, "ls e\\*; du", &[])));
     assert!(listed.contains("three.txt") && !listed.contains("one.txt") && !listed.contains("two.dat"), "{listed}");
-    let missing = told(&smbclient(&server, "get e\\one.txt /dev/null", &[]));
+    let missing = text_of(&smbclient(&server, "get e\\one.txt /dev/null", &[]));
     assert!(missing.contains("NT_STATUS_OBJECT_NAME_NOT_FOUND"), "{missing}");
     must(smbclient(&server, "del e\\three.txt; rmdir e", &[]));
-    let gone = told(&smbclient(&server, "ls e\\*", &[]));
+    let gone = text_of(&smbclient(&server, "ls e\\*", &[]));
     assert!(gone.contains("NT_STATUS_OBJECT_"), "{gone}");
 }
 
@@ -101,10 +101,10 @@ fn refusals_are_told() {
     std::fs::write(&from, bytes(1, 4 << 20)).unwrap();
     let put = format!("put {} big", from.display());
     let small = server(Options { size: 1 << 20, ..Options::default() });
-    let full = told(&smbclient(&small, &put, &[]));
+    let full = text_of(&smbclient(&small, &put, &[]));
     assert!(full.contains("NT_STATUS_DISK_FULL"), "{full}");
     let closed = server(Options { read_only: true, ..Options::default() });
-    let denied = told(&smbclient(&closed, &put, &[]));
+    let denied = text_of(&smbclient(&closed, &put, &[]));
     assert!(denied.contains("NT_STATUS_ACCESS_DENIED"), "{denied}");
     let port = closed.address().port().to_string();
     for (share, who, status) in [
@@ -113,7 +113,7 @@ fn refusals_are_told() {
         ("elsewhere", format!("{USER}%{PASSWORD}"), "NT_STATUS_BAD_NETWORK_NAME"),
     ] {
         let output = run("smbclient", &[&format!("//127.0.0.1/{share}"), "-p", &port, "-U", &who, "-c", "ls"]);
-        assert!(!output.status.success() && told(&output).contains(status), "{}", told(&output));
+        assert!(!output.status.success() && text_of(&output).contains(status), "{}", text_of(&output));
     }
     let open = Embedded::start(Kind::Smb, Options::default()).unwrap();
     let port = open.address().port().to_string();

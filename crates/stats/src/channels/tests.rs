@@ -61,6 +61,19 @@ fn two_servers_may_give_the_same_number() {
     // To which of two it belongs, its addresses tell.
     let two = of(&[request(0, 7, (1, 2), 5), request(1, 7, (1, 3), 5), binding(2, 7, (9, 3))]);
     assert_eq!(sessions(&two), [(7, vec![(1, 1), (2, 0)])]);
+    // One client has a session with each of two servers, which both have a second address.
+    let (first, bound) = ([request(0, 7, (1, 2), 5), request(1, 7, (1, 3), 5)], [(2, (1, 4)), (3, (1, 5))]);
+    let unclear = of(&[first.to_vec(), bound.map(|(number, ends)| binding(number, 7, ends)).to_vec()].concat());
+    assert_eq!((sessions(&unclear), unclear.channels().of_several().1), (vec![], 4));
+}
+
+/// A run binds the connections of a session before its measured phase, also to other addresses of the server.
+#[test]
+fn connections_that_were_bound_before_the_phase_belong_to_their_session() {
+    let mut statistics = Statistics::new(Options::default());
+    statistics.record_outside(&binding(1, 7, (1, 3)));
+    [request(0, 7, (1, 2), 5), request(1, 7, (1, 3), 5)].iter().for_each(|t| statistics.record(t));
+    assert_eq!(sessions(&statistics), [(7, vec![(0, 1), (1, 1)])]);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use std::fmt;
 use plimsoll_model::{Names, Symbol};
 
 /// Counts up when the bytes change their meaning.
-pub const STATE_VERSION: u32 = 34;
+pub const STATE_VERSION: u32 = 35;
 
 /// No counter that counts something real gets there; below it, sums of counters cannot overflow.
 pub(crate) const MOST: u64 = 1 << 56;

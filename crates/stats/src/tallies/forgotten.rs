@@ -52,6 +52,8 @@ pub struct Forgotten {
     pub count: u64,
     /// When the first was answered, ns.
     pub first_ns: i64,
+    /// When the last was answered, ns.
+    pub last_ns: i64,
 }
 
 /// An SMB session whose logon was captured.
@@ -136,6 +138,7 @@ impl Sessions {
             is_by_client,
             count: 1,
             first_ns: t.timeline.response_last.unwrap_or(i64::MAX),
+            last_ns: t.timeline.response_last.unwrap_or(i64::MIN),
         });
     }
 
@@ -146,6 +149,7 @@ impl Sessions {
                 let row = &mut self.rows[at];
                 row.count += more.count;
                 row.first_ns = row.first_ns.min(more.first_ns);
+                row.last_ns = row.last_ns.max(more.last_ns);
             }
             None if self.rows.len() < MAX_ROWS => self.rows.push(more),
             None => {}
@@ -168,7 +172,7 @@ impl Sessions {
 }
 
 crate::state::fields!("statuses for forgotten state"; Forgotten {
-    server, protocol, status, session, made_ns, is_by_client, count, first_ns,
+    server, protocol, status, session, made_ns, is_by_client, count, first_ns, last_ns,
 } if |row| Counter::all(&[row.count]));
 
 #[cfg(test)]
@@ -200,10 +204,11 @@ mod tests {
         let mut sessions = Sessions::default();
         asked(&mut sessions, 1, 7, 0, 100);
         asked(&mut sessions, 1, 7, 0, 200);
-        (0..2).for_each(|_| asked(&mut sessions, 5, 7, USER_SESSION_DELETED, 300));
+        [300, 350].into_iter().for_each(|at_ns| asked(&mut sessions, 5, 7, USER_SESSION_DELETED, at_ns));
         asked(&mut sessions, 5, 8, USER_SESSION_DELETED, 300);
         asked(&mut sessions, 5, 7, 0xC000_0022, 300);
         assert_eq!(rows(&sessions), [(Some(7), Some(100), false, 2), (Some(8), None, false, 1)]);
+        assert_eq!((sessions.rows()[0].first_ns, sessions.rows()[0].last_ns), (300, 350));
     }
 
     #[test]

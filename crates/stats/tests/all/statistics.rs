@@ -95,10 +95,10 @@ fn a_negative_time_is_counted_and_in_no_distribution() {
 }
 
 #[test]
-fn held_requests_stand_apart() {
-    let mut held = transaction(smb2(0x0F), 0, 1_000 * MS);
-    held.long_lived = true;
-    let statistics = of(Options::default(), &[held]);
+fn long_lived_requests_stand_apart() {
+    let mut waiting = transaction(smb2(0x0F), 0, 1_000 * MS);
+    waiting.long_lived = true;
+    let statistics = of(Options::default(), &[waiting]);
     assert_eq!((statistics.operations().count(), statistics.long_lived().count(), statistics.total()), (0, 1, 0));
     assert_eq!((statistics.slowest().count(), statistics.groups().count()), (0, 0));
     assert!(statistics.queue_depth().at_arrival.is_empty());

@@ -59,7 +59,10 @@ fn connects(port: u16) -> bool {
 
 /// A free TCP port of loopback, below the ephemeral ports (ip(7), `ip_local_port_range`: 32768 and up). A client that retries to reach a
 /// missing server on an ephemeral port could get this port as its own, connect to itself, and block the server's restart.
-fn free_port() -> std::io::Result<u16> {
+///
+/// # Errors
+/// Every port that was tried is in use, or there is no loopback.
+pub fn free_port() -> std::io::Result<u16> {
     use std::hash::{BuildHasher, RandomState};
     let random = RandomState::new();
     let ports = (0..100).map(|attempt: u32| 10_000 + (random.hash_one(attempt) % 20_000) as u16);

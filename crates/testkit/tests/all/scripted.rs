@@ -80,7 +80,9 @@ fn many_connections_at_once() {
     drop(leaves);
     streams[0].write_all(&null(5)).unwrap();
     assert_eq!(xids(&mut streams[0], 1), [5]);
-    none_early(&server.stop().unwrap(), 129);
+    let answered = server.stop().unwrap();
+    // The client that leaves may have got its answer before.
+    none_early(&answered, answered.len().clamp(129, 130));
 }
 
 #[test]

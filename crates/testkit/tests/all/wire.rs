@@ -57,7 +57,7 @@ fn the_log_says_of_every_packet_what_tcpdump_saw_at_both_ends() {
         held_back: Duration::from_millis(8),
         ..Impairments::default()
     };
-    let limited = Impairments { rate: Some(5e6), queue_bytes: 30_000.0, seed: 2, ..asked };
+    let limited = Impairments { rate: Some(2e6), queue_bytes: 30_000.0, seed: 2, ..asked };
     let wire = match Wire::start([limited, asked]) {
         Ok(wire) => wire,
         Err(reason) => return plimsoll_testkit::skip(reason),

@@ -47,7 +47,7 @@ pub(crate) struct Player {
     /// A line is over.
     iteration_over: bool,
     /// The last requested step.
-    asked: Move,
+    asked: PlayerAction,
     /// The line that is next, or under way.
     at: usize,
     /// Where the loop began, and how often it is still to be done.
@@ -88,7 +88,7 @@ enum Act {
 
 /// A player's next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Move {
+enum PlayerAction {
     Sweep,
     MakeRoot,
     /// The operation in the line.
@@ -110,7 +110,7 @@ impl Player {
             sweep: None,
             closing: Vec::new(),
             iteration_over: false,
-            asked: Move::IterationOver,
+            asked: PlayerAction::IterationOver,
             at: 0,
             looping: None,
             plays: 0,
@@ -129,30 +129,30 @@ impl Player {
         }
     }
 
-    fn decide(&mut self) -> Move {
+    fn decide(&mut self) -> PlayerAction {
         loop {
             if let Some(file) = self.closing.pop() {
-                return Move::Close(file);
+                return PlayerAction::Close(file);
             }
             if let Some(sweep) = &self.sweep {
                 if !sweep.is_over() {
-                    return Move::Sweep;
+                    return PlayerAction::Sweep;
                 }
                 self.sweep = None;
                 self.swept();
             }
             if std::mem::take(&mut self.iteration_over) {
-                return Move::IterationOver;
+                return PlayerAction::IterationOver;
             }
             match self.act {
                 Act::Clearing | Act::Leaving => self.sweep = Some(self.sweep_of(self.stage.root.clone())),
-                Act::Making => return Move::MakeRoot,
+                Act::Making => return PlayerAction::MakeRoot,
                 Act::Playing => {
                     if let Some(next) = self.play() {
                         return next;
                     }
                 }
-                Act::Over => return Move::Finished,
+                Act::Over => return PlayerAction::Finished,
             }
         }
     }
@@ -235,10 +235,10 @@ impl Scenario for Player {
     fn next(&mut self) -> ScenarioStep<'_> {
         self.asked = self.decide();
         match self.asked {
-            Move::Think(ns) => ScenarioStep::Think(ns),
-            Move::IterationOver => ScenarioStep::IterationOver,
-            Move::Finished => ScenarioStep::Finished,
-            Move::Sweep => self.sweep.as_ref().map_or(ScenarioStep::IterationOver, Sweep::step),
+            PlayerAction::Think(ns) => ScenarioStep::Think(ns),
+            PlayerAction::IterationOver => ScenarioStep::IterationOver,
+            PlayerAction::Finished => ScenarioStep::Finished,
+            PlayerAction::Sweep => self.sweep.as_ref().map_or(ScenarioStep::IterationOver, Sweep::step),
             asked => self.step(asked),
         }
     }
@@ -250,19 +250,19 @@ impl Scenario for Player {
     fn done(&mut self, done: &Done) -> Verdict {
         self.now = done.at;
         match (self.asked, &done.result) {
-            (Move::Sweep, _) => self.swept_one(done),
-            (Move::MakeRoot, result) => self.rooted(result),
-            (Move::Open, Ok(Reply::Opened { file, .. })) => {
+            (PlayerAction::Sweep, _) => self.swept_one(done),
+            (PlayerAction::MakeRoot, result) => self.rooted(result),
+            (PlayerAction::Open, Ok(Reply::Opened { file, .. })) => {
                 self.by_path.insert(self.path.clone(), *file);
                 Verdict::AsAnswered
             }
-            (Move::Play | Move::Open, _) => self.played(done),
+            (PlayerAction::Play | PlayerAction::Open, _) => self.played(done),
             _ => Verdict::AsAnswered,
         }
     }
 
     fn entry(&mut self, name: &str) {
-        if let (Move::Sweep, Some(sweep)) = (self.asked, &mut self.sweep) {
+        if let (PlayerAction::Sweep, Some(sweep)) = (self.asked, &mut self.sweep) {
             sweep.entry(name);
         }
     }

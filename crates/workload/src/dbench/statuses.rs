@@ -86,6 +86,11 @@ impl Row {
 }
 
 impl Expected {
+    /// A search that finds nothing.
+    pub(crate) const NO_SUCH_FILE: Self = Self::Nt(nt::STATUS_NO_SUCH_FILE);
+    /// An unlock of a range without a lock.
+    pub(crate) const RANGE_NOT_LOCKED: Self = Self::Nt(nt::STATUS_RANGE_NOT_LOCKED);
+
     /// Whether a refusal is the expected one: the same status, or its equivalent in another protocol.
     pub(crate) fn is(self, protocol: Protocol, status: u32) -> bool {
         match (self, protocol) {

@@ -2,12 +2,11 @@
 
 use plimsoll_client::operation::OperationKind as Kind;
 
-use self::ScriptStep::Operation as Op;
 use crate::distribution::Sizes;
 use crate::file_step::{FileStep, LARGEST_OWN};
 use crate::fileset::is_of_a_set;
 use crate::quantity::{Scale, Size};
-use crate::text::{At, PlainStep, ReadText, SAY_MORE, StepText, StepWithOptions, Subject, WriteText};
+use crate::text::{At, PlainStep, ReadText, StepText, StepWithOptions, Subject, WriteText};
 
 /// Maximum size of a request, bytes: servers accept 1 to 8 MiB, and clients split larger ones.
 const LARGEST_REQUEST: u64 = 16 << 20;
@@ -70,7 +69,10 @@ pub(super) fn script_step(step: &StepText, on: Subject, scale: Scale, texts: &mu
     let with = match step {
         StepText::Plain(PlainStep::Create) => return Ok(ScriptStep::Create),
         StepText::Plain(PlainStep::Recreate) => return Ok(ScriptStep::Recreate),
-        StepText::Plain(PlainStep::Operation(kind)) => return word(*kind),
+        StepText::Plain(PlainStep::Operation(kind)) => {
+            let unknown = || "unknown step (docs/workload-reference.md lists all)".to_owned();
+            return does(*kind).map(|_| ScriptStep::Operation(*kind)).ok_or_else(unknown);
+        }
         StepText::OnFile(step) => return step.compile(scale).map(ScriptStep::OnFile),
         StepText::WithOptions(with) => with,
     };
@@ -92,15 +94,48 @@ pub(super) fn script_step(step: &StepText, on: Subject, scale: Scale, texts: &mu
     })
 }
 
-/// An operation that is written as a word alone.
-pub(crate) fn word(kind: Kind) -> Result<ScriptStep, String> {
-    match kind {
-        Kind::Open | Kind::Rename | Kind::Setattr | Kind::Find | Kind::Copy | Kind::Clone => Ok(Op(kind)),
-        Kind::Watch => Err("unknown step (docs/workload-reference.md lists all)".to_owned()),
-        kind if !kind.has_arguments() => Ok(Op(kind)),
-        Kind::Read | Kind::Write => Err(SAY_MORE.to_owned()),
-        _ => Err("unknown step (docs/workload-reference.md lists all)".to_owned()),
-    }
+/// What a step that is a word alone does. `None`: the operation is no such step.
+pub(crate) fn does(kind: Kind) -> Option<&'static str> {
+    Some(match kind {
+        Kind::Null => "Sends an empty request (SMB ECHO, NFS NULL)",
+        Kind::Fsinfo => "Queries the size and free space of the file system",
+        Kind::ConnectShare => {
+            "Connects to the share a second time (SMB TREE_CONNECT); later steps use the new tree connection (SMB only)"
+        }
+        Kind::DisconnectShare => {
+            "Closes the second tree connection (SMB TREE_DISCONNECT); later steps use the first tree connection again (SMB only)"
+        }
+        Kind::LogOn => "Logs the user on a second time; later steps belong to the new session (SMB only)",
+        Kind::LogOff => "Ends the second session; later steps belong to the first session again (SMB only)",
+        Kind::Lookup => {
+            "Looks up the name in its directory (NFS: LOOKUP; SMB: CREATE with access to attributes, then CLOSE)"
+        }
+        Kind::Getattr => "Queries the attributes by path",
+        Kind::Access => {
+            "Asks which access the server would grant (NFS: ACCESS; SMB: CREATE with MAXIMUM_ALLOWED, then CLOSE)"
+        }
+        Kind::List => "Lists the whole directory",
+        Kind::ListNames => "Lists only the names in the directory (NFS: READDIR; SMB and file://: the same as list)",
+        Kind::Mkdir => "Creates the iteration's own directory",
+        Kind::Rmdir => "Removes the iteration's own directory",
+        Kind::Remove => "Removes the iteration's own file",
+        Kind::Readlink => "Reads the symbolic link",
+        Kind::Close => "Closes the file",
+        Kind::Flush => "Makes written data durable (SMB FLUSH, NFS COMMIT, fsync)",
+        Kind::GetattrOpen => "Queries the attributes of the open file",
+        Kind::Open => "Opens the file",
+        Kind::Rename => "Renames the iteration's own file",
+        Kind::Setattr => "Sets the permission bits (SMB: the timestamps)",
+        Kind::Find => "Searches the directory for the file's name",
+        Kind::Copy => {
+            "Creates a file in the same directory, copies the file to it on the server (SMB FSCTL_SRV_COPYCHUNK, NFS 4.2 COPY, \
+            copy_file_range), then closes and removes the copy. Copies at most the first 4 GiB minus 64 KiB, and skips empty files"
+        }
+        Kind::Clone => {
+            "Like copy, but clones the whole file (no limit of 4 GiB), so that both files share the data (NFS 4.2 CLONE only)"
+        }
+        _ => return None,
+    })
 }
 
 fn scaled(transfer: Transfer, scale: Scale) -> Transfer {

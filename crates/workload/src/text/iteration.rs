@@ -14,7 +14,7 @@ use crate::file_step::FileStep;
 use crate::quantity::{Size, Time};
 
 /// The problem of a word that needs options.
-pub(crate) const SAY_MORE: &str = "this step needs options, e.g. { read = { size = \"64KiB\" } }";
+const SAY_MORE: &str = "this step needs options, e.g. { read = { size = \"64KiB\" } }";
 
 /// `[[iterations]]`: one kind of iteration.
 #[derive(Debug, Deserialize, JsonSchema)]

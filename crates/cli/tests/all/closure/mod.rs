@@ -21,9 +21,9 @@ use plimsoll_workload::{Load, Pause, Phases};
 
 use crate::available;
 
-/// Clients, each with its own connection, and lanes of each: actions overlap on the wire.
+/// Clients, each with its own connection, and the queue depth of each: actions overlap on the wire.
 const CLIENTS: u32 = 3;
-const LANES: u32 = 4;
+const DEPTH: u32 = 4;
 
 /// Every transaction of a drive, as the client and as the tap saw it.
 struct Both {
@@ -55,11 +55,11 @@ fn driven(
     let tap = Arc::new(Tap::new(std::fs::File::create(&file).unwrap()).unwrap());
     let mut names = Names::default();
     let server = connect::open(&Target::parse(target).unwrap(), wishes, &mut names).unwrap();
-    let scenarios = Box::new(|client, lane, _| tour::lane(client, lane));
+    let scenarios = Box::new(|client, slot, _| tour::scenario(client, slot));
     let work = Work { server: &*server, scenarios, names: Arc::new(names) };
     let phases = Phases { warmup_ns: 0, measured_ns: None, ..Phases::default() };
     let load = Load::Closed { clients: CLIENTS, think: Pause::None };
-    let plan = Plan { depth: LANES, phases, tap: Some(Arc::clone(&tap)), threads, ..Plan::new(load) };
+    let plan = Plan { depth: DEPTH, phases, tap: Some(Arc::clone(&tap)), threads, ..Plan::new(load) };
     let ran = run(&plan, &work).unwrap();
     tap.finish().unwrap();
     let errors: Vec<_> = ran.clients.iter().flat_map(|client| &client.errors).collect();

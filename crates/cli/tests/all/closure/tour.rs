@@ -10,9 +10,9 @@ use plimsoll_workload::scenario::{Scenario, ScenarioStep, Verdict};
 /// Expected failures of an action: the protocol or the server does not support it, or the server refuses it.
 pub(crate) const EXPECTED: [Cause; 3] = [Cause::Unsupported, Cause::Status, Cause::CallRejected];
 
-/// The tour of a lane.
-pub(crate) fn lane(client: u32, lane: u32) -> Box<dyn Scenario> {
-    let directory = format!("tour-{client}-{lane}");
+/// The tour of a slot.
+pub(crate) fn scenario(client: u32, slot: u32) -> Box<dyn Scenario> {
+    let directory = format!("tour-{client}-{slot}");
     let path = |name: &str| format!("{directory}/{name}");
     let paths =
         ["", "a", "b", "c", "d", "nowhere"].map(|name| if name.is_empty() { directory.clone() } else { path(name) });

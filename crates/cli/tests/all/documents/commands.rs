@@ -52,7 +52,7 @@ const LOAD_FILES: [&str; 2] = ["/usr/share/dbench/client.txt", "crates/workload/
 /// Twice the maximum duration of a page on a busy machine.
 const LIMIT: Duration = Duration::from_secs(900);
 /// Pages at a time: their commands wait for clocks most of the time.
-const LANES: usize = 3;
+const THREADS: usize = 3;
 
 /// Makes a recording that a reader has.
 const SAMPLE: &str = "plimsoll run random-read --target embedded:smb --repeat 2 --record sample -q";
@@ -164,14 +164,14 @@ fn commands_shown_succeed() {
     assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
     let sample = first.path().join("sample");
     let mut pages = pages();
-    // Long pages first: at the end no lane waits for one of them alone.
+    // Long pages first: at the end no thread waits for one of them alone.
     pages.sort_by_cached_key(|path| Reverse(script(path).concat().matches("plimsoll ").count()));
     let pages = Mutex::new(pages.into_iter());
     let next = || pages.lock().unwrap().next();
-    let of_lane = || std::iter::from_fn(next).map(|path| run(&path, &sample)).collect::<Vec<_>>();
+    let pages_of_thread = || std::iter::from_fn(next).map(|path| run(&path, &sample)).collect::<Vec<_>>();
     let ran: Vec<Result<usize, String>> = std::thread::scope(|scope| {
-        let lanes: Vec<_> = (0..LANES).map(|_| scope.spawn(of_lane)).collect();
-        lanes.into_iter().flat_map(|lane| lane.join().unwrap()).collect()
+        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(pages_of_thread)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
     let failed: Vec<&String> = ran.iter().filter_map(|page| page.as_ref().err()).collect();
     assert!(failed.is_empty(), "{failed:#?}");

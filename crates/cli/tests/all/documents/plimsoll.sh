@@ -26,7 +26,7 @@ while [ "$count" -gt 0 ]; do
         count=$((count - 1))
         continue
         ;;
-    --save | --save-size | --save-time | --port | --buffer | --snap-length)
+    --netns | --save | --save-size | --save-time | --port | --buffer | --snap-length)
         # Of an interface, which is a capture here.
         if [ "$command" = watch ]; then
             shift

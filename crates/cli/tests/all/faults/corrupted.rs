@@ -54,7 +54,7 @@ fn without_stalls(run: impl Fn() -> Ended) -> Ended {
     }
 }
 
-/// Every kind of thing that is done to a file, once a turn.
+/// Every kind of thing that is done to a file, once per iteration.
 const TOUR: &str = r#"
 name = "tour"
 description = "Every kind of operation"
@@ -265,8 +265,8 @@ fn no_bit_of_an_encrypted_answer_may_be_another() {
     assert_eq!((all, found), (2 * CLIENTS as u64, 2 * CLIENTS as u64), "{}", ended.level()["failures"]);
 }
 
-/// A turn and the logon before it: how many bytes of answers those are.
-fn bytes_of_a_turn(arguments: &[&str]) -> usize {
+/// An iteration and the logon before it: how many bytes of answers those are.
+fn bytes_of_an_iteration(arguments: &[&str]) -> usize {
     let flushes = |row: &HashMap<String, String>| matches!(row["procedure"].as_str(), "FLUSH" | "COMMIT");
     // A flush waits for the disk.
     for duration in ["400ms", "4s", "40s"] {
@@ -288,7 +288,7 @@ fn reset_at_any_byte(proxy: &Faulty, target: &str) {
     const CLIENTS: usize = 40;
     let (_folder, tour) = tour();
     let arguments = [&tour, "--target", target, "--warmup", "0s", "--think", "20ms"];
-    let until = bytes_of_a_turn(&arguments);
+    let until = bytes_of_an_iteration(&arguments);
     assert!((1_000..6_000).contains(&until), "{until}");
     // Each offset once, neighbours far apart: else all would be kept from logging on at the same time, and wait longer and
     // longer.

@@ -53,6 +53,11 @@ fn went_on(ended: &Ended) {
         assert!(failure["cause"].as_str().unwrap().contains("(operations continued)"), "{failure}");
     }
     assert_eq!(ended.level()["fairness"]["starved"], 0);
+    has_the_silence_of_its_rows(ended);
+}
+
+/// The longest silence equals that of the rows.
+fn has_the_silence_of_its_rows(ended: &Ended) {
     let rows = ended.rows();
     let rows: Vec<_> = rows.iter().filter(|row| row["level"] == "0" && row["counted"] == "true").collect();
     // None is stated where other connections were answered meanwhile, and none was as long as 10 ms.
@@ -62,10 +67,16 @@ fn went_on(ended: &Ended) {
     let least = silences(&rows, stated, |row| row["status"] != GRACE);
     let most = silences(&rows, stated, |row| row["status"] != GRACE && row["procedure"] == "READ");
     let fits = longest.is_none() || most.iter().any(|(_, most)| stated <= *most);
+    let late = late(ended);
     assert!(
-        fits && least.iter().all(|(least, _)| *least <= stated),
-        "stated {stated} s, in the rows at least {least:?} s, at most {most:?} s"
+        fits && least.iter().all(|(least, _)| *least <= stated + late),
+        "stated {stated} s, in the rows at least {least:?} s ({late} s late), at most {most:?} s"
     );
+}
+
+/// How much later than the kernel the run had a response, at most, s. On a busy machine a silence ends so much earlier than in the rows.
+fn late(ended: &Ended) -> f64 {
+    ended.level()["generator"]["wake_up_lag"]["max_s"].as_f64().unwrap_or(0.0)
 }
 
 /// Bounds of the long silences between the answers that end one, s.
@@ -186,9 +197,13 @@ fn a_grace_period_is_an_outage_of_a_run() {
     let outage: f64 = outage.parse().unwrap();
     assert!(outage > 1.5, "{recovered}");
     let silence = &ended.level()["silence"];
-    // From the last response to an action to the next one, or from the next action if none was outstanding at the loss.
+    has_the_silence_of_its_rows(&ended);
+    // An action that needs no OPEN may succeed between the restart and the first refusal: then there are two silences.
+    let rows = ended.rows();
+    let refused = rows.iter().filter(|row| row["status"] == GRACE).filter_map(|row| time(row, "response_last_ns"));
+    let (first, last) = refused.fold((i64::MAX, i64::MIN), |(first, last), at| (first.min(at), last.max(at)));
     let longest = silence["longest_s"].as_f64().unwrap();
-    assert!(longest > outage - 0.5 && longest < outage + 0.5, "{silence}; {recovered}");
+    assert!(longest + late(&ended) + 0.01 >= last.saturating_sub(first) as f64 / 1e9, "{silence}; {recovered}");
     assert!(silence["outages"].as_u64() > Some(0), "{silence}");
     let reasons = ended.reasons();
     assert!(
@@ -232,8 +247,8 @@ fn restarted_with_grace(version: &str, more: &[&str]) -> Option<Ended> {
     let mut away = Duration::ZERO;
     let ended = (0..5).find_map(|_| {
         let running = started(&ganesha.target_of(Export::Data, version), more);
+        ganesha.crash();
         let killed = Instant::now();
-        ganesha.kill();
         // Long enough that the outage is the longest silence.
         std::thread::sleep(Duration::from_millis(300));
         ganesha.restart();

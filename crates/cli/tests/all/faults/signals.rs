@@ -104,14 +104,15 @@ fn signal(server: &Server, signal: Signal) {
     rustix::process::kill_process(pid, signal).unwrap();
 }
 
-/// Three seconds without any answer are reported, whatever the percentiles.
+/// Seconds without any answer are reported, whatever the percentiles.
 #[test]
 fn a_server_that_stands_still_makes_the_run_partial_at_most() {
     let server = nfs();
     let mut running = measuring(&server, &["--think", "2ms"]);
     std::thread::sleep(std::time::Duration::from_secs(1));
     freeze(&server);
-    std::thread::sleep(std::time::Duration::from_secs(3));
+    // Where the run itself is held up, its next request begins the silence so much later.
+    std::thread::sleep(std::time::Duration::from_secs(5));
     let before = running.tap_bytes();
     signal(&server, Signal::CONT);
     running.wait_for_tap("responses after the silence", before + (128 << 10));

@@ -6,7 +6,7 @@ use plimsoll_testkit::terminal::{Session, session};
 use super::{LARGE_CAPTURE, analysed_capture, plimsoll, program, scratch, screen};
 
 const RUN: [&str; 10] =
-    ["run", "random-read", "--target", "embedded:smb", "--duration", "1s", "--warmup", "500ms", "--think", "5ms"];
+    ["run", "random-read", "--target", "embedded:smb", "--duration", "2s", "--warmup", "500ms", "--think", "5ms"];
 
 fn rates(session: &Session) -> Vec<String> {
     let text = session.text();
@@ -53,7 +53,8 @@ fn a_pipe_has_bytes_and_a_rate_but_no_size() {
         let mut file = std::fs::OpenOptions::new().write(true).open(to).unwrap();
         let (header, frames) = frames(70_000);
         file.write_all(&header).and_then(|()| file.write_all(&frames)).unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(2_300));
+        // The reader may come to its first look late.
+        std::thread::sleep(std::time::Duration::from_millis(4_000));
         file.write_all(&frames).unwrap();
     });
     let session = session(&mut plimsoll(&["analyze", fifo.to_str().unwrap()], &[]), 80, "");

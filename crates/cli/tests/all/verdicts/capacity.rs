@@ -69,7 +69,7 @@ fn fixed_workers_with_a_fixed_service_time_are_found_within_two_per_cent() {
     let script = Script { service: Service::Workers(4), ..Script::queue(Latency::Constant(4 * MS)) };
     let load = Load::Open { clients: 1, rate: 1.0, arrivals: Arrivals::Constant };
     let (seconds, resolution) = either((8, 0.015), (4, 0.01));
-    let case = Case { name: "four workers", script, drift: None, load, lanes: 256, seconds, asks: Asks::Nothing };
+    let case = Case { name: "four workers", script, drift: None, load, depth: 256, seconds, asks: Asks::Nothing };
     let found = searches(&case, Arrivals::Constant, 40 * MS, resolution);
     check(case.name, 1_000.0, &found, 0.04);
     for (held, broken) in found {
@@ -85,7 +85,7 @@ fn the_load_at_which_a_queue_is_too_slow_is_in_the_interval() {
     let script = Script { draw: Draw::Independent, ..Script::queue(Latency::Exponential { mean: MS }) };
     let load = Load::Open { clients: 1, rate: 1.0, arrivals: Arrivals::Poisson };
     let (seconds, resolution, widest) = either((40, 0.03, 0.2), (10, 0.08, 0.4));
-    let case = Case { name: "M/M/1", script, drift: None, load, lanes: 256, seconds, asks: Asks::Nothing };
+    let case = Case { name: "M/M/1", script, drift: None, load, depth: 256, seconds, asks: Asks::Nothing };
     let found = searches(&case, Arrivals::Poisson, 20 * MS, resolution);
     check(case.name, 1_000.0 - 100_f64.ln() / 0.02, &found, widest);
 }

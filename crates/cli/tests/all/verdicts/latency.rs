@@ -28,9 +28,9 @@ fn percentile(statistics: &Statistics, q: f64, from_intended: bool) -> f64 {
     ns.unwrap() as f64 / 1e9
 }
 
-fn case(name: &'static str, script: Script, lanes: u32, seconds: u64) -> Case {
+fn case(name: &'static str, script: Script, depth: u32, seconds: u64) -> Case {
     let load = Load::Open { clients: 1, rate: RATE, arrivals: Arrivals::Constant };
-    Case { name, script, drift: None, load, lanes, seconds, asks: Asks::Attributes }
+    Case { name, script, drift: None, load, depth, seconds, asks: Asks::Attributes }
 }
 
 /// Requires what `wrong` finds nothing wrong with: at once under the virtual clock, in some attempts by the real one.
@@ -69,9 +69,9 @@ fn a_stall_shows_in_the_time_from_the_intended_start_alone() {
     let length = Duration::from_millis(1_400);
     let stalls = Stalls { first: Duration::from_secs(5), every: Duration::from_secs(10), length };
     let script = Script { stalls: Some(stalls), ..Script::parallel(Latency::Constant(latency)) };
-    // A hundred lanes: so many requests are caught by the stall, 0.5 % of all. A generator that did not look at its
+    // A hundred slots: so many requests are caught by the stall, 0.5 % of all. A generator that did not look at its
     // schedule would report these, and nothing of the 2,700 that it did not send. (Lower percentiles hold the time that a
-    // hundred lanes take to make up for the stall as well; at the 99th it is a third of a percent.)
+    // hundred slots take to make up for the stall as well; at the 99th it is a third of a percent.)
     let truth = stalled(latency, &stalls, 0.99).as_secs_f64();
     require(&case("a stall", script, 100, 10), |statistics| {
         let (asked, uncorrected) = (percentile(statistics, 0.99, true), percentile(statistics, 0.99, false));

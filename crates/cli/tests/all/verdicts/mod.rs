@@ -121,7 +121,7 @@ fn independent(mean_ms: f64) -> Case {
         script,
         drift: None,
         load: open(400.0),
-        lanes: 256,
+        depth: 256,
         seconds: 30,
         asks: Asks::Attributes,
     }
@@ -141,7 +141,7 @@ fn queue() -> Case {
         script,
         drift: None,
         load: open(700.0),
-        lanes: 256,
+        depth: 256,
         seconds: 30,
         asks: Asks::Attributes,
     }
@@ -150,7 +150,7 @@ fn queue() -> Case {
 /// Four clients that think between two calls.
 fn closed() -> Case {
     let load = Load::Closed { clients: 4, think: Pause::Exponential(3_000_000) };
-    Case { name: "closed loop", load, lanes: 1, ..queue() }
+    Case { name: "closed loop", load, depth: 1, ..queue() }
 }
 
 /// A cache that hits or misses.

@@ -32,7 +32,7 @@ pub(crate) struct Case {
     pub(crate) drift: Option<Drift>,
     pub(crate) load: Load,
     /// Calls outstanding at most.
-    pub(crate) lanes: u32,
+    pub(crate) depth: u32,
     /// Length of the measured phase.
     pub(crate) seconds: u64,
     pub(crate) asks: Asks,
@@ -41,7 +41,7 @@ pub(crate) struct Case {
 /// The repeated operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asks {
-    /// The attributes of one file, which each lane looks up first.
+    /// The attributes of one file, which each slot looks up first.
     Attributes,
     /// Only an answer.
     Nothing,
@@ -121,7 +121,7 @@ impl Case {
     fn plan(&self, seed: u64) -> Plan {
         let measured_ns = Some(self.seconds * 1_000_000_000);
         let phases = Phases { warmup_ns: WARM_UP_NS, measured_ns, ..Phases::default() };
-        Plan { depth: self.lanes, phases, level: 0, threads: 1, seed, ..Plan::new(self.load) }
+        Plan { depth: self.depth, phases, level: 0, threads: 1, seed, ..Plan::new(self.load) }
     }
 }
 
@@ -170,7 +170,7 @@ impl Wander {
     /// Box and Muller.
     fn normal(&mut self) -> f64 {
         self.drawn += 1;
-        let uniform = |lane| (seed_of(self.seed, self.drawn, lane) >> 11) as f64 / (1_u64 << 53) as f64;
+        let uniform = |draw| (seed_of(self.seed, self.drawn, draw) >> 11) as f64 / (1_u64 << 53) as f64;
         let (a, b) = (uniform(0), uniform(1));
         (-2.0 * (1.0 - a).ln()).sqrt() * (std::f64::consts::TAU * b).cos()
     }
@@ -239,7 +239,7 @@ impl<S: Sink> Sink for Measured<S> {
     }
 }
 
-/// Opening is a LOOKUP that only the first turn of a lane has.
+/// Opening is a LOOKUP that only the first iteration of a slot has.
 fn is_measured(transaction: &Transaction) -> bool {
     transaction.level.is_some() && transaction.procedure.row().operation != Operation::Lookup
 }

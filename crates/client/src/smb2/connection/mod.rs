@@ -87,7 +87,7 @@ pub(super) struct Owner {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestContext {
     pub(super) job: JobId,
-    pub(super) step: RequestKind,
+    pub(super) kind: RequestKind,
     /// Credits that it used up, until its first answer.
     charge: u16,
     /// The most bytes that its answer may bring, or that it wrote.
@@ -150,10 +150,10 @@ impl Connection {
 
     pub(super) fn transaction(&self, call: &Call<RequestContext>, ending: &Ending) -> Transaction {
         let mut transaction = call.transaction(&self.identity, ending);
-        if call.what.step.is_outside_of_shares() {
+        if call.context.kind.is_outside_of_shares() {
             transaction.share = Symbol::NONE;
         }
-        if call.what.step == RequestKind::Negotiate {
+        if call.context.kind == RequestKind::Negotiate {
             transaction.user = Symbol::NONE;
         }
         transaction
@@ -224,7 +224,7 @@ impl Connection {
     pub(super) fn take_overdue(&mut self, before: i64) -> Vec<Call<RequestContext>> {
         // Requests that remain in the outbox because the server does not read are late, too.
         let late = |call: &Call<RequestContext>| {
-            !call.long_lived && call.sent.map_or(call.what.queued, |(first, _)| first) < before
+            !call.long_lived && call.sent.map_or(call.context.queued, |(first, _)| first) < before
         };
         let mut calls = self.calls.take_where(late);
         calls.extend(self.pending_async.extract_if(.., |call| late(call)));
@@ -240,7 +240,7 @@ impl Connection {
         if self.abandoned.len() == LATE {
             self.abandoned.pop_front();
         }
-        self.abandoned.push_back(AbandonedCall { id: call.id, opens: call.what.step == RequestKind::Open });
-        self.credits.lost(call.what.charge);
+        self.abandoned.push_back(AbandonedCall { id: call.id, opens: call.context.kind == RequestKind::Open });
+        self.credits.lost(call.context.charge);
     }
 }

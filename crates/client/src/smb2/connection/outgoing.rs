@@ -28,7 +28,7 @@ pub(in crate::smb2) struct Member {
     /// Where it begins.
     pub(in crate::smb2) start: usize,
     /// Kind of the request.
-    pub(in crate::smb2) step: RequestKind,
+    pub(in crate::smb2) kind: RequestKind,
     /// Credits that it costs from dialect 2.1 on.
     pub(in crate::smb2) charge: u16,
     /// The most bytes that its answer may bring, or that it writes.
@@ -84,8 +84,8 @@ impl Outgoing {
     /// # Errors
     ///
     /// Where a name in it is too long for the protocol.
-    pub(in crate::smb2) fn add<C: Call>(&mut self, step: RequestKind, call: &C) -> Result<&mut Member, TooLong> {
-        debug_assert_eq!(step.command(), C::COMMAND);
+    pub(in crate::smb2) fn add<C: Call>(&mut self, kind: RequestKind, call: &C) -> Result<&mut Member, TooLong> {
+        debug_assert_eq!(kind.command(), C::COMMAND);
         let flags = if self.members.is_empty() { 0 } else { header::FLAG_RELATED };
         let start = self.bytes.len().next_multiple_of(compound::ALIGNMENT);
         self.bytes.resize(start, 0);
@@ -101,7 +101,7 @@ impl Outgoing {
         }
         let wants = wanted(C::COMMAND, self.bytes.get(start..).unwrap_or_default());
         let (charge, asked) = (header::charge(call.payload()), call.payload());
-        self.members.push(Member { start, step, charge, asked, payload: None, may_wait: false, wants });
+        self.members.push(Member { start, kind, charge, asked, payload: None, may_wait: false, wants });
         // It was just pushed.
         self.members.last_mut().ok_or(TooLong { field: "Compound", bytes: 0, most: 0 })
     }

@@ -46,7 +46,7 @@ impl Connection {
         }
         let Some(id) = header.message_id() else { return false };
         let call = self.calls.find(id).or_else(|| self.pending_async.iter().find(|call| call.id == id));
-        call.is_some_and(|call| call.what.step == RequestKind::Read && !call.what.keep)
+        call.is_some_and(|call| call.context.kind == RequestKind::Read && !call.context.keep)
     }
 
     /// Whether a message must have been encrypted, and is not.
@@ -84,11 +84,11 @@ impl Connection {
             self.unmatched(reply);
             return None;
         };
-        self.credits.granted(std::mem::take(&mut call.what.charge), reply.credits());
-        if reply.command() == call.what.step.command() && reply.is_interim() {
+        self.credits.granted(std::mem::take(&mut call.context.charge), reply.credits());
+        if reply.command() == call.context.kind.command() && reply.is_interim() {
             call.interim.get_or_insert(first_byte);
-            call.what.async_id = reply.header().async_id();
-            call.long_lived |= call.what.may_wait;
+            call.context.async_id = reply.header().async_id();
+            call.long_lived |= call.context.may_wait;
             self.pending_async.extend(taken);
             return None;
         }

@@ -50,20 +50,20 @@ pub struct Sealer {
     session: u64,
     next: u64,
     /// Which of the connections that share the key: the last bytes of the nonce.
-    lane: u32,
+    nonce_range: u32,
 }
 
 impl Sealer {
     /// A sealer with the session's key for this side's messages. `None` unless the key has the cipher's length.
     #[must_use]
     pub fn new(cipher: Cipher, key: &Key, session: u64) -> Option<Self> {
-        Some(Self { key: Aead::new(cipher, key)?, session, next: 0, lane: 0 })
+        Some(Self { key: Aead::new(cipher, key)?, session, next: 0, nonce_range: 0 })
     }
 
     /// One of several sealers with the same key, with a separate range of nonces. Each connection has a separate range below 2^24.
     #[must_use]
-    pub fn on_lane(self, lane: u32) -> Self {
-        Self { lane, ..self }
+    pub fn with_nonce_range(self, nonce_range: u32) -> Self {
+        Self { nonce_range, ..self }
     }
 
     /// Encrypts a message in place. The first [`transform::ENCRYPTED_LEN`] bytes of `message` are reserved for the header; the message (or
@@ -82,7 +82,7 @@ impl Sealer {
         self.next = count.checked_add(1).ok_or(SealError::Exhausted)?;
         let mut nonce = [0; 16];
         // CCM uses 11 bytes of it, GCM 12.
-        let bytes = count.to_le_bytes().into_iter().chain(self.lane.to_le_bytes().into_iter().take(3));
+        let bytes = count.to_le_bytes().into_iter().chain(self.nonce_range.to_le_bytes().into_iter().take(3));
         nonce.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
         transform::Sealed { nonce, original_message_size: size, session_id: self.session }.emit(header);
         let authenticated = field(header, transform::NONCE).ok_or(SealError::Length(length))?;

@@ -102,7 +102,7 @@ impl Connection {
             return;
         }
         // Dialect 3.1.1 signs this request even if it signs no others (MS-SMB2 3.2.4.1.1).
-        let connects = outgoing.members.iter().any(|member| member.step == RequestKind::TreeConnect);
+        let connects = outgoing.members.iter().any(|member| member.kind == RequestKind::TreeConnect);
         let signs = self.session.signs || connects && self.limits.dialect == Dialect::V311;
         if protection == Protection::Signed || protection == Protection::Usual && signs {
             self.sign(outgoing, out.patch(place.header));
@@ -122,7 +122,7 @@ impl Connection {
             let asked = if first.is_none() { self.credits.ask(charge) } else { charge.max(1) };
             let id = self.credits.spend(charge);
             first.get_or_insert(id);
-            let without = member.step.is_outside_of_shares() || member.step == RequestKind::TreeConnect;
+            let without = member.kind.is_outside_of_shares() || member.kind == RequestKind::TreeConnect;
             let tree = if without { 0 } else { tree };
             let Some(header) = message.get_mut(member.start..) else { continue };
             set(header, header::CREDIT_CHARGE, charge.to_le_bytes());
@@ -165,17 +165,17 @@ impl Connection {
         let mut id = first;
         for (position, member) in outgoing.members.iter().enumerate() {
             let charge = self.charge(member).max(1);
-            let procedure = member.step.procedure();
+            let procedure = member.kind.procedure();
             let long_lived = procedure.row().long_lived;
             self.long_lived += usize::from(long_lived);
-            let (step, asked, may_wait) = (member.step, member.asked, member.may_wait);
+            let (kind, asked, may_wait) = (member.kind, member.asked, member.may_wait);
             self.calls.add(Call {
                 id,
                 procedure,
                 compound_position: (!alone).then_some(position as u16),
                 intended,
                 path,
-                asked: Asked { file: file.filter(|_| !member.step.is_outside_of_shares()), ..member.wants },
+                asked: Asked { file: file.filter(|_| !member.kind.is_outside_of_shares()), ..member.wants },
                 session: self.session.id(),
                 request_bytes: u32::try_from(outgoing.length(position)).unwrap_or(u32::MAX),
                 payload_bytes: member.payload,
@@ -184,7 +184,7 @@ impl Connection {
                 sent: None,
                 interim: None,
                 long_lived,
-                what: RequestContext { job, step, charge, asked, may_wait, keep, async_id: None, queued: now },
+                context: RequestContext { job, kind, charge, asked, may_wait, keep, async_id: None, queued: now },
             });
             id += u64::from(charge);
         }

@@ -41,7 +41,7 @@ impl SmbClient {
 
     /// Cancels a long-lived operation; no effect on other or completed operations.
     pub(super) fn cancel(&mut self, tag: Tag, now: i64, out: &mut Outbox, events: &mut dyn Events) {
-        let Some(id) = self.jobs.find(tag) else { return };
+        let Some(id) = self.jobs.first(|job| job.tag == tag) else { return };
         if let Some((channel, message_id, async_id)) = self.held_by(id) {
             self.outgoing.clear();
             // A CANCEL has no variable part that could be too long.
@@ -59,11 +59,12 @@ impl SmbClient {
     /// The long-lived request of an operation: its channel, its ID, and the async ID of its interim response.
     fn held_by(&self, id: JobId) -> Option<(u32, u64, Option<u64>)> {
         let holds = |call: &&Call<RequestContext>| {
-            call.what.job == id
-                && (call.what.step == RequestKind::Watch || call.what.step == RequestKind::Lock && call.what.may_wait)
+            call.context.job == id
+                && (call.context.kind == RequestKind::Watch
+                    || call.context.kind == RequestKind::Lock && call.context.may_wait)
         };
         let mut held = (0..).zip(self.connections()).filter_map(|(channel, connection)| {
-            connection.waiting().find(holds).map(|call| (channel, call.id, call.what.async_id))
+            connection.waiting().find(holds).map(|call| (channel, call.id, call.context.async_id))
         });
         held.next()
     }

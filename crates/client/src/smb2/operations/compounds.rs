@@ -111,11 +111,11 @@ impl SmbClient {
         path: &str,
         access: u32,
         options: u32,
-        step: RequestKind,
+        kind: RequestKind,
         change: Change<'_>,
     ) -> Result<Kind, Cause> {
         self.add(RequestKind::Create, &existing(path, access, options))?;
-        self.add(step, &SetInfo { file: FILE, change })?;
+        self.add(kind, &SetInfo { file: FILE, change })?;
         Ok(Kind::Plain)
     }
 

@@ -47,7 +47,7 @@ impl SmbClient {
     fn control(&mut self, file: FileKey, what: Control) -> Result<Kind, Cause> {
         let opened = self.opened(file)?.id;
         let plain = |code| fsctl::Control::Other { code, input: &[] };
-        let (step, file, control, max_output) = match what {
+        let (kind, file, control, max_output) = match what {
             Control::ObjectId => (RequestKind::ObjectId, opened, plain(fsctl::OBJECT_ID), OBJECT_ID_OUTPUT),
             Control::Snapshots => (RequestKind::Snapshots, opened, plain(fsctl::SNAPSHOTS), SNAPSHOTS_OUTPUT),
             // This control code has no file, so the file ID is all ones.
@@ -55,6 +55,6 @@ impl SmbClient {
                 (RequestKind::Interfaces, FileId::PREVIOUS, fsctl::Control::NetworkInterfaces, INTERFACES_OUTPUT)
             }
         };
-        self.plain(step, &ioctl::Ioctl { file, control, max_output })
+        self.plain(kind, &ioctl::Ioctl { file, control, max_output })
     }
 }

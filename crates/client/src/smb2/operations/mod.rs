@@ -180,14 +180,14 @@ impl SmbClient {
     }
 
     /// Adds a request to the message that is being built.
-    fn add<C: Call>(&mut self, step: RequestKind, call: &C) -> Result<(), Cause> {
+    fn add<C: Call>(&mut self, kind: RequestKind, call: &C) -> Result<(), Cause> {
         // A name longer than the protocol has room for.
-        self.outgoing.add(step, call).map(|_| ()).map_err(|_| Cause::Unsupported)
+        self.outgoing.add(kind, call).map(|_| ()).map_err(|_| Cause::Unsupported)
     }
 
     /// A message with a single request whose response has no data.
-    fn plain<C: Call>(&mut self, step: RequestKind, call: &C) -> Result<Kind, Cause> {
-        self.add(step, call)?;
+    fn plain<C: Call>(&mut self, kind: RequestKind, call: &C) -> Result<Kind, Cause> {
+        self.add(kind, call)?;
         Ok(Kind::Plain)
     }
 

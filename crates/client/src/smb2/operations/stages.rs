@@ -78,7 +78,7 @@ impl SmbClient {
         }
         let write_only = !copy.to_readable;
         let control = Control::CopyChunk { source: ResumeKey(key), chunks: &chunks, write_only };
-        let step = if write_only { RequestKind::CopyWriteOnly } else { RequestKind::Copy };
-        self.add(step, &ioctl::Ioctl { file: copy.to, control, max_output: 12 })
+        let kind = if write_only { RequestKind::CopyWriteOnly } else { RequestKind::Copy };
+        self.add(kind, &ioctl::Ioctl { file: copy.to, control, max_output: 12 })
     }
 }

@@ -1,8 +1,10 @@
 //! A session with several connections.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use plimsoll_model::{Endpoint, Outcome};
+use plimsoll_model::{Endpoint, Outcome, Procedure};
+use plimsoll_wire::smb2::ioctl::fsctl;
 use plimsoll_wire::smb2::{Command, header, negotiate, session_setup, status};
 
 use super::World;
@@ -21,8 +23,14 @@ const CREDITS: u16 = 64;
 impl World {
     /// A client whose session may have two connections, with a user's key, on a server with durable handles. Only the first exists.
     fn with_two_channels() -> Self {
+        Self::with_addresses(Vec::new())
+    }
+
+    /// The same with given addresses.
+    fn with_addresses(addresses: Vec<IpAddr>) -> Self {
         let mut options = SmbOptions::new("srv", "share", Credentials::guest());
         (options.dialects, options.credits) = (Dialect::V302..=Dialect::V302, CREDITS);
+        options.addresses = addresses;
         let mut world = Self::new(options);
         let identity = world.client.connection.identity().clone();
         world.client = SmbClient::new(Arc::clone(&world.client.options), identity, [9; 16]).with_channels(2);
@@ -56,15 +64,20 @@ impl World {
 
     /// The second connection is made, and its NEGOTIATE answered. Returns the next request.
     fn bind(&mut self) -> Asked {
+        let answer = self.negotiate_on_the_second();
+        self.deliver_on_the_second(&answer);
+        self.asked_on_the_second()
+    }
+
+    /// The second connection is made. Returns the answer to its NEGOTIATE.
+    fn negotiate_on_the_second(&mut self) -> Vec<u8> {
         let (client, server) = (Endpoint { port: 3, ..Endpoint::NOWHERE }, self.client.connection.identity().server);
         let new = NewChannel { channel: 1, connection: 9, client, server };
         let now = self.tick();
         self.client.channel_opened(&new, now, &mut self.out, &mut self.collected);
         let negotiate = self.asked_on_the_second();
         assert_eq!(negotiate.command, Command::Negotiate);
-        let answer = self.server.answer(&negotiate);
-        self.deliver_on_the_second(&answer);
-        self.asked_on_the_second()
+        self.server.answer(&negotiate)
     }
 
     fn deliver_on_the_second(&mut self, answer: &[u8]) {
@@ -100,6 +113,42 @@ impl World {
         assert_eq!(self.server.asked.len(), 1, "{:?}", self.server.asked);
         self.server.asked.remove(0)
     }
+}
+
+/// An address that the user gives is not replaced by the target's, even if attempts to connect to it fail.
+#[test]
+fn given_addresses_are_used_in_turn_and_the_list_is_not_asked_for() {
+    let ip = |last: u8| IpAddr::from([10, 0, 0, last]);
+    let asks = |world: &World| {
+        let list = Procedure::smb2_ioctl(fsctl::QUERY_NETWORK_INTERFACES);
+        world.collected.transactions.iter().any(|transaction| transaction.procedure == list)
+    };
+    let usual = World::with_two_channels();
+    assert!(asks(&usual) && usual.client.channel_address(1, 0).is_none(), "the server has no list");
+    let given = World::with_addresses(vec![ip(2), ip(3)]);
+    assert!(!asks(&given));
+    assert_eq!([0, 5].map(|failed| given.client.channel_address(1, failed)), [Some((ip(2), 445).into()); 2]);
+    assert_eq!([1, 2, 3].map(|place| given.client.options.address_of(place)), [ip(2), ip(3), ip(2)].map(Some));
+}
+
+/// The connection that takes the place of the first one keeps its address.
+#[test]
+fn a_lost_first_connection_is_made_again_to_the_target() {
+    let mut world = World::with_addresses(vec![IpAddr::from([10, 0, 0, 2])]);
+    let binding = world.bind();
+    world.bound(&binding);
+    assert_eq!(world.client.replace_first_channel(&mut world.out), Some(1));
+    assert_eq!(world.client.channel_address(1, 0), None, "the target's address");
+}
+
+/// The user gives an address that belongs to another server.
+#[test]
+fn a_channel_to_another_server_is_not_bound() {
+    let mut world = World::with_two_channels();
+    let mut answer = world.negotiate_on_the_second();
+    answer[negotiate::SERVER_GUID] ^= 1;
+    world.deliver_on_the_second(&answer);
+    assert_eq!(world.ended(Tag::channel(1)), (1, Some(Err(Cause::OtherServer))));
 }
 
 /// Each attempt to resume a session logs on again, so it has other keys.

@@ -152,7 +152,7 @@ fn data_that_nobody_wants_is_stepped_over() {
 }
 
 #[test]
-fn held_requests_are_out_of_the_way() {
+fn long_lived_requests_are_out_of_the_way() {
     let mut world = World::ready(Dialect::V210, 64);
     let file = open(&mut world);
     let lock = world.begin(&Operation::Lock { file, offset: 0, length: 1, exclusive: true, wait: true });

@@ -75,7 +75,7 @@ struct Loop {
 
 impl Loop {
     /// Does an operation, and answers its one call with `answer`, but for the xid.
-    fn turn(&mut self, operation: &Operation<'_>) {
+    fn repeat(&mut self, operation: &Operation<'_>) {
         let ticket = Ticket { tag: Tag(1), intended: None, path: Symbol::NONE };
         self.client.begin(operation, ticket, 1, &mut self.out, &mut self.collected);
         self.reply();
@@ -113,13 +113,13 @@ impl Loop {
 #[test]
 fn what_was_done_before_is_done_again_without_taking_memory() {
     let (out, collected, answer) = (Outbox::new(), Collected::default(), Vec::new());
-    let mut turns = Loop { client: NfsClient::new(options(), identity()), out, collected, answer };
-    turns.client.connect(1, &mut turns.out, &mut turns.collected);
-    turns.learn();
-    turns.reply();
+    let mut calls = Loop { client: NfsClient::new(options(), identity()), out, collected, answer };
+    calls.client.connect(1, &mut calls.out, &mut calls.collected);
+    calls.learn();
+    calls.reply();
     let (access, caching) = (Access::Read, Caching::None);
-    turns.first(&Operation::Open { path: "file", access, disposition: Disposition::Open, caching });
-    let file = turns.collected.file.unwrap();
+    calls.first(&Operation::Open { path: "file", access, disposition: Disposition::Open, caching });
+    let file = calls.collected.file.unwrap();
     let content = Arc::new(Content::new(1));
     let operations = [
         Operation::Getattr { path: "file" },
@@ -132,14 +132,14 @@ fn what_was_done_before_is_done_again_without_taking_memory() {
         Operation::Remove { path: "other" },
     ];
     for operation in operations {
-        turns.first(&operation);
+        calls.first(&operation);
         // The lists grow to their size.
-        (0..10).for_each(|_| turns.turn(&operation));
-        let (before, done) = (ASKED.get(), turns.collected.done);
-        (0..1_000).for_each(|_| turns.turn(&operation));
+        (0..10).for_each(|_| calls.repeat(&operation));
+        let (before, done) = (ASKED.get(), calls.collected.done);
+        (0..1_000).for_each(|_| calls.repeat(&operation));
         let asked = ASKED.get() - before;
-        assert_eq!((turns.collected.done - done, turns.collected.failed), (1_000, 0), "{operation:?}");
+        assert_eq!((calls.collected.done - done, calls.collected.failed), (1_000, 0), "{operation:?}");
         assert_eq!(asked, 0, "{operation:?}");
     }
-    assert_eq!(turns.collected.transactions, turns.collected.done);
+    assert_eq!(calls.collected.transactions, calls.collected.done);
 }

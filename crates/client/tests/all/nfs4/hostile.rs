@@ -10,7 +10,7 @@ use plimsoll_testkit::nfs4::SLOTS;
 use plimsoll_wire::nfs::status_name;
 
 use super::play::Play;
-use super::table::{End, last, table};
+use super::table::{End, Misbehaviour, OF_SESSIONS, last, table};
 use crate::nfs::script::{REJECTIONS, rejection};
 
 /// Operations whose first call is misanswered: those of all versions, and those of 4.2.
@@ -81,35 +81,46 @@ fn a_write_counts_the_bytes_that_the_server_wrote() {
 
 #[test]
 fn every_misbehaviour_in_answer_to_every_operation_is_counted_as_what_it_is() {
-    let content = Arc::new(Content::new(1));
-    let mut cases = 0;
-    for (name, misbehave, expected) in table() {
-        let count = operations(2, FileKey(0), &content).len();
-        for number in 0..count {
-            let mut play = Play::connected_in(2);
-            let file = play.open();
-            let operation = operations(2, file, &content).swap_remove(number);
-            let what = format!("{name}: {operation:?}");
-            play.begin(9, &operation);
-            let call = play.calls.remove(0);
-            misbehave(&mut play, &call);
-            if play.client.over().is_none() {
-                // Further calls of the operation are answered as they should be.
-                play.serve();
-            }
-            let end = match (play.done(Tag(9)), play.client.over()) {
-                (Some(Ok(_)), None) => End::Fine,
-                (Some(Err(failure)), None) => End::Failed(failure.cause, failure.status),
-                (Some(Err(failure)), Some(over)) if failure.cause == over => End::Over(over),
-                (done, over) => panic!("{what}: {done:?}, {over:?}"),
-            };
-            assert_eq!(end, expected, "{what}");
-            assert_eq!(play.client.outstanding(), 0, "{what}");
-            play.check_rows(&what);
-            cases += 1;
-        }
-    }
+    let cases: usize = table().iter().map(|misbehaviour| misbehaves(2, misbehaviour)).sum();
     assert!(cases >= 200, "{cases}");
+}
+
+#[test]
+fn every_misbehaviour_without_sessions_is_counted_as_what_it_is() {
+    let (all, mut table) = (table().len(), table());
+    table.retain(|(name, ..)| !OF_SESSIONS.contains(name));
+    assert_eq!(all - table.len(), OF_SESSIONS.len(), "each name is in the table");
+    let cases: usize = table.iter().map(|misbehaviour| misbehaves(0, misbehaviour)).sum();
+    assert!(cases >= 200, "{cases}");
+}
+
+/// A misbehaviour in answer to every operation in a minor version. Returns the number of operations.
+fn misbehaves(minor: u32, (name, misbehave, expected): &Misbehaviour) -> usize {
+    let content = Arc::new(Content::new(1));
+    let count = operations(minor, FileKey(0), &content).len();
+    for number in 0..count {
+        let mut play = Play::connected_in(minor);
+        let file = play.open();
+        let operation = operations(minor, file, &content).swap_remove(number);
+        let what = format!("{name} in 4.{minor}: {operation:?}");
+        play.begin(9, &operation);
+        let call = play.calls.remove(0);
+        misbehave(&mut play, &call);
+        if play.client.over().is_none() {
+            // Further calls of the operation are answered as they should be.
+            play.serve();
+        }
+        let end = match (play.done(Tag(9)), play.client.over()) {
+            (Some(Ok(_)), None) => End::Fine,
+            (Some(Err(failure)), None) => End::Failed(failure.cause, failure.status),
+            (Some(Err(failure)), Some(over)) if failure.cause == over => End::Over(over),
+            (done, over) => panic!("{what}: {done:?}, {over:?}"),
+        };
+        assert_eq!(end, *expected, "{what}");
+        assert_eq!(play.client.outstanding(), 0, "{what}");
+        play.check_rows(&what);
+    }
+    count
 }
 
 /// Statuses after which the request is repeated later: DELAY, GRACE; also DENIED for a waiting lock, which is not tested here.

@@ -381,7 +381,12 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
 pub(super) fn is_final(cause: Cause) -> bool {
     matches!(
         cause,
-        Cause::LogonRefused | Cause::ShareRefused | Cause::NotOffered | Cause::NoSessionKey | Cause::NoMultichannel
+        Cause::LogonRefused
+            | Cause::ShareRefused
+            | Cause::NotOffered
+            | Cause::NoSessionKey
+            | Cause::NoMultichannel
+            | Cause::OtherServer
     )
 }
 

@@ -115,7 +115,7 @@ fn blocking_clients_have_a_thread_each_and_their_data_arrives() {
     ];
     for (load, threads) in loads {
         let setup = Sleepers(Toys::new(&[Do::ReadData(1_001), Do::Null, Do::IterationOver]));
-        let phases = Phases { warmup_ns: 20_000_000, measured_ns: Some(100_000_000), ..Phases::default() };
+        let phases = Phases { warmup_ns: 20_000_000, measured_ns: Some(500_000_000), ..Phases::default() };
         let threads_asked = if threads == 3 { 0 } else { threads };
         let plan = Plan { phases, threads: threads_asked, level: 1, ..Plan::new(load) };
         let ran = run(&plan, &setup, |_| Vec::<Transaction>::new(), &Watch::new(), None).unwrap();

@@ -14,7 +14,7 @@ use plimsoll_workload::{Arrivals, Load, Pause};
 use super::memory::{MS, START, ToyServer, all, door, over, phases, steady, try_over};
 use super::toy::{Do, HEAD, Toys, answer, head, message};
 
-pub(super) const TURN: [Do; 2] = [Do::Null, Do::IterationOver];
+pub(super) const ITERATION: [Do; 2] = [Do::Null, Do::IterationOver];
 
 pub(super) fn plan(clients: u32) -> Plan {
     let load = Load::Closed { clients, think: Pause::Constant(10 * MS as u64) };
@@ -57,12 +57,12 @@ fn nobody_connected_says_why() {
         (ErrorKind::Other, Cause::RefusedBySystem),
         (ErrorKind::ConnectionReset, Cause::ConnectionReset),
     ] {
-        let toys = Toys::new(&TURN);
+        let toys = Toys::new(&ITERATION);
         let result = try_over(&plan(3), &toys, |_| door(move |_, _, _| Accept::Refuse(kind, MS)));
         let Err(EngineError::NobodyConnected { failure, .. }) = result else { panic!("{kind:?}: {result:?}") };
         assert_eq!((failure.cause, failure.status), (cause, None));
     }
-    let toys = Toys::new(&TURN);
+    let toys = Toys::new(&ITERATION);
     let result = try_over(&plan(3), &toys, |_| door(|_, _, _| Accept::Silence));
     let Err(EngineError::NobodyConnected { failure, .. }) = result else { panic!("{result:?}") };
     assert_eq!(failure.cause, Cause::TimedOut);
@@ -71,7 +71,7 @@ fn nobody_connected_says_why() {
 #[test]
 fn attempts_are_counted_and_wait_longer_each_time() {
     let times = Arc::new(Mutex::new(Vec::new()));
-    let toys = Toys::new(&TURN);
+    let toys = Toys::new(&ITERATION);
     let noted = times.clone();
     // The second client's connection is refused at once, five times.
     let ran = over(&plan(2), &toys, move |_| {
@@ -106,7 +106,7 @@ fn what_is_done_without_a_request_is_counted_apart() {
 
 #[test]
 fn a_refused_logon_is_not_tried_again() {
-    let mut toys = Toys::new(&TURN);
+    let mut toys = Toys::new(&ITERATION);
     toys.log_on = true;
     let doors = Arc::new(AtomicU64::new(0));
     let count = doors.clone();
@@ -141,7 +141,7 @@ fn every_way_to_fail_in_mid_run_has_its_name_and_the_run_goes_on() {
         (cut, Cause::ConnectionClosed),
         (garbage, Cause::Malformed),
     ] {
-        let toys = Toys::new(&TURN);
+        let toys = Toys::new(&ITERATION);
         let ran = over(&plan(1), &toys, |_| except(0, 3, instead));
         let tally = &ran.clients[0];
         assert_eq!(tally.errors, [(cause, 1)], "the operation");
@@ -160,7 +160,7 @@ fn every_way_to_fail_in_mid_run_has_its_name_and_the_run_goes_on() {
 
 #[test]
 fn an_outage_is_charged_to_the_iteration_that_waited_for_its_end() {
-    let toys = Toys::new(&TURN);
+    let toys = Toys::new(&ITERATION);
     let ran = over(&plan(1), &toys, |_| {
         door(|_, attempts, _| match attempts {
             0 => Accept::Serve(
@@ -202,7 +202,7 @@ fn reset_and_refused(times: u32) -> Memory {
 
 #[test]
 fn a_client_that_keeps_its_operations_goes_on_over_the_next_connection() {
-    let toys = Toys { keeps: true, ..Toys::new(&TURN) };
+    let toys = Toys { keeps: true, ..Toys::new(&ITERATION) };
     let ran = over(&plan(1), &toys, |_| reset_and_refused(3));
     let tally = &ran.clients[0];
     assert!(tally.errors.is_empty() && tally.errors_outside.is_empty(), "{:?}", tally.errors);
@@ -226,7 +226,7 @@ fn a_client_that_keeps_its_operations_goes_on_over_the_next_connection() {
 #[test]
 fn a_client_that_keeps_its_operations_does_so_for_a_time() {
     // The operation's time is over after 80 ms; attempts end after 10 + 20 + 25 ms.
-    let toys = Toys { keeps: true, ..Toys::new(&TURN) };
+    let toys = Toys { keeps: true, ..Toys::new(&ITERATION) };
     let ran = over(&plan(1), &toys, |_| reset_and_refused(u32::MAX));
     let tally = &ran.clients[0];
     assert_eq!(tally.errors, [(Cause::ConnectionRefused, 1)]);
@@ -239,7 +239,7 @@ fn a_client_that_keeps_its_operations_does_so_for_a_time() {
 
 #[test]
 fn no_answer_in_time_is_unanswered_and_a_later_answer_is_unmatched() {
-    let toys = Toys::new(&TURN);
+    let toys = Toys::new(&ITERATION);
     let late: fn(i64, u64) -> Vec<Reply> = |at, id| bytes(at + 120 * MS, message(id, 0, 0));
     let ran = over(&plan(1), &toys, |_| except(0, 2, late));
     let tally = &ran.clients[0];
@@ -257,7 +257,7 @@ fn no_answer_in_time_is_unanswered_and_a_later_answer_is_unmatched() {
 /// While other clients log off, answers to abandoned requests may come: they are expected, and their number is random.
 #[test]
 fn an_answer_after_the_end_of_the_drain_is_not_unmatched() {
-    let toys = Toys { log_on: true, ..Toys::new(&TURN) };
+    let toys = Toys { log_on: true, ..Toys::new(&ITERATION) };
     let plan = Plan { connecting: 1, timeout_ns: 1_000_000 * MS as u64, ..plan(8) };
     let wait = |at: i64| match at - START {
         passed if passed < 10 * MS => MS / 10,
@@ -271,7 +271,7 @@ fn an_answer_after_the_end_of_the_drain_is_not_unmatched() {
 
 /// Two clients whose server answers until 100 ms, and logoffs after 5 s; a request of the first client between them after `late`.
 fn left_by(late: i64) -> super::memory::Over {
-    let toys = Toys { log_on: true, ..Toys::new(&TURN) };
+    let toys = Toys { log_on: true, ..Toys::new(&ITERATION) };
     let plan = Plan { phases: phases(0, 200, 3_000), timeout_ns: 30_000 * MS as u64, ..plan(2) };
     over(&plan, &toys, move |_| {
         door(move |key, _, _| {
@@ -298,7 +298,7 @@ fn a_server_that_sent_nothing_during_the_drain_is_not_awaited_for_logoffs() {
 
 #[test]
 fn a_duplicate_is_unmatched() {
-    let toys = Toys::new(&TURN);
+    let toys = Toys::new(&ITERATION);
     let twice: fn(i64, u64) -> Vec<Reply> = |at, id| bytes(at, [message(id, 0, 0), message(id, 0, 0)].concat());
     let ran = over(&plan(1), &toys, |_| except(0, 2, twice));
     assert_eq!((ran.clients[0].error_count(), ran.generator.unmatched_responses), (0, 1));
@@ -306,7 +306,7 @@ fn a_duplicate_is_unmatched() {
 
 #[test]
 fn an_error_status_wrong_data_and_the_impossible_are_different_things() {
-    let toys = Toys::new(&TURN);
+    let toys = Toys::new(&ITERATION);
     let status: fn(i64, u64) -> Vec<Reply> = |at, id| bytes(at, message(id, 5, 0));
     let ran = over(&plan(1), &toys, |_| except(0, 2, status));
     assert_eq!(ran.clients[0].errors, [(Cause::Status, 1)]);
@@ -343,7 +343,7 @@ fn the_scenario_says_what_counts_as_failed() {
 
 #[test]
 fn a_client_that_gets_no_answers_is_starved_and_the_others_are_not() {
-    let toys = Toys::new(&TURN);
+    let toys = Toys::new(&ITERATION);
     let ran = over(&plan(3), &toys, |_| {
         door(|key, _, _| {
             let wait = if key.0 == 1 { 10_000 * MS } else { MS };
@@ -356,7 +356,7 @@ fn a_client_that_gets_no_answers_is_starved_and_the_others_are_not() {
 
 #[test]
 fn an_open_schedule_goes_on_while_a_connection_is_lost() {
-    let toys = Toys::new(&TURN);
+    let toys = Toys::new(&ITERATION);
     let load = Load::Open { clients: 1, rate: 500.0, arrivals: Arrivals::Constant };
     let plan = Plan { load, ..plan(1) };
     let reset: fn(i64, u64) -> Vec<Reply> = |at, _| vec![Reply { at, what: Delivery::Reset }];
@@ -379,7 +379,7 @@ fn nobody_waits_for_a_held_request_in_the_end() {
 
 #[test]
 fn the_drain_ends_when_its_time_is_over() {
-    let toys = Toys::new(&TURN);
+    let toys = Toys::new(&ITERATION);
     let mut plan = plan(1);
     plan.timeout_ns = 1_000_000 * MS as u64;
     let ran = over(&plan, &toys, |_| steady(1_000 * MS));
@@ -400,7 +400,7 @@ fn a_server_that_takes_a_few_bytes_at_a_time_gets_all_of_them() {
             (5, at + 100_000)
         }
     }
-    let toys = Toys::new(&TURN);
+    let toys = Toys::new(&ITERATION);
     let latency: fn(i64) -> i64 = |_| MS;
     let serve = move |_, _, _| Accept::Serve(Box::new(Narrow(ToyServer::new(latency))), 0);
     let ran = over(&plan(1), &toys, |_| door(serve));
@@ -412,13 +412,13 @@ fn a_server_that_takes_a_few_bytes_at_a_time_gets_all_of_them() {
 }
 
 /// Runs until the server ends it through `watch` at `when`.
-fn told_by_the_server(
+fn ended_by_the_server(
     when: i64,
     tell: fn(&Watch),
 ) -> (Vec<Phase>, plimsoll_drive::engine::EngineResult<Vec<Transaction>>) {
     let watch = Arc::new(Watch::new());
     let phases = Arc::new(Mutex::new(Vec::new()));
-    let mut toys = Toys::new(&TURN);
+    let mut toys = Toys::new(&ITERATION);
     toys.log_on = true;
     let (told, seen) = (watch.clone(), phases.clone());
     let net = move |_| {
@@ -444,7 +444,7 @@ fn told_by_the_server(
 
 #[test]
 fn a_run_that_is_stopped_keeps_what_it_has_and_logs_off() {
-    let (phases, ran) = told_by_the_server(500 * MS, Watch::stop);
+    let (phases, ran) = ended_by_the_server(500 * MS, Watch::stop);
     assert!(ran.stopped);
     let (begin, end) = ran.measured;
     assert_eq!(begin, START + 101 * MS);
@@ -458,7 +458,7 @@ fn a_run_that_is_stopped_keeps_what_it_has_and_logs_off() {
 fn clients_are_connected_until_they_have_logged_off() {
     let watch = Arc::new(Watch::new());
     let connected = Arc::new(Mutex::new(Vec::new()));
-    let toys = Toys { log_on: true, ..Toys::new(&TURN) };
+    let toys = Toys { log_on: true, ..Toys::new(&ITERATION) };
     let (seen, noted) = (watch.clone(), connected.clone());
     let net = move |_| {
         let (seen, noted) = (seen.clone(), noted.clone());
@@ -481,7 +481,7 @@ fn clients_are_connected_until_they_have_logged_off() {
 
 #[test]
 fn a_run_that_is_abandoned_does_not_log_off() {
-    let (phases, ran) = told_by_the_server(500 * MS, Watch::abandon);
+    let (phases, ran) = ended_by_the_server(500 * MS, Watch::abandon);
     assert!(ran.stopped && ran.clients.iter().all(|tally| tally.actions > 30));
     assert!(!phases.contains(&Phase::Leaving));
     assert_eq!(ran.generator.left_rudely, 2);
@@ -489,11 +489,11 @@ fn a_run_that_is_abandoned_does_not_log_off() {
 
 #[test]
 fn a_run_that_is_stopped_before_it_measures_says_so() {
-    let (_, ran) = told_by_the_server(20 * MS, Watch::stop);
+    let (_, ran) = ended_by_the_server(20 * MS, Watch::stop);
     assert!(ran.stopped);
     assert_eq!(ran.measured.0, ran.measured.1);
     assert!(ran.clients.iter().all(|tally| tally.actions == 0));
-    let (_, ran) = told_by_the_server(0, Watch::stop);
+    let (_, ran) = ended_by_the_server(0, Watch::stop);
     assert!(ran.stopped);
     assert_eq!(ran.measured.0, ran.measured.1);
 }
@@ -516,18 +516,18 @@ pub(super) fn late_by(ns: i64) -> Memory {
 
 #[test]
 fn a_silence_begins_when_something_is_wanted_and_ends_with_an_answer() {
-    let toys = Toys::new(&TURN);
+    let toys = Toys::new(&ITERATION);
     let ran = over(&plan(1), &toys, |_| late_by(60 * MS));
     // An iteration every 11 ms: the tenth request goes at 99 ms. The pauses of 10 ms before each are no silences.
     assert_eq!(ran.silences, [(ran.measured.0 + 99 * MS, ran.measured.0 + 159 * MS)]);
-    let quick = over(&plan(1), &Toys::new(&TURN), |_| late_by(MS));
+    let quick = over(&plan(1), &Toys::new(&ITERATION), |_| late_by(MS));
     assert_eq!(quick.silences, []);
 }
 
 #[test]
 fn what_has_no_answer_waited_until_it_was_given_up() {
     let none = |_: i64, _: u64| Vec::new();
-    let ran = over(&plan(1), &Toys::new(&TURN), |_| except(0, 9, none));
+    let ran = over(&plan(1), &Toys::new(&ITERATION), |_| except(0, 9, none));
     let unanswered = ran.generator.unanswered;
     assert_eq!(unanswered.count, 1);
     let waited = i64::try_from(unanswered.longest_ns).unwrap();
@@ -535,7 +535,7 @@ fn what_has_no_answer_waited_until_it_was_given_up() {
     assert_eq!(ran.silences.len(), 1, "it is silent until the next one is answered: {:?}", ran.silences);
     let (from, to) = ran.silences[0];
     assert!(from == ran.measured.0 + 99 * MS && to - from >= waited, "{from} to {to}");
-    let rest = over(&plan(1), &Toys::new(&TURN), |_| except(0, 17, none));
+    let rest = over(&plan(1), &Toys::new(&ITERATION), |_| except(0, 17, none));
     assert_eq!(rest.generator.unanswered.count, 1, "not answered in the drain");
     assert_eq!(rest.silences.last().map(|silence| silence.1), Some(rest.measured.1), "up to the end of the phase");
 }

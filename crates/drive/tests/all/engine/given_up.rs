@@ -4,7 +4,7 @@ use plimsoll_client::operation::Cause;
 use plimsoll_drive::engine::{ClientTally, ConnectionFailure, Plan};
 use plimsoll_drive::network::memory::{Accept, Delivery, Reply};
 
-use super::failures::{TURN, bytes, except, plan};
+use super::failures::{ITERATION, bytes, except, plan};
 use super::memory::{MS, ToyServer, door, over};
 use super::toy::{GONE, Toys, message};
 
@@ -19,7 +19,7 @@ fn lost_once(tally: &ClientTally, cause: Cause) {
 /// A thread with several connections waits for the events of all: the server's silence is no event.
 #[test]
 fn a_client_that_gives_up_for_lack_of_answers_gets_another_connection() {
-    let toys = Toys { gives_up: true, ..Toys::new(&TURN) };
+    let toys = Toys { gives_up: true, ..Toys::new(&ITERATION) };
     let ran = over(&plan(2), &toys, |_| except(0, 3, |_, _| Vec::new()));
     ran.clients.iter().for_each(|tally| lost_once(tally, Cause::TimedOut));
     assert_eq!(ran.generator.overdue, 2);
@@ -28,7 +28,7 @@ fn a_client_that_gives_up_for_lack_of_answers_gets_another_connection() {
 #[test]
 fn the_cause_of_a_client_that_gives_up_is_not_replaced_by_the_bytes_that_follow() {
     for clients in [1, 2] {
-        let ran = over(&plan(clients), &Toys::new(&TURN), |_| {
+        let ran = over(&plan(clients), &Toys::new(&ITERATION), |_| {
             except(0, 3, |at, id| bytes(at, [message(id, GONE, 0), message(id + 1, 0, 0)].concat()))
         });
         ran.clients.iter().for_each(|tally| lost_once(tally, Cause::SessionLost));
@@ -38,7 +38,7 @@ fn the_cause_of_a_client_that_gives_up_is_not_replaced_by_the_bytes_that_follow(
 /// The load continues, and no action fails: only these counts show that it had fewer connections.
 #[test]
 fn channels_that_are_not_bound_again_are_counted_with_their_cause() {
-    let toys = Toys { binds: 3, ..Toys::new(&TURN) };
+    let toys = Toys { binds: 3, ..Toys::new(&ITERATION) };
     let plan = Plan { channels: 4, ..plan(1) };
     let ran = over(&plan, &toys, |_| {
         door(|key, _, _| match key.0 {

@@ -12,7 +12,7 @@ use plimsoll_workload::{Arrivals, Load, Pause};
 use super::memory::{MS, Over, all, over, phases, steady};
 use super::toy::{Do, Toys};
 
-const TURN: [Do; 2] = [Do::Null, Do::IterationOver];
+const ITERATION: [Do; 2] = [Do::Null, Do::IterationOver];
 /// How late a sleeper is woken, ns.
 const LATE: i64 = 130_000;
 /// The longest that a worker may be awake for one start, ns.
@@ -78,7 +78,7 @@ impl Network for Sleepy {
 
 /// Runs on a memory network with late wake-ups; returns the polling periods.
 fn sleepy(plan: &Plan, latency: i64) -> (Over, Vec<(i64, i64)>) {
-    let (toys, polls) = (Toys::new(&TURN), Polls::default());
+    let (toys, polls) = (Toys::new(&ITERATION), Polls::default());
     let net = |_| Ok(Sleepy { net: steady(latency), polls: Arc::clone(&polls) });
     let ran = run_on(plan, &toys, |_| Vec::new(), &Watch::new(), net, None).unwrap();
     let polls = std::mem::take(&mut *polls.lock().unwrap());
@@ -111,7 +111,7 @@ fn starts_are_on_time_and_everything_is_as_if_nobody_slept() {
             "answers after {latency} ns"
         );
         let (requests, idle_inhibitor) =
-            (requests(&ran), requests(&over(&open(20), &Toys::new(&TURN), |_| steady(latency))));
+            (requests(&ran), requests(&over(&open(20), &Toys::new(&ITERATION), |_| steady(latency))));
         let differs = requests.iter().zip(&idle_inhibitor).find(|(one, other)| one != other);
         assert_eq!((differs, requests.len()), (None, idle_inhibitor.len()), "answers after {latency} ns");
         assert!(polls.len() as u64 > ran.generator.planned / 2, "{} of {}", polls.len(), ran.generator.planned);

@@ -13,7 +13,7 @@ use plimsoll_workload::{Arrivals, Load, Pause};
 use super::memory::{MS, Over, S, START, ToyServer, all, door, over, phases, steady};
 use super::toy::{Do, HEAD, LATER, Toys, answer, head};
 
-const TURN: [Do; 2] = [Do::Null, Do::IterationOver];
+const ITERATION: [Do; 2] = [Do::Null, Do::IterationOver];
 
 fn plan(load: Load) -> Plan {
     Plan { threads: 1, phases: phases(10, 100, 50), level: 3, ..Plan::new(load) }
@@ -31,7 +31,7 @@ fn intended(ran: &Over) -> Vec<i64> {
 
 #[test]
 fn in_a_closed_loop_the_next_iteration_starts_when_the_last_is_over() {
-    let toys = Toys::new(&TURN);
+    let toys = Toys::new(&ITERATION);
     let ran = over(&closed(1, Pause::None), &toys, |_| steady(3 * MS));
     assert_eq!(intended(&ran), (0..37).map(|n| n * 3 * MS).collect::<Vec<_>>());
     assert_eq!(ran.measured, (START + 10 * MS, START + 110 * MS));
@@ -58,7 +58,7 @@ fn a_client_that_does_something_by_itself_is_woken_at_that_instant() {
 
 #[test]
 fn think_times_come_between_iterations_and_spread_the_first_ones() {
-    let toys = Toys::new(&TURN);
+    let toys = Toys::new(&ITERATION);
     let ran = over(&closed(4, Pause::Constant(20 * MS as u64)), &toys, |_| steady(MS));
     let first: Vec<i64> = intended(&ran).into_iter().take(8).map(|at| at / MS).collect();
     assert_eq!(first, [0, 5, 10, 15, 21, 26, 31, 36]);
@@ -71,7 +71,7 @@ fn a_start_that_was_due_before_the_end_is_begun_late_in_the_drain() {
     let load = Load::Closed { clients: 2, think: Pause::Constant(20 * MS as u64) };
     let plan = Plan { phases: phases(10, 105, 50), ..plan(load) };
     let asleep = Delays { waking_ns: 0, taken_ns: (START + 110 * MS, 30 * MS) };
-    let ran = over(&plan, &Toys::new(&TURN), |_| steady(14 * MS).delayed(asleep));
+    let ran = over(&plan, &Toys::new(&ITERATION), |_| steady(14 * MS).delayed(asleep));
     assert_eq!(intended(&ran), [0, 10, 34, 44, 68, 78, 102, 112].map(|at| at * MS));
     let rows = all(&ran);
     let late = rows.last().unwrap();
@@ -109,7 +109,7 @@ fn a_late_thread_begins_nothing_after_its_drain() {
         };
         let phases = phases(0, measured.try_into().unwrap(), 5_000);
         let load = Load::Closed { clients: 3, think: Pause::Constant(20 * MS as u64) };
-        let ran = over(&Plan { threads: 2, phases, ..plan(load) }, &Toys::new(&TURN), net);
+        let ran = over(&Plan { threads: 2, phases, ..plan(load) }, &Toys::new(&ITERATION), net);
         assert!(ran.clients.iter().all(|tally| tally.error_count() == 0), "{measured}: {:?}", ran.clients);
         assert!(all(&ran).iter().all(|row| row.timeline.response_last.is_some()), "{measured}");
     }
@@ -135,7 +135,7 @@ fn a_scenario_thinks_within_a_iteration_and_ends_when_it_has_finished() {
 #[test]
 fn the_same_seed_gives_the_same_run_and_another_one_another() {
     let run = |seed, threads| {
-        let toys = Toys::new(&TURN);
+        let toys = Toys::new(&ITERATION);
         let plan = Plan { seed, threads, ..closed(9, Pause::Exponential(4 * MS as u64)) };
         let ran = over(&plan, &toys, |_| steady(MS / 3));
         let begin = ran.measured.0;
@@ -149,7 +149,7 @@ fn the_same_seed_gives_the_same_run_and_another_one_another() {
 
 #[test]
 fn an_open_schedule_is_kept_whatever_the_server_does() {
-    let toys = Toys::new(&TURN);
+    let toys = Toys::new(&ITERATION);
     let load = Load::Open { clients: 3, rate: 3_000.0, arrivals: Arrivals::Constant };
     let quick = over(&plan(load), &toys, |_| steady(100_000));
     let slow = over(&plan(load), &toys, |_| steady(7 * MS));
@@ -175,7 +175,7 @@ fn an_open_schedule_is_kept_whatever_the_server_does() {
 #[test]
 fn independent_arrivals_are_the_same_for_any_number_of_threads() {
     let run = |threads| {
-        let toys = Toys::new(&TURN);
+        let toys = Toys::new(&ITERATION);
         let load = Load::Open { clients: 40, rate: 5_000.0, arrivals: Arrivals::Poisson };
         let ran = over(&Plan { threads, seed: 11, ..plan(load) }, &toys, |_| steady(MS));
         let begin = ran.measured.0;
@@ -201,7 +201,7 @@ fn percentile(mut values: Vec<i64>, percent: f64) -> i64 {
 fn a_stall_shows_in_the_response_time_from_intended() {
     // 2,000 operations per second for 20 s; answers take 100 µs, but for 1.4 s the server says nothing.
     let (stall, until) = (START + 8 * S, START + 8 * S + 1_400 * MS);
-    let toys = Toys::new(&TURN);
+    let toys = Toys::new(&ITERATION);
     let load = Load::Open { clients: 4, rate: 2_000.0, arrivals: Arrivals::Constant };
     let plan = Plan { threads: 1, phases: phases(1_000, 20_000, 5_000), level: 0, ..Plan::new(load) };
     let ran = over(&plan, &toys, |_| {
@@ -244,7 +244,7 @@ fn users_start_iterations_on_schedules_of_their_own() {
 #[test]
 fn overtime_lasts_until_the_last_iteration_of_the_phase_has_ended_or_is_given_up() {
     let overtime = |answer: i64| {
-        let toys = Toys::new(&TURN);
+        let toys = Toys::new(&ITERATION);
         let load = Load::Partly { users: 2, every_ns: 10 * MS as u64, arrivals: Arrivals::Constant };
         over(&plan(load), &toys, move |_| steady(answer)).generator.overtime_ns / MS as u64
     };
@@ -256,7 +256,7 @@ fn overtime_lasts_until_the_last_iteration_of_the_phase_has_ended_or_is_given_up
 
 #[test]
 fn a_user_whose_iteration_is_not_over_starts_the_next_one_late() {
-    let toys = Toys::new(&TURN);
+    let toys = Toys::new(&ITERATION);
     let load = Load::Partly { users: 1, every_ns: 10 * MS as u64, arrivals: Arrivals::Constant };
     let ran = over(&plan(load), &toys, |_| steady(15 * MS));
     let rows = all(&ran);
@@ -275,7 +275,7 @@ fn a_user_whose_iteration_is_not_over_starts_the_next_one_late() {
 fn checkpoints(plan: &Plan, latency: i64, delays: Delays) -> Vec<Part> {
     let parts = Mutex::new(Vec::new());
     let checkpoint = |_: &mut Vec<Transaction>, part: Part| parts.lock().unwrap().push(part);
-    let (toys, watch, net) = (Toys::new(&TURN), Watch::new(), |_| Ok(steady(latency).delayed(delays)));
+    let (toys, watch, net) = (Toys::new(&ITERATION), Watch::new(), |_| Ok(steady(latency).delayed(delays)));
     run_on::<Vec<Transaction>, Memory>(plan, &toys, |_| Vec::new(), &watch, net, Some(&checkpoint)).unwrap();
     let parts = parts.into_inner().unwrap();
     assert!(parts.len() >= 2, "{}", parts.len());
@@ -340,7 +340,7 @@ fn iterations_go_on_to_their_end_in_the_drain_of_a_schedule_but_not_of_a_closed_
 #[test]
 fn what_is_due_together_goes_out_together() {
     let calls = Arc::new(AtomicU64::new(0));
-    let toys = Toys::new(&TURN);
+    let toys = Toys::new(&ITERATION);
     let mut plan = closed(2, Pause::None);
     plan.depth = 8;
     let counted = calls.clone();
@@ -368,7 +368,7 @@ fn what_is_due_together_goes_out_together() {
 fn clients_share_connections_or_have_several() {
     for (clients, connections, per_connection, expected) in [(10, 1, 5, 2), (11, 1, 5, 3), (4, 3, 1, 12)] {
         for threads in [1, 2, 3] {
-            let toys = Toys::new(&TURN);
+            let toys = Toys::new(&ITERATION);
             let mut plan = Plan { connections, threads, depth: 6, ..closed(clients, Pause::None) };
             plan.clients_per_connection = per_connection;
             let ran = over(&plan, &toys, |_| steady(MS));

@@ -10,12 +10,12 @@ use super::failures::{late_by, plan};
 use super::memory::{MS, Over, START, ToyServer, door, over, phases, steady};
 use super::toy::{Do, GRACE, HEAD, LOG_ON, Toys, answer, head, message};
 
-const TURN: [Do; 2] = [Do::Null, Do::IterationOver];
+const ITERATION: [Do; 2] = [Do::Null, Do::IterationOver];
 /// When the second server dies.
 const DEATH: i64 = START + 100 * MS;
 
 fn two_targets() -> Toys {
-    Toys { targets: vec!["one".to_owned(), "other".to_owned()], ..Toys::new(&TURN) }
+    Toys { targets: vec!["one".to_owned(), "other".to_owned()], ..Toys::new(&ITERATION) }
 }
 
 /// The first server always responds; the second one until it dies. `after` is what it does then with a request.
@@ -114,7 +114,7 @@ fn refusals_that_ask_to_wait_end_no_silence() {
         if is_in_grace { Some(message(id, GRACE, 0)) } else { answer(id, word) }.map(Delivery::Bytes)
     };
     for load in [plan(1).load, Load::Closed { clients: 3, think: Pause::None }] {
-        let ran = over(&patient(load), &Toys::new(&TURN), |_| answers(refuses));
+        let ran = over(&patient(load), &Toys::new(&ITERATION), |_| answers(refuses));
         let [(from, to)] = ran.silences[..] else { panic!("{:?}", ran.silences) };
         assert!((DEATH - MS..DEATH + 12 * MS).contains(&from), "{} ms", (from - START) / MS);
         assert!((DEATH + GRACE_PERIOD..DEATH + GRACE_PERIOD + 4 * MS).contains(&to), "{} ms", (to - START) / MS);
@@ -133,7 +133,7 @@ fn logons_of_other_clients_end_no_silence() {
         DEATH.. if word != LOG_ON => (client == 1).then_some(Delivery::Reset),
         _ => answer(id, word).map(Delivery::Bytes),
     };
-    let toys = Toys { log_on: true, ..Toys::new(&TURN) };
+    let toys = Toys { log_on: true, ..Toys::new(&ITERATION) };
     let ran = over(&patient(plan(2).load), &toys, |_| answers(only_logons));
     let [(from, to)] = ran.silences[..] else { panic!("{:?}", ran.silences) };
     assert!((DEATH - MS..DEATH + 12 * MS).contains(&from), "{} ms", (from - START) / MS);
@@ -143,7 +143,7 @@ fn logons_of_other_clients_end_no_silence() {
 
 #[test]
 fn a_run_with_one_target_lists_no_targets() {
-    assert!(over(&plan(2), &Toys::new(&TURN), |_| steady(MS)).targets.is_empty());
+    assert!(over(&plan(2), &Toys::new(&ITERATION), |_| steady(MS)).targets.is_empty());
 }
 
 /// The thread does not run in a part of the phase that begins at 100 ms.
@@ -157,28 +157,28 @@ fn a_pause_of_the_load_generator_is_no_silence_of_the_server() {
     let rate = Load::Open { clients: 1, rate: 50.0, arrivals: Arrivals::Constant };
     let users = Load::Partly { users: 1, every_ns: 20 * MS as u64, arrivals: Arrivals::Constant };
     for load in [longer.load, rate, users] {
-        let ran = over(&Plan { load, ..longer.clone() }, &Toys::new(&TURN), |_| paused(steady(MS), 100 * MS));
+        let ran = over(&Plan { load, ..longer.clone() }, &Toys::new(&ITERATION), |_| paused(steady(MS), 100 * MS));
         assert_eq!(ran.silences, [], "{load:?}");
         let stall = i64::try_from(ran.generator.longest_stall_ns).unwrap();
         assert!((60 * MS..=100 * MS).contains(&stall), "{load:?}: {stall}");
     }
-    let punctual = over(&longer, &Toys::new(&TURN), |_| steady(MS));
+    let punctual = over(&longer, &Toys::new(&ITERATION), |_| steady(MS));
     assert_eq!(punctual.generator.longest_stall_ns, 0);
 }
 
 #[test]
 fn a_pause_within_a_silence_leaves_the_silence_whole() {
     let longer = Plan { phases: phases(0, 300, 50), timeout_ns: 1_000 * MS as u64, ..plan(1) };
-    let ran = over(&longer, &Toys::new(&TURN), |_| paused(late_by(150 * MS), 100 * MS));
+    let ran = over(&longer, &Toys::new(&ITERATION), |_| paused(late_by(150 * MS), 100 * MS));
     assert_eq!(ran.silences, [(START + 99 * MS, START + 249 * MS)]);
     // The response came in the pause, and the kernel says when.
-    let ran = over(&longer, &Toys::new(&TURN), |_| paused(late_by(60 * MS), 100 * MS));
+    let ran = over(&longer, &Toys::new(&ITERATION), |_| paused(late_by(60 * MS), 100 * MS));
     assert_eq!(ran.silences, [(START + 99 * MS, START + 159 * MS)]);
 }
 
 #[test]
 fn a_pause_until_the_end_of_the_phase_is_no_silence() {
-    let ran = over(&plan(1), &Toys::new(&TURN), |_| paused(steady(MS), 300 * MS));
+    let ran = over(&plan(1), &Toys::new(&ITERATION), |_| paused(steady(MS), 300 * MS));
     assert_eq!(ran.silences, []);
 }
 
@@ -206,14 +206,14 @@ fn ends_in_a_pause(refused: u32) -> Memory {
 /// Nothing is outstanding when the server dies. The next action is due 10 ms after the last one.
 #[test]
 fn a_server_that_dies_in_a_pause_is_silent_until_its_clients_give_up() {
-    let dead = over(&plan(1), &Toys::new(&TURN), |_| ends_in_a_pause(u32::MAX));
+    let dead = over(&plan(1), &Toys::new(&ITERATION), |_| ends_in_a_pause(u32::MAX));
     let (begin, end) = dead.measured;
     assert_eq!(dead.silences, [(begin + 110 * MS, end)]);
     // Attempts 10, 20 and 25 ms after the loss and after each other.
     assert!((155 * MS..156 * MS).contains(&(end - begin)), "all have given up: {}", end - begin);
     assert_eq!(dead.clients[0].given_up, Some(GivenUp { since: begin + 100 * MS, slots: 1 }));
     assert!(!dead.stopped && !dead.clients[0].connected);
-    let back = over(&plan(1), &Toys::new(&TURN), |_| ends_in_a_pause(2));
+    let back = over(&plan(1), &Toys::new(&ITERATION), |_| ends_in_a_pause(2));
     let [(since, until)] = back.silences[..] else { panic!("{:?}", back.silences) };
     assert_eq!(since, begin + 110 * MS);
     assert!((155 * MS..158 * MS).contains(&(until - begin)), "the third attempt succeeds: {}", until - begin);
@@ -223,7 +223,7 @@ fn a_server_that_dies_in_a_pause_is_silent_until_its_clients_give_up() {
 #[test]
 fn a_client_that_is_being_connected_at_the_end_of_the_phase_has_not_given_up() {
     let longer = Plan { phases: phases(0, 140, 50), ..plan(1) };
-    let ran = over(&longer, &Toys::new(&TURN), |_| ends_in_a_pause(u32::MAX));
+    let ran = over(&longer, &Toys::new(&ITERATION), |_| ends_in_a_pause(u32::MAX));
     assert_eq!((ran.clients[0].given_up, ran.clients[0].connected), (None, false));
     assert_eq!(ran.silences, [(ran.measured.0 + 110 * MS, ran.measured.1)]);
 }
@@ -233,7 +233,7 @@ fn requests_that_were_due_before_the_phase_are_counted_apart() {
     let busy = |warmup, latency| {
         let load = Load::Closed { clients: 1, think: plimsoll_workload::Pause::None };
         let plan = Plan { load, phases: phases(warmup, 100, 200), ..plan(1) };
-        over(&plan, &Toys::new(&TURN), move |_| steady(latency)).generator.answered
+        over(&plan, &Toys::new(&ITERATION), move |_| steady(latency)).generator.answered
     };
     let (long, short) = (busy(30, 70 * MS), busy(30, MS));
     assert_eq!((long.requests, long.due_before), (1, 1), "sent before the phase, answered in it");

@@ -8,7 +8,7 @@ use plimsoll_drive::network::memory::{Accept, Delays, Delivery, Memory, Reply};
 use plimsoll_drive::network::{ConnectionKey, Network, Ready, Received, Take};
 use plimsoll_workload::{Load, Pause};
 
-use super::failures::TURN;
+use super::failures::ITERATION;
 use super::memory::{MS, Over, S, START, all, door, phases, steady};
 use super::toy::{Toys, answer, head, message};
 
@@ -80,12 +80,12 @@ fn check_all_answered(ran: &Over) {
 /// The thread runs again after the end of the drain, and the first wait reports one of the three responses.
 #[test]
 fn a_response_that_arrived_in_the_drain_is_not_missing() {
-    check_all_answered(&stalled(&plan(3, 985, 10_000), &Toys::new(&TURN), || steady(35 * MS)));
+    check_all_answered(&stalled(&plan(3, 985, 10_000), &Toys::new(&ITERATION), || steady(35 * MS)));
 }
 
 #[test]
 fn a_response_that_arrived_in_time_is_not_overdue() {
-    check_all_answered(&stalled(&plan(3, 1_500, 80), &Toys::new(&TURN), || steady(35 * MS)));
+    check_all_answered(&stalled(&plan(3, 1_500, 80), &Toys::new(&ITERATION), || steady(35 * MS)));
 }
 
 /// One response of the second client comes on the further channel of its session.
@@ -106,6 +106,6 @@ fn a_response_that_arrived_in_time_on_a_further_channel_is_not_overdue() {
             Accept::Serve(Box::new(serve), 0)
         })
     };
-    let toys = Toys { binds: 1, ..Toys::new(&TURN) };
+    let toys = Toys { binds: 1, ..Toys::new(&ITERATION) };
     check_all_answered(&stalled(&Plan { channels: 2, ..plan(2, 1_500, 80) }, &toys, served));
 }

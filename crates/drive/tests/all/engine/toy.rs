@@ -114,15 +114,15 @@ impl ToyClient {
             sent: None,
             interim: None,
             long_lived: word == HOLD,
-            what: Delivery { tag: ticket.tag, bytes, keep },
+            context: Delivery { tag: ticket.tag, bytes, keep },
         });
     }
 
     fn end(&mut self, call: &Call<Delivery>, at: i64, cause: Cause, outcome: Outcome, events: &mut dyn Events) {
         let ending = Ending { answered: None, status: None, outcome, response_bytes: None, payload_bytes: None };
-        events.transaction(Some(call.what.tag), &mut call.transaction(&self.identity, &ending));
+        events.transaction(Some(call.context.tag), &mut call.transaction(&self.identity, &ending));
         let failure = Failure { procedure: Some(call.procedure), status: None, outcome, cause };
-        events.done(Done { tag: call.what.tag, at, result: Err(failure) });
+        events.done(Done { tag: call.context.tag, at, result: Err(failure) });
     }
 }
 
@@ -174,7 +174,7 @@ impl Client for ToyClient {
             Some((length, ..)) if length < HEAD => Framing::Broken,
             Some((length, id, _)) => {
                 let keep = match self.calls.iter().find(|call| call.id == id) {
-                    Some(call) if call.what.keep => length,
+                    Some(call) if call.context.keep => length,
                     _ => HEAD,
                 };
                 Framing::Message { length: length as u64, keep }
@@ -202,27 +202,27 @@ impl Client for ToyClient {
             status: Some(status),
             outcome,
             response_bytes: Some(message.length),
-            payload_bytes: call.what.bytes.map(u64::from),
+            payload_bytes: call.context.bytes.map(u64::from),
         };
-        events.transaction(Some(call.what.tag), &mut call.transaction(&self.identity, &ending));
+        events.transaction(Some(call.context.tag), &mut call.transaction(&self.identity, &ending));
         if waits {
-            let Delivery { tag, .. } = call.what;
+            let Delivery { tag, .. } = call.context;
             return self.later.push((message.last + LATER, Ticket { tag, intended: None, path: Symbol::NONE }));
         }
-        if call.what.keep {
+        if call.context.keep {
             assert_eq!(message.head.len() as u64, message.length);
-            events.data(call.what.tag, 0, &message.head[HEAD..]);
+            events.data(call.context.tag, 0, &message.head[HEAD..]);
         }
-        self.up |= call.what.tag == Tag::CONNECT && status == 0;
-        let result = match (status, call.what.bytes) {
+        self.up |= call.context.tag == Tag::CONNECT && status == 0;
+        let result = match (status, call.context.bytes) {
             (0, Some(_)) => Ok(Reply::Read { bytes: message.length as u32 - HEAD as u32 }),
             (0, None) => Ok(Reply::Nothing),
             _ => {
-                let cause = if call.what.tag == Tag::CONNECT { Cause::LogonRefused } else { Cause::Status };
+                let cause = if call.context.tag == Tag::CONNECT { Cause::LogonRefused } else { Cause::Status };
                 Err(Failure { procedure: Some(call.procedure), status: Some(status), outcome, cause })
             }
         };
-        events.done(Done { tag: call.what.tag, at: message.last, result });
+        events.done(Done { tag: call.context.tag, at: message.last, result });
     }
 
     fn sent(&mut self, channel: u32, through: u64, at: i64) {
@@ -263,9 +263,9 @@ impl Client for ToyClient {
         for call in self.calls.take_where(|_| keeps) {
             let outcome = Outcome::Unanswered;
             let ending = Ending { answered: None, status: None, outcome, response_bytes: None, payload_bytes: None };
-            events.transaction(Some(call.what.tag), &mut call.transaction(&self.identity, &ending));
-            let word = if call.long_lived { HOLD } else { call.what.bytes.map_or(NOTHING, |bytes| DATA + bytes) };
-            self.kept.push((word, call.what, call.intended));
+            events.transaction(Some(call.context.tag), &mut call.transaction(&self.identity, &ending));
+            let word = if call.long_lived { HOLD } else { call.context.bytes.map_or(NOTHING, |bytes| DATA + bytes) };
+            self.kept.push((word, call.context, call.intended));
         }
         keeps
     }

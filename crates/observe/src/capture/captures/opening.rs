@@ -71,7 +71,7 @@ impl Captures {
     /// If the interface cannot be read.
     #[cfg(target_os = "linux")]
     pub fn of_interface(interface: Interface, stop: StopReading) -> Result<Self, CaptureError> {
-        let current: Box<str> = interface.name().into();
+        let current: Box<str> = interface.label().into();
         let mut window = ByteWindow::new(Backing::Live(Box::new(interface.until(stop.clone()))), false);
         let mut this = Self { stop, current, pipe: true, ..Self::of_nothing() };
         match Parser::open(&mut window) {

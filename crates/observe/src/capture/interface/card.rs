@@ -1,6 +1,6 @@
 //! The packets that the network card lost, from the counters that Linux shows for each interface.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::clock::now_ns;
@@ -24,6 +24,8 @@ pub(super) struct CardLoss {
 pub(super) struct Card {
     /// Where Linux shows all interfaces.
     root: PathBuf,
+    /// The interface's network namespace, if it is another: `root` then shows other interfaces, maybe with the same name and number.
+    namespace: Option<PathBuf>,
     interface: BoundInterface,
     /// Their sum when they were last read; `None` if Linux does not show them.
     before: Option<u64>,
@@ -31,13 +33,17 @@ pub(super) struct Card {
 }
 
 impl Card {
-    /// Those of an interface, from now on.
-    pub(super) fn of(interface: BoundInterface) -> Self {
-        Self::below(PathBuf::from("/sys/class/net"), interface)
+    /// Those of an interface, from now on; with the file of its network namespace, if it is another.
+    pub(super) fn of(interface: BoundInterface, namespace: Option<PathBuf>) -> Self {
+        let root = PathBuf::from("/sys/class/net");
+        match namespace {
+            None => Self::below(root, interface),
+            Some(_) => Self { root, namespace, interface, before: None, read: Instant::now() },
+        }
     }
 
     pub(super) fn below(root: PathBuf, interface: BoundInterface) -> Self {
-        let mut this = Self { root, interface, before: None, read: Instant::now() };
+        let mut this = Self { root, namespace: None, interface, before: None, read: Instant::now() };
         this.before = this.drops();
         this
     }
@@ -45,6 +51,12 @@ impl Card {
     /// What is unknown without the counters, for people; `None` if Linux shows them.
     pub(super) fn what_is_unknown(&self) -> Option<String> {
         let name = &self.interface.name;
+        if let Some(namespace) = self.namespace.as_deref().map(Path::display) {
+            return Some(format!(
+                "the number of packets that {name} itself drops is unknown: /sys does not show network namespace {namespace}; `nsenter \
+                --net={namespace} ip -s -s link show {name}` shows the number (missed, fifo)"
+            ));
+        }
         self.before.is_none().then(|| {
             format!(
                 "the number of packets that {name} itself drops is unknown: {}/{name} does not show this interface (the watch may run \
@@ -83,6 +95,9 @@ impl Card {
 
     /// The sum of the counters, if Linux shows them. In another network namespace than its own, /sys shows another interface of this name.
     fn drops(&self) -> Option<u64> {
+        if self.namespace.is_some() {
+            return None;
+        }
         let BoundInterface { index, name, address } = &self.interface;
         let read = |file: &str| std::fs::read_to_string(self.root.join(name).join(file)).ok();
         let number = |file: &str| read(file)?.trim().parse::<u64>().ok();
@@ -104,7 +119,8 @@ mod tests {
 
     fn begun(drops: Option<u64>) -> (Card, Instant) {
         let read = Instant::now();
-        (Card { root: PathBuf::new(), interface: BoundInterface::default(), before: drops, read }, read)
+        let (root, interface) = (PathBuf::new(), BoundInterface::default());
+        (Card { root, namespace: None, interface, before: drops, read }, read)
     }
 
     #[test]
@@ -185,6 +201,22 @@ mod tests {
             assert!(unknown.contains("packets that eth0 itself drops is unknown"), "{unknown}");
             put(&root, "eth0", "statistics/rx_missed_errors", "50");
             assert_eq!(card.look(), None);
+        }
+    }
+
+    /// Loopback has the same number and address in all of them.
+    #[test]
+    fn the_counters_of_another_network_namespace_do_not_count() {
+        let root = Scratch::new("card-namespace");
+        put(&root, "eth0", "ifindex", "7");
+        put(&root, "eth0", "address", "02:00:00:00:00:07");
+        put(&root, "eth0", "statistics/rx_fifo_errors", "0");
+        let mut card = Card { root: root.path().to_owned(), ..Card::of(eth0(), Some("/run/netns/blue".into())) };
+        let unknown = card.what_is_unknown().unwrap();
+        assert!(unknown.contains("`nsenter --net=/run/netns/blue ip -s -s link show eth0` shows"), "{unknown}");
+        for missed in ["5", "50"] {
+            put(&root, "eth0", "statistics/rx_missed_errors", missed);
+            assert_eq!(card.look(), None, "{missed}");
         }
     }
 

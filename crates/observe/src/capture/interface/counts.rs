@@ -72,7 +72,7 @@ impl InterfaceCounts {
         self.interface_drops_unknown.load(Relaxed)
     }
 
-    /// The interface's name.
+    /// The interface's name for people.
     pub fn name(&self) -> &str {
         &self.name
     }

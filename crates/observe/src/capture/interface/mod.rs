@@ -23,6 +23,8 @@ mod error;
 mod filter;
 mod folder;
 mod losses;
+mod namespace;
+mod opening;
 mod ports;
 mod rights;
 mod ring;
@@ -51,8 +53,9 @@ use clock::now_ns;
 use downtime::Down;
 use folder::Folder;
 use losses::Losses;
+use opening::{CaptureRequest, CaptureSocket};
 use ports::PortFilter;
-use ring::{Ring, RingLayout};
+use ring::Ring;
 use socket::PacketSocket;
 
 /// Said once.
@@ -68,6 +71,8 @@ pub fn exists(name: &str) -> bool {
 pub struct InterfaceOptions {
     /// The interface's name, e.g. eth0.
     pub name: String,
+    /// The network namespace in which it is, if not in that of the calling thread: a name of `ip netns list`, or a path, which has a slash.
+    pub namespace: Option<String>,
     /// Ports of file servers, beside [`FILE_SERVER_PORTS`].
     pub ports: Vec<u16>,
     /// An expression in tcpdump's language, which replaces the filter by ports.
@@ -84,6 +89,8 @@ pub struct InterfaceOptions {
 #[derive(Debug)]
 pub struct Interface {
     name: Box<str>,
+    /// The name for people.
+    label: Box<str>,
     link: LinkType,
     socket: PacketSocket,
     /// The filter, unless it is an expression.
@@ -123,40 +130,13 @@ impl Interface {
     /// Opens the interface, and gives up the rights that this took: all capabilities of this thread but that to write any file.
     ///
     /// # Errors
-    /// Without CAP_NET_RAW, without such an interface, or where packets cannot be stored.
+    /// Without the rights, without such an interface or network namespace, or where packets cannot be stored.
     pub fn open(options: InterfaceOptions) -> Result<Self, InterfaceError> {
-        let InterfaceOptions { name, mut ports, filter, snap_length, buffer_bytes, save } = options;
+        let InterfaceOptions { name, namespace, ports, filter, snap_length, buffer_bytes, save } = options;
         let failed = |source| InterfaceError::Failed { name: name.as_str().into(), source };
-        let index = socket::interface_index(&name).map_err(|_| InterfaceError::Unknown(name.as_str().into()))?;
-        let socket = PacketSocket::open(snap_length).map_err(|source| InterfaceError::not_opened(&name, source))?;
-        ports.extend(FILE_SERVER_PORTS);
-        // Not yet known whether the interface has an Ethernet header: until then, no packet.
-        socket.filter(&filter::nothing()).map_err(failed)?;
-        let ring = socket.ring(RingLayout::of(buffer_bytes));
-        let ring = ring.map_err(|source| InterfaceError::Ring { name: name.as_str().into(), source })?;
-        let hardware = socket.bind(index).map_err(failed)?;
-        let link = link_type(hardware)
-            .ok_or_else(|| InterfaceError::LinkType { name: name.as_str().into(), number: hardware })?;
-        if hardware == libc::ARPHRD_LOOPBACK {
-            socket.ignore_outgoing().map_err(failed)?;
-        }
-        if let Some(error) = socket.take_error().map_err(failed)? {
-            return Err(failed(error));
-        }
-        let carrier = Carrier::of(socket.state().map_err(failed)?, now_ns());
-        let card = Card::of(socket.interface().map_err(failed)?);
-        let (filter, program) = match &filter {
-            None => {
-                let filter = PortFilter::new(link, ports);
-                let program = filter.program();
-                (Some(filter), program)
-            }
-            Some(expression) => {
-                let program = tcpdump::program((&name, link), expression);
-                let refused = |source| InterfaceError::Filter { expression: expression.as_str().into(), source };
-                (None, program.map_err(refused)?)
-            }
-        };
+        let (within, filter) = (namespace.as_deref(), filter.as_deref());
+        let request = CaptureRequest { name: &name, namespace: within, ports, filter, snap_length, buffer_bytes };
+        let CaptureSocket { link, socket, ring, carrier, card, filter, program } = request.open()?;
         rights::drop_capabilities().map_err(failed)?;
         let mut head = Vec::new();
         section::begin(&mut head, &name, link, snap_length);
@@ -164,15 +144,17 @@ impl Interface {
             let folder: Box<str> = save.folder.display().to_string().into();
             Folder::new(save, head.clone()).map_err(|source| InterfaceError::Save { folder, source })
         });
-        let counts = Arc::new(InterfaceCounts::of(&name, filter.is_some()));
+        let label = within.map_or_else(|| name.clone(), |within| format!("{name} in network namespace {within}"));
+        let counts = Arc::new(InterfaceCounts::of(&label, filter.is_some()));
         card.what_is_unknown().into_iter().for_each(|text| counts.lacks_interface_drops(text));
         let folder = folder.transpose()?;
         let began_ns = now_ns();
         socket.filter(&program).map_err(failed)?;
         let (losses, stop) = (Losses::default(), StopReading::default());
-        let name = name.into();
+        let (name, label) = (name.into(), label.into());
         Ok(Self {
             name,
+            label,
             link,
             socket,
             filter,
@@ -199,9 +181,9 @@ impl Interface {
         Arc::clone(&self.counts)
     }
 
-    /// The interface's name.
-    pub fn name(&self) -> &str {
-        &self.name
+    /// The interface's name for people, with its network namespace if that is another.
+    pub fn label(&self) -> &str {
+        &self.label
     }
 
     /// Whether the system reports a link now. Some drivers report none although packets come.
@@ -380,17 +362,5 @@ impl Read for Interface {
         let read = rest.read(room)?;
         self.given += read;
         Ok(read)
-    }
-}
-
-/// IP packets without a header of the link, as some drivers of mobile networks have; not in libc.
-const ARPHRD_RAWIP: u16 = 519;
-
-/// The link layer of a hardware type (ARPHRD_… in include/uapi/linux/if_arp.h): Ethernet and loopback, or IP alone (tun, WireGuard).
-fn link_type(hardware: u16) -> Option<LinkType> {
-    match hardware {
-        libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => Some(LinkType::Ethernet),
-        libc::ARPHRD_NONE | ARPHRD_RAWIP => Some(LinkType::RawIp),
-        _ => None,
     }
 }

@@ -42,7 +42,7 @@ impl<S> StreamConsumer<'_, S> {
         }
         let direction = self.messages.direction;
         self.framed.calls_others[direction] = true;
-        let to_server = client_by_port(&self.messages.paired.link.ends) == Some(direction);
+        let to_server = client_by_port(&self.messages.paired.context.ends) == Some(direction);
         (to_server && self.framed.framers[direction].is_at_boundary()).then_some(Framing::Rpc)
     }
 
@@ -55,7 +55,7 @@ impl<S> StreamConsumer<'_, S> {
             return None;
         }
         self.framed.replies = self.framed.replies.saturating_add(1);
-        let from_server = client_by_port(&self.messages.paired.link.ends) == Some(1 - self.messages.direction);
+        let from_server = client_by_port(&self.messages.paired.context.ends) == Some(1 - self.messages.direction);
         (from_server || self.framed.replies >= REPLIES).then_some(Framing::Rpc)
     }
 }

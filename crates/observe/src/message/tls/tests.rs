@@ -22,7 +22,7 @@ fn send(records: &mut TlsRecords, direction: usize, stream: &[u8], segment: usiz
     segments.collect()
 }
 
-fn link() -> ConnectionContext {
+fn context() -> ConnectionContext {
     let end = |last, port| plimsoll_model::Endpoint { ip: [10, 0, 0, last].into(), port };
     ConnectionContext { from_start: true, ..ConnectionContext::new(0, [end(1, 700), end(2, 2049)]) }
 }
@@ -37,12 +37,12 @@ fn the_handshake_does_not_count_in_any_segments() {
         let flight = [record_of(HANDSHAKE, 120), record_of(CHANGE_CIPHER_SPEC, 1), record_of(APPLICATION_DATA, 900)];
         send(&mut records, 1, &flight.concat(), segment, usize::MAX);
         send(&mut records, 0, &record_of(APPLICATION_DATA, 53), segment, usize::MAX);
-        assert_eq!(records.finish(0, &link()), None, "a handshake alone hides no message");
+        assert_eq!(records.finish(0, &context()), None, "a handshake alone hides no message");
         // A request of 20,000 bytes, and a short one; two responses.
         let requests = [FULL as u16, 3_700, 100].map(|len| record_of(APPLICATION_DATA, len)).concat();
         send(&mut records, 0, &requests, segment, usize::MAX);
         send(&mut records, 1, &[100, 200].map(|len| record_of(APPLICATION_DATA, len)).concat(), segment, usize::MAX);
-        let found = records.finish(0, &link()).unwrap();
+        let found = records.finish(0, &context()).unwrap();
         assert_eq!((found.records, found.requests), ([3, 2], 2), "{segment}");
         assert_eq!(found.bytes, [u64::from(FULL) + 3_700 + 100 + 15, 310]);
     }
@@ -76,10 +76,10 @@ fn only_several_records_in_a_row_are_evident() {
     };
     let mut records = supposed(&records_of(1)).unwrap();
     assert_eq!(send(&mut records, 0, &records_of(3), 105, usize::MAX), [Taken::Records(1); 3]);
-    assert!(!records.is_certain() && records.finish(0, &link()).is_none());
+    assert!(!records.is_certain() && records.finish(0, &context()).is_none());
     send(&mut records, 0, &records_of(1), 105, usize::MAX);
     assert!(records.is_certain());
-    assert_eq!(records.finish(0, &link()).unwrap().records, [4, 0]);
+    assert_eq!(records.finish(0, &context()).unwrap().records, [4, 0]);
     // File data that begin like a record.
     let mut records = supposed(&records_of(1)).unwrap();
     let stream = [records_of(2), vec![0x55; 300]].concat();
@@ -94,14 +94,14 @@ fn lost_bytes_inside_a_record_lose_no_header() {
     send(&mut records, 0, &stream[..500], 500, usize::MAX);
     records.hole(505, 0);
     send(&mut records, 0, &record_of(APPLICATION_DATA, 100), 105, usize::MAX);
-    let found = records.finish(0, &link()).unwrap();
+    let found = records.finish(0, &context()).unwrap();
     assert_eq!((found.records, found.most_requests), ([2, 0], (1_000 + 100 - 34) / 44));
     // Headers are lost: the next segment that begins with a record counts again.
     send(&mut records, 0, &stream[..500], 500, usize::MAX);
     records.hole(5_000, 0);
     send(&mut records, 0, &[0x55; 100], 100, usize::MAX);
     send(&mut records, 0, &stream, 1_005, usize::MAX);
-    let found = records.finish(0, &link()).unwrap();
+    let found = records.finish(0, &context()).unwrap();
     assert_eq!(found.records, [4, 0]);
     assert_eq!(found.most_requests, (3 * 983 + 83 + 5_000 - 505) / 44);
 }
@@ -111,8 +111,8 @@ fn cut_segments_show_the_records_that_begin_them() {
     let mut records = TlsRecords::asked_for();
     let stream = record_of(APPLICATION_DATA, 300).repeat(10);
     send(&mut records, 0, &stream, 305, 42);
-    assert_eq!(records.finish(0, &link()).unwrap().records, [10, 0]);
+    assert_eq!(records.finish(0, &context()).unwrap().records, [10, 0]);
     // Further ones lie in bytes that were cut off.
     send(&mut records, 0, &stream, 610, 42);
-    assert_eq!(records.finish(0, &link()).unwrap().records, [15, 0]);
+    assert_eq!(records.finish(0, &context()).unwrap().records, [15, 0]);
 }

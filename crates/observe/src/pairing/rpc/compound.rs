@@ -50,22 +50,22 @@ const OTHER_FILE: u16 = u16::MAX;
 pub(super) fn note<S: Sink>(
     waiting: &mut Waiting,
     arguments: &[u8],
-    link: &ConnectionContext,
+    context: &ConnectionContext,
     handles: &mut Handles,
     output: &mut Output<S>,
 ) {
     let callback = rpc::is_transient(waiting.program);
     let call = if callback { CompoundCall::callback(arguments) } else { CompoundCall::new(arguments) };
     waiting.announced = call.announced;
-    let (_, server) = place(link, waiting.pending.direction, callback);
+    let (_, server) = place(context, waiting.pending.direction, callback);
     let (mut current, mut saved, mut changes) = (Object::default(), Object::default(), 0);
     for operation in call.operations().take(MEMBERS_MAX) {
         let facts = operation.facts;
         if !callback {
-            note_session(waiting, &operation, link, output);
+            note_session(waiting, &operation, context, output);
         }
         if matches!((callback, operation.code), (true, CB_RECALL) | (false, OP_DELEGRETURN)) {
-            note_state(waiting, operation.position as u16, facts.delegation, link, output);
+            note_state(waiting, operation.position as u16, facts.delegation, context, output);
         }
         match (operation.code, facts.handle, facts.name) {
             _ if callback => {}
@@ -94,7 +94,7 @@ pub(super) fn note<S: Sink>(
     }
     if callback && waiting.announced.is_none_or(|announced| (waiting.members.len() as u64) < u64::from(announced)) {
         // It may recall a delegation.
-        output.delegations.partial(place(link, waiting.pending.direction, callback));
+        output.delegations.partial(place(context, waiting.pending.direction, callback));
     }
     // The compound gets the name of its last file.
     waiting.pending.share = current.share;
@@ -108,12 +108,12 @@ pub(super) fn note<S: Sink>(
 fn note_session<S: Sink>(
     waiting: &mut Waiting,
     operation: &Operation<'_>,
-    link: &ConnectionContext,
+    context: &ConnectionContext,
     output: &mut Output<S>,
 ) {
     let Facts { slot, session, .. } = operation.facts;
     if let Some(slot) = slot {
-        let place = place(link, waiting.pending.direction, false);
+        let place = place(context, waiting.pending.direction, false);
         waiting.pending.session = output.slots.request(&slot, place, waiting.pending.first.time_ns);
         waiting.slot = Some(slot.slot);
     } else if let Some(session) = session {
@@ -131,11 +131,11 @@ fn note_state<S: Sink>(
     waiting: &mut Waiting,
     position: u16,
     state: Option<&[u8]>,
-    link: &ConnectionContext,
+    context: &ConnectionContext,
     output: &mut Output<S>,
 ) {
     let callback = rpc::is_transient(waiting.program);
-    let place = place(link, waiting.pending.direction, callback);
+    let place = place(context, waiting.pending.direction, callback);
     let Some(state) = state.and_then(|state| state.try_into().ok()) else {
         output.delegations.partial(place);
         return;
@@ -148,9 +148,9 @@ fn note_state<S: Sink>(
 }
 
 /// Client and server of a message in this direction. Servers send callbacks.
-pub(super) fn place(link: &ConnectionContext, direction: u8, callback: bool) -> (IpAddr, IpAddr) {
+pub(super) fn place(context: &ConnectionContext, direction: u8, callback: bool) -> (IpAddr, IpAddr) {
     let sender = usize::from(direction) & 1;
-    let [sender, receiver] = [sender, 1 - sender].map(|end| link.ends[end].ip);
+    let [sender, receiver] = [sender, 1 - sender].map(|end| context.ends[end].ip);
     if callback { (receiver, sender) } else { (sender, receiver) }
 }
 
@@ -160,11 +160,11 @@ fn note_delegation<S: Sink>(
     waiting: &Waiting,
     member: &Member,
     facts: &Facts<'_>,
-    link: &ConnectionContext,
+    context: &ConnectionContext,
     output: &mut Output<S>,
 ) {
     let callback = rpc::is_transient(waiting.program);
-    let place = || place(link, waiting.pending.direction, callback);
+    let place = || place(context, waiting.pending.direction, callback);
     let state =
         || waiting.delegations.iter().find(|(position, _)| *position == member.position).map(|(_, state)| state);
     match (callback, member.code) {
@@ -233,19 +233,19 @@ pub(super) fn pair<S: Sink>(
     results: Option<&[u8]>,
     answer: &mut Answer,
     id: u64,
-    link: &ConnectionContext,
+    context: &ConnectionContext,
     handles: &mut Handles,
     output: &mut Output<S>,
 ) {
     let callback = rpc::is_transient(waiting.program);
     let reply = results.map(|bytes| if callback { CompoundReply::callback(bytes) } else { CompoundReply::new(bytes) });
-    free_slot(waiting, reply.as_ref(), answer, link, output);
+    free_slot(waiting, reply.as_ref(), answer, context, output);
     let mut members = match &reply {
-        Some(reply) => answered(waiting, reply, answer, link, handles, output),
+        Some(reply) => answered(waiting, reply, answer, context, handles, output),
         None => Vec::new(),
     };
     if hides_delegations(waiting, reply.as_ref(), members.len(), answer.outcome) {
-        output.delegations.partial(place(link, waiting.pending.direction, callback));
+        output.delegations.partial(place(context, waiting.pending.direction, callback));
     }
     if answer.status.is_none() && answer.outcome == Outcome::Succeeded {
         answer.outcome = Outcome::Unknown;
@@ -275,11 +275,11 @@ pub(super) fn pair<S: Sink>(
     answer.outcome = answer.outcome.with_status(asked, answer.status);
     let position = main.map(|member| member.position);
     waiting.pending.counted = position.is_none();
-    output.pair(link, Some(id), &waiting.pending, answer);
+    output.pair(context, Some(id), &waiting.pending, answer);
     for (member, own) in &members {
         let counted = position == Some(member.position);
         let own = Answer { bytes: answer.bytes.filter(|_| counted), ..*own };
-        output.pair_member(link, Some(id), &member.pending(&waiting.pending, counted), &own);
+        output.pair_member(context, Some(id), &member.pending(&waiting.pending, counted), &own);
     }
 }
 
@@ -289,12 +289,12 @@ fn free_slot<S: Sink>(
     waiting: &Waiting,
     reply: Option<&CompoundReply<'_>>,
     answer: &Answer,
-    link: &ConnectionContext,
+    context: &ConnectionContext,
     output: &mut Output<S>,
 ) {
     if let Some(slot) = slot(waiting) {
         let target = reply.and_then(|reply| reply.operations().next()?.facts.target_slot);
-        output.slots.response(slot, target, (answer.first.time_ns, link.to_client_ns));
+        output.slots.response(slot, target, (answer.first.time_ns, context.to_client_ns));
     }
 }
 
@@ -310,12 +310,12 @@ fn answered<S: Sink>(
     waiting: &mut Waiting,
     reply: &CompoundReply<'_>,
     answer: &mut Answer,
-    link: &ConnectionContext,
+    context: &ConnectionContext,
     handles: &mut Handles,
     output: &mut Output<S>,
 ) -> Vec<(Member, Answer)> {
     let callback = rpc::is_transient(waiting.program);
-    let (_, server) = place(link, waiting.pending.direction, callback);
+    let (_, server) = place(context, waiting.pending.direction, callback);
     let mut members = Vec::new();
     for operation in reply.operations().take(MEMBERS_MAX) {
         let position = operation.position as u16;
@@ -334,9 +334,9 @@ fn answered<S: Sink>(
             asked: Asked::default(),
             wish: None,
         });
-        note_delegation(waiting, &member, &operation.facts, link, output);
+        note_delegation(waiting, &member, &operation.facts, context, output);
         if let (false, Some(id), Some(granted)) = (callback, operation.facts.session, operation.facts.granted_slots) {
-            output.slots.created(id, granted, place(link, waiting.pending.direction, false));
+            output.slots.created(id, granted, place(context, waiting.pending.direction, false));
         }
         if let Some(handle) = operation.facts.handle.filter(|_| asked.is_some()) {
             let file = match member.object.path.is_some() {

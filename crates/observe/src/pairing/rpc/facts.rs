@@ -21,12 +21,12 @@ const MOUNT_MNT: u32 = 1;
 pub(super) fn note_arguments<S: Sink>(
     waiting: &mut Waiting,
     bytes: &[u8],
-    link: &ConnectionContext,
+    context: &ConnectionContext,
     handles: &mut Handles,
     output: &mut Output<S>,
 ) {
     if waiting.is_compound() {
-        compound::note(waiting, bytes, link, handles, output);
+        compound::note(waiting, bytes, context, handles, output);
         return;
     }
     if waiting.program == PORTMAP && output.services.is_some() {
@@ -44,7 +44,7 @@ pub(super) fn note_arguments<S: Sink>(
         return;
     }
     let Some(handle) = facts.handle else { return };
-    let (_, server) = compound::place(link, waiting.pending.direction, waiting.pending.procedure.is_callback());
+    let (_, server) = compound::place(context, waiting.pending.direction, waiting.pending.procedure.is_callback());
     let object = handles.object(handle, server, &mut output.names);
     waiting.made = match facts.name {
         Some(name) => handles.child(object, name, &mut output.names),

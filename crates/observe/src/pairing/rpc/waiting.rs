@@ -107,7 +107,7 @@ impl SpareCalls {
         protection: Option<Protection>,
         message: &Message<'_>,
         direction: usize,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
     ) -> Box<Waiting> {
         let (program, version, procedure) = (call.program(), call.version(), call.procedure());
         let row = procedure::of(program, version, procedure);
@@ -115,7 +115,7 @@ impl SpareCalls {
         match self.0.pop() {
             Some(mut spare) => {
                 // Part by part: the whole would be put together elsewhere and then moved.
-                spare.pending.begin(message, direction, link, row);
+                spare.pending.begin(message, direction, context, row);
                 (spare.program, spare.version, spare.procedure) = (program, version, procedure);
                 (spare.protection, spare.made, spare.members) = (protection, made, members);
                 (spare.announced, spare.slot, spare.delegations) = (announced, None, Vec::new());
@@ -123,7 +123,7 @@ impl SpareCalls {
                 spare
             }
             None => Box::new(Waiting {
-                pending: Pending::of(message, direction, link, row),
+                pending: Pending::of(message, direction, context, row),
                 program,
                 version,
                 procedure,

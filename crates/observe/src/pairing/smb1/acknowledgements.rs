@@ -39,7 +39,7 @@ impl Acknowledgements {
         let is_it = |one: &Exchange| {
             one.id == arrival.fields.id
                 && one.is_answered_by(command, arrival)
-                && !one.is_ambiguous(arrival.message, arrival.link)
+                && !one.is_ambiguous(arrival.message, arrival.context)
         };
         let at = self.0.iter().position(is_it)?;
         self.0.remove(at)

@@ -34,5 +34,5 @@ pub(super) struct Arrival<'m, 'b> {
     pub(super) message: &'m Message<'b>,
     pub(super) fields: Fields,
     pub(super) direction: usize,
-    pub(super) link: &'m ConnectionContext,
+    pub(super) context: &'m ConnectionContext,
 }

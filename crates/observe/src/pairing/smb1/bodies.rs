@@ -24,7 +24,7 @@ const NO_DIALECT: u16 = 0xffff;
 
 /// Ids that commands of a chain pass to later ones before the answer assigns them.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Context {
+pub(super) struct PassedIds {
     opened: Option<Opened>,
     share: Option<Symbol>,
     user: Option<Symbol>,
@@ -35,31 +35,31 @@ pub(super) fn note_request<S: Sink>(
     row: &mut Row,
     command: &Command<'_>,
     fields: &Fields,
-    link: &ConnectionContext,
+    context: &ConnectionContext,
     ids: &Ids,
-    context: &mut Context,
+    passed: &mut PassedIds,
     output: &mut Output<S>,
 ) {
     let pending = &mut row.pending;
     pending.session = (fields.uid != 0).then_some(u64::from(fields.uid));
-    pending.share = context.share.unwrap_or_else(|| ids.share(fields.tid));
-    pending.user = context.user.unwrap_or_else(|| ids.user(fields.uid));
+    pending.share = passed.share.unwrap_or_else(|| ids.share(fields.tid));
+    pending.user = passed.user.unwrap_or_else(|| ids.user(fields.uid));
     let fid = path::fid(command);
     pending.path = match (path::path(command), fid) {
-        (Some(name), _) if is_relative(command) => below(root_path(command, ids, link), &name, &mut output.names),
+        (Some(name), _) if is_relative(command) => below(root_path(command, ids, context), &name, &mut output.names),
         (Some(name), _) if !names_pipe_by_fid(command, fid) => symbol(&name, &mut output.names),
         (_, Some(fid)) => {
-            let opened = context.opened.unwrap_or_else(|| ids.opened(fid, link));
+            let opened = passed.opened.unwrap_or_else(|| ids.opened(fid, context));
             pending.asked.file = opened.file;
             opened.path
         }
         _ => Symbol::NONE,
     };
     note_asked(pending, &Asked::of(command), &mut output.names);
-    note_session(row, command, link.ends[usize::from(row.pending.direction)].ip, context, output);
+    note_session(row, command, context.ends[usize::from(row.pending.direction)].ip, passed, output);
     note_io(row, command, fid, &output.names);
     if row.binding == Binding::Open {
-        context.opened = Some(Opened { path: row.pending.path, file: row.pending.asked.file });
+        passed.opened = Some(Opened { path: row.pending.path, file: row.pending.asked.file });
     }
 }
 
@@ -86,7 +86,7 @@ pub(super) fn note_response(
     row: &mut Row,
     command: &Command<'_>,
     fields: &Fields,
-    link: &ConnectionContext,
+    context: &ConnectionContext,
     answer: &mut Answer,
     ids: &mut Ids,
 ) {
@@ -111,7 +111,7 @@ pub(super) fn note_response(
         Binding::None => {}
         Binding::Open => {
             if let Some(fid) = open::opened_fid(command) {
-                ids.learn_opened(fid, opened, link);
+                ids.learn_opened(fid, opened, context);
             }
         }
         Binding::OpenBy(function) => {
@@ -121,7 +121,7 @@ pub(super) fn note_response(
                 _ => transaction.nt_created_fid(),
             });
             if let Some(fid) = fid {
-                ids.learn_opened(fid, opened, link);
+                ids.learn_opened(fid, opened, context);
             }
         }
         Binding::Close(fid) => ids.forget_opened(fid),
@@ -148,14 +148,14 @@ fn note_session<S: Sink>(
     row: &mut Row,
     command: &Command<'_>,
     client: IpAddr,
-    context: &mut Context,
+    passed: &mut PassedIds,
     output: &mut Output<S>,
 ) {
     match command.command {
         command::SESSION_SETUP_ANDX => {
             row.pending.user = user(command, client, output);
             row.binding = Binding::User;
-            context.user = Some(row.pending.user);
+            passed.user = Some(row.pending.user);
         }
         command::LOGOFF_ANDX => row.binding = Binding::NoUser,
         command::TREE_CONNECT | command::TREE_CONNECT_ANDX => {
@@ -163,7 +163,7 @@ fn note_session<S: Sink>(
             let path = path.filter(|path| path.complete).map(|path| path.text().to_string());
             row.pending.share = path.map_or(Symbol::NONE, |path| output.names.intern_share(&path));
             row.binding = Binding::Share;
-            context.share = Some(row.pending.share);
+            passed.share = Some(row.pending.share);
         }
         command::TREE_DISCONNECT => row.binding = Binding::NoShare,
         _ => {}
@@ -258,9 +258,9 @@ fn is_relative(command: &Command<'_>) -> bool {
 }
 
 /// The directory that an open is relative to.
-fn root_path(command: &Command<'_>, ids: &Ids, link: &ConnectionContext) -> Symbol {
+fn root_path(command: &Command<'_>, ids: &Ids, context: &ConnectionContext) -> Symbol {
     let root = open::NtCreate::new(command).and_then(|create| u16::try_from(create.root_fid).ok());
-    root.map_or(Symbol::NONE, |fid| ids.opened(fid, link).path)
+    root.map_or(Symbol::NONE, |fid| ids.opened(fid, context).path)
 }
 
 /// A path below a directory; unknown where the directory is.

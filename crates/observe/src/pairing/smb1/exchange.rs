@@ -75,9 +75,9 @@ impl Exchange {
 
     /// Whether losses both ways make its id worthless. An answer that has begun has settled that, and one whose packet acknowledges
     /// the request and nothing behind it: no later request with this id had reached the server by then.
-    pub(super) fn is_ambiguous(&self, message: &Message<'_>, link: &ConnectionContext) -> bool {
+    pub(super) fn is_ambiguous(&self, message: &Message<'_>, context: &ConnectionContext) -> bool {
         let nothing_behind = message.acknowledges != 0 && message.acknowledges == self.first.pending.end_offset;
-        self.answer.is_none() && !nothing_behind && self.first.pending.is_ambiguous(link)
+        self.answer.is_none() && !nothing_behind && self.first.pending.is_ambiguous(context)
     }
 
     /// Counts the commands of this request and writes no row: the answer that came may belong to another request,
@@ -90,13 +90,13 @@ impl Exchange {
     }
 
     /// No (further) answer will come.
-    pub(super) fn give_up<S: Sink>(&self, link: &ConnectionContext, output: &mut Output<S>) {
+    pub(super) fn give_up<S: Sink>(&self, context: &ConnectionContext, output: &mut Output<S>) {
         let id = Some(shown(self.id));
         if let Some(answer) = self.answer {
-            return output.pair(link, id, &self.first.pending, &Answer { last: None, ..answer });
+            return output.pair(context, id, &self.first.pending, &Answer { last: None, ..answer });
         }
         for row in self.rows() {
-            output.unanswered(link, id, &row.pending);
+            output.unanswered(context, id, &row.pending);
         }
     }
 

@@ -49,9 +49,9 @@ impl Ids {
         self.shares.get(&tid).copied().unwrap_or_default()
     }
 
-    pub(super) fn opened(&self, fid: u16, link: &ConnectionContext) -> Opened {
+    pub(super) fn opened(&self, fid: u16, context: &ConnectionContext) -> Opened {
         match self.files.get(&fid) {
-            Some((opened, Losses { holes })) if holes[0] == link.holes[0] || holes[1] == link.holes[1] => *opened,
+            Some((opened, Losses { holes })) if holes[0] == context.holes[0] || holes[1] == context.holes[1] => *opened,
             _ => Opened::default(),
         }
     }
@@ -64,8 +64,8 @@ impl Ids {
         insert(&mut self.shares, tid, share, TIDS_MAX);
     }
 
-    pub(super) fn learn_opened(&mut self, fid: u16, opened: Opened, link: &ConnectionContext) {
-        insert(&mut self.files, fid, (opened, Losses { holes: link.holes }), FIDS_MAX);
+    pub(super) fn learn_opened(&mut self, fid: u16, opened: Opened, context: &ConnectionContext) {
+        insert(&mut self.files, fid, (opened, Losses { holes: context.holes }), FIDS_MAX);
     }
 
     pub(super) fn forget_user(&mut self, uid: u16) {

@@ -40,9 +40,9 @@ impl OplockBreaks {
     #[cold]
     pub(super) fn notified(&mut self, broken: &Command<'_>, arrival: &Arrival<'_, '_>, ids: &Ids) {
         let Some(fid) = Locking::new(broken).map(|locking| locking.fid) else { return };
-        let Arrival { message, fields, direction, link } = *arrival;
-        let (server, connection, at_ns) = (link.ends[direction].ip, link.connection, message.first.time_ns);
-        let (share, path) = (ids.share(fields.tid), ids.opened(fid, link).path);
+        let Arrival { message, fields, direction, context } = *arrival;
+        let (server, connection, at_ns) = (context.ends[direction].ip, context.connection, message.first.time_ns);
+        let (share, path) = (ids.share(fields.tid), ids.opened(fid, context).path);
         self.given_up(connection, fid);
         if self.0.len() >= BREAKS_MAX {
             self.0.pop_front();
@@ -71,8 +71,8 @@ impl OplockBreaks {
     }
 
     /// Until when a request may wait for a client that is to give up an oplock of its file, ns: another client, or the same one.
-    pub(crate) fn held_until(&self, link: &ConnectionContext, request: &Pending) -> Option<i64> {
-        let server = link.ends[usize::from(1 - request.direction)].ip;
+    pub(crate) fn held_until(&self, context: &ConnectionContext, request: &Pending) -> Option<i64> {
+        let server = context.ends[usize::from(1 - request.direction)].ip;
         let file = (server, request.share, request.path);
         let is_of = |one: &&OplockBreak| one.path.is_some() && (one.server, one.share, one.path) == file;
         let of_file = self.0.iter().filter(is_of);

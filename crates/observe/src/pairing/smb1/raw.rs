@@ -84,15 +84,15 @@ impl Smb1 {
         &mut self,
         message: &Message<'_>,
         direction: usize,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         output: &mut Output<S>,
     ) {
         let written = self.raw.write.take_if(|write| usize::from(write.request.direction) == direction);
         if let Some(write) = written {
-            return self.block_written(write, message, direction, link, output);
+            return self.block_written(write, message, direction, context, output);
         }
         match self.raw.read.take_if(|read| read.direction != direction) {
-            Some(read) => self.block_read(read, message, direction, link, output),
+            Some(read) => self.block_read(read, message, direction, context, output),
             None => output.anomalies.add(Anomaly::BytesUnrecognised),
         }
     }
@@ -104,25 +104,25 @@ impl Smb1 {
         read: Read,
         message: &Message<'_>,
         direction: usize,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         output: &mut Output<S>,
     ) {
         let waits = self.waiting.get_mut(read.id).filter(|exchange| exchange.awaits(command::READ_RAW, direction));
-        let Some(exchange) = waits else { return output.orphan(link, direction) };
+        let Some(exchange) = waits else { return output.orphan(context, direction) };
         let fields = Fields { id: read.id, tid: exchange.tid, uid: exchange.uid, is_response: true };
-        if !exchange.is_acknowledged(&Arrival { message, fields, direction, link }) {
+        if !exchange.is_acknowledged(&Arrival { message, fields, direction, context }) {
             // The block of an earlier READ_RAW that was lost to us.
             self.raw.read = Some(read);
             output.anomalies.add(Anomaly::ResponseMismatch);
-            return output.orphan(link, direction);
+            return output.orphan(context, direction);
         }
-        let ambiguous = exchange.is_ambiguous(message, link);
+        let ambiguous = exchange.is_ambiguous(message, context);
         let Some(exchange) = self.waiting.remove(read.id, &mut output.waiting) else { return };
         if ambiguous {
             return exchange.withhold(output);
         }
         let answer = Answer { payload: Some(message.len), ..Answer::of(message, None, Outcome::Succeeded) };
-        output.pair(link, Some(shown(read.id)), &exchange.first.pending, &answer);
+        output.pair(context, Some(shown(read.id)), &exchange.first.pending, &answer);
     }
 
     /// The block of a WRITE_RAW.
@@ -131,7 +131,7 @@ impl Smb1 {
         write: Write,
         message: &Message<'_>,
         direction: usize,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         output: &mut Output<S>,
     ) {
         let Write { id, tid, uid, request, asked } = write;
@@ -140,7 +140,7 @@ impl Smb1 {
             return;
         }
         let Pending { session, share, path, user, asked: Asked { file, .. }, .. } = request;
-        let block = Pending::of(message, direction, link, Procedure::write_raw_async());
+        let block = Pending::of(message, direction, context, Procedure::write_raw_async());
         let block = Pending {
             payload: Some(message.len),
             session,
@@ -151,10 +151,10 @@ impl Smb1 {
             ..block
         };
         if !asked.expects_final() {
-            return output.unanswered_member(link, Some(shown(id)), &block);
+            return output.unanswered_member(context, Some(shown(id)), &block);
         }
         let fields = Fields { id, tid, uid, is_response: false };
         let row = Row { pending: block, command: command::WRITE_RAW, binding: Binding::None };
-        self.wait(Exchange::new(fields, (row, Vec::new())), link, output);
+        self.wait(Exchange::new(fields, (row, Vec::new())), context, output);
     }
 }

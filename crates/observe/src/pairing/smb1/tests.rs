@@ -15,7 +15,7 @@ fn an_id_comes_round_again_after_losses_both_ways() {
     let mut bench = Bench::new();
     bench.asks(&request(5, command::CLOSE, CLOSE));
     // Its answer is lost, and so is the next request with the same id; then comes the answer to that one.
-    bench.link.holes = [1, 1];
+    bench.context.holes = [1, 1];
     bench.sent[CLIENT] += 60;
     bench.says(&response(5, OK, command::CLOSE, &[]));
     bench.end();
@@ -30,7 +30,7 @@ fn losses_one_way_leave_no_doubt() {
     for holes in [[3, 0], [0, 3]] {
         let mut bench = Bench::new();
         bench.asks(&request(5, command::CLOSE, CLOSE));
-        bench.link.holes = holes;
+        bench.context.holes = holes;
         bench.says(&response(5, OK, command::CLOSE, &[]));
         assert_eq!(bench.rows(), [row("CLOSE", Outcome::Succeeded, 1, Some(2))]);
     }
@@ -321,8 +321,8 @@ fn a_negotiation_answered_in_smb2_is_a_pair() {
     answer[..6].copy_from_slice(b"\xfeSMB\x40\0");
     answer[16] = 1;
     let message = whole(&answer, Stamp { time_ns: 0, frame: 2 });
-    assert!(bench.smb1.is_negotiated_in_smb2(&message, SERVER, &bench.link, &mut bench.output));
-    assert!(!bench.smb1.is_negotiated_in_smb2(&message, SERVER, &bench.link, &mut bench.output));
+    assert!(bench.smb1.is_negotiated_in_smb2(&message, SERVER, &bench.context, &mut bench.output));
+    assert!(!bench.smb1.is_negotiated_in_smb2(&message, SERVER, &bench.context, &mut bench.output));
     bench.end();
     assert_eq!((bench.rows().len(), bench.output.one_way), (1, 0));
 }
@@ -360,7 +360,7 @@ proptest! {
 fn after_losses_both_ways_an_answer_is_believed_if_its_packet_acknowledges_nothing_behind_the_request() {
     let mut bench = Bench::new();
     bench.asks(&request(0, command::CLOSE, CLOSE));
-    bench.link.holes = [1, 1];
+    bench.context.holes = [1, 1];
     bench.says(&response(0, OK, command::CLOSE, &[]));
     assert_eq!(bench.rows(), [row("CLOSE", Outcome::Succeeded, 1, Some(2))]);
     assert_eq!((bench.count(Anomaly::PairAmbiguous), bench.count(Anomaly::RequestUnanswered)), (0, 0));

@@ -23,7 +23,7 @@ pub(super) type AcrossChannels = (Endpoint, u64, u64, u64);
 #[derive(Debug, Serialize, Deserialize)]
 struct Held {
     /// Its connection as it was at the interim answer, or when it ended.
-    link: ConnectionContext,
+    context: ConnectionContext,
     waiting: Waiting,
     /// The connection that holds it: its own, or another open one of its session.
     holder: u32,
@@ -95,10 +95,10 @@ impl Asynchronous {
         self.has_ended = true;
         for (across, alike) in &mut self.pending {
             for held in alike.iter().filter(|held| waits_for_lock(&held.waiting.pending)) {
-                self.locked.entry(held.link.connection).or_default().insert(*across);
+                self.locked.entry(held.context.connection).or_default().insert(*across);
             }
             for held in alike.extract_if(.., |held| !held.waiting.pending.long_lived) {
-                self.left.entry(held.link.connection).or_default().push(held);
+                self.left.entry(held.context.connection).or_default().push(held);
             }
         }
         self.of_connections.values_mut().for_each(|held| held.keys.clear());
@@ -109,7 +109,7 @@ impl Asynchronous {
     pub(super) fn left(&mut self, connection: u32, is_over: impl Fn(&AcrossChannels) -> bool) -> Vec<Waiting> {
         let mut left = self.left.remove(&connection).unwrap_or_default();
         if !self.has_ended {
-            let is_own = |held: &Held| held.link.connection == connection && !held.waiting.pending.long_lived;
+            let is_own = |held: &Held| held.context.connection == connection && !held.waiting.pending.long_lived;
             let taken = self.take(connection, |across, held| is_own(held) && is_over(across));
             left.extend(taken.into_iter().map(|(_, held)| held));
         }
@@ -129,13 +129,13 @@ impl Asynchronous {
         }
         let mut over = Vec::new();
         for (across, mut held) in self.take(ended.connection, |_, _| true) {
-            if held.link.connection == ended.connection && !held.waiting.pending.long_lived {
+            if held.context.connection == ended.connection && !held.waiting.pending.long_lived {
                 // It knows the losses since the interim answer. Its end did not end this wait.
-                held.link = ConnectionContext { ended: None, ..*ended };
+                held.context = ConnectionContext { ended: None, ..*ended };
             }
             match next_holder(&across) {
                 Some(holder) => self.add(across, Held { holder, ..held }),
-                None => over.push((held.link, held.waiting)),
+                None => over.push((held.context, held.waiting)),
             }
         }
         over
@@ -168,7 +168,7 @@ impl Asynchronous {
     pub(super) fn locked(&self, connection: u32) -> Vec<&Pending> {
         let keys = self.locked.get(&connection).into_iter().flatten();
         let all = keys.filter_map(|across| self.pending.get(across)).flatten();
-        let own = all.filter(|held| held.link.connection == connection && waits_for_lock(&held.waiting.pending));
+        let own = all.filter(|held| held.context.connection == connection && waits_for_lock(&held.waiting.pending));
         let mut own: Vec<&Waiting> = own.map(|held| &held.waiting).collect();
         own.sort_by_key(|waiting| (waiting.pending.first.frame, waiting.id));
         own.into_iter().map(|waiting| &waiting.pending).collect()
@@ -179,8 +179,8 @@ impl Asynchronous {
         let left = self.left.drain().flat_map(|(_, waiting)| waiting);
         let mut all: Vec<_> = self.pending.drain().flat_map(|(_, waiting)| waiting).chain(left).collect();
         all.sort_by_key(Held::order);
-        for Held { link, waiting, .. } in all {
-            output.unanswered(&link, waiting.id, &waiting.pending);
+        for Held { context, waiting, .. } in all {
+            output.unanswered(&context, waiting.id, &waiting.pending);
         }
     }
 
@@ -189,8 +189,8 @@ impl Asynchronous {
         let is_shown = |request: &Pending| !request.long_lived || waits_for_lock(request);
         let all = self.pending.values().flatten();
         let mut all: Vec<&Held> = all.filter(|held| is_shown(&held.waiting.pending)).collect();
-        all.sort_by_key(|held| (held.link.connection, held.order()));
-        all.into_iter().for_each(|held| take(&held.link, &held.waiting.pending));
+        all.sort_by_key(|held| (held.context.connection, held.order()));
+        all.into_iter().for_each(|held| take(&held.context, &held.waiting.pending));
     }
 
     /// Whether a connection has such requests.
@@ -202,7 +202,7 @@ impl Asynchronous {
     pub(super) fn waiting_of(&self, connection: u32, mut take: impl FnMut(&Pending)) {
         let keys = self.of_connections.get(&connection).into_iter().flat_map(|held| held.keys.keys());
         let all = keys.filter_map(|across| self.pending.get(across)).flatten();
-        let own = all.filter(|held| held.link.connection == connection && !held.waiting.pending.long_lived);
+        let own = all.filter(|held| held.context.connection == connection && !held.waiting.pending.long_lived);
         let left = self.left.get(&connection).into_iter().flatten();
         own.chain(left).for_each(|held| take(&held.waiting.pending));
     }
@@ -213,8 +213,8 @@ impl Asynchronous {
         self.count < ASYNC_MAX && self.pending.get(across).is_none_or(|alike| alike.len() < MAX_PER_KEY)
     }
 
-    pub(super) fn hold(&mut self, across: AcrossChannels, link: ConnectionContext, waiting: Waiting) {
-        self.add(across, Held { holder: link.connection, link, waiting });
+    pub(super) fn hold(&mut self, across: AcrossChannels, context: ConnectionContext, waiting: Waiting) {
+        self.add(across, Held { holder: context.connection, context, waiting });
     }
 
     fn add(&mut self, across: AcrossChannels, held: Held) {
@@ -233,9 +233,9 @@ impl Asynchronous {
         is_of_session: impl FnOnce(&ConnectionContext, &Pending) -> bool,
     ) -> Option<(ConnectionContext, Waiting)> {
         let alike = self.pending.get_mut(&across)?;
-        let own = alike.iter().position(|held| held.link.connection == connection);
+        let own = alike.iter().position(|held| held.context.connection == connection);
         let other = || match alike.as_slice() {
-            [only] => is_of_session(&only.link, &only.waiting.pending).then_some(0),
+            [only] => is_of_session(&only.context, &only.waiting.pending).then_some(0),
             _ => None,
         };
         let at = own.or_else(other).filter(|&at| alike[at].waiting.command == command)?;
@@ -245,7 +245,7 @@ impl Asynchronous {
         }
         self.count -= 1;
         self.forget(&across, &found);
-        Some((found.link, found.waiting))
+        Some((found.context, found.waiting))
     }
 
     /// A connection holds this request no longer.
@@ -271,7 +271,7 @@ mod tests {
     const CHANGE_NOTIFY: u16 = 15;
     const READ: u16 = 8;
 
-    fn link(connection: u32) -> ConnectionContext {
+    fn context(connection: u32) -> ConnectionContext {
         let end = |ip: [u8; 4], port| Endpoint { ip: ip.into(), port };
         let ends = [end([10, 0, 0, 1], 700), end(SERVER, 445)];
         ConnectionContext { from_start: true, ..ConnectionContext::new(connection, ends) }
@@ -284,9 +284,9 @@ mod tests {
     /// A request of this connection with an interim answer.
     fn hold(all: &mut Asynchronous, connection: u32, id: u64, command: u16) {
         let message = whole(&[], Stamp { time_ns: 0, frame: id });
-        let pending = Pending::of(&message, 0, &link(connection), Procedure::of(Protocol::Smb2, command));
+        let pending = Pending::of(&message, 0, &context(connection), Procedure::of(Protocol::Smb2, command));
         let waiting = Waiting { pending, command, id: Some(id), may_wait: false, binding: Binding::None };
-        all.hold(key(id), link(connection), waiting);
+        all.hold(key(id), context(connection), waiting);
     }
 
     /// The frames of what waits of this connection.
@@ -335,12 +335,12 @@ mod tests {
         }
         let left: Vec<_> = all.left(1, |across| across.2 != 3).into_iter().map(|waiting| waiting.id).collect();
         assert_eq!(left, [Some(1)], "the last one may be answered");
-        assert!(all.leave(&link(1), |_| Some(2)).is_empty());
+        assert!(all.leave(&context(1), |_| Some(2)).is_empty());
         assert_eq!((all.count, all.has_any_of(1), all.has_any_of(2)), (2, false, true));
         assert!(frames(&all, 2).is_empty(), "they are not its own");
         assert!(all.release(key(3), 2, READ, |_, _| true).is_some());
-        let over = all.leave(&link(2), |_| None);
-        let over: Vec<_> = over.into_iter().map(|(link, waiting)| (link.connection, waiting.id)).collect();
+        let over = all.leave(&context(2), |_| None);
+        let over: Vec<_> = over.into_iter().map(|(context, waiting)| (context.connection, waiting.id)).collect();
         assert_eq!(over, [(1, Some(2))]);
         assert_eq!((all.count, all.pending.len(), all.of_connections.len()), (0, 0, 0));
     }

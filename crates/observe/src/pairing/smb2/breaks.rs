@@ -195,8 +195,8 @@ impl BreakTimes {
     }
 
     /// Until when a request may wait for a client that is to give up a lease or oplock of its file, ns: another client, or the same one.
-    pub(crate) fn held_until(&self, link: &ConnectionContext, request: &Pending) -> Option<i64> {
-        let recent = self.recent.get(&link.ends[usize::from(1 - request.direction)].ip)?;
+    pub(crate) fn held_until(&self, context: &ConnectionContext, request: &Pending) -> Option<i64> {
+        let recent = self.recent.get(&context.ends[usize::from(1 - request.direction)].ip)?;
         let of_file = recent.iter().filter(|one| one.is_of((request.share, request.path)));
         let under_way = of_file.filter(|one| one.is_demanded && !one.is_answered);
         under_way.filter_map(|one| held_until(asked_ns(request), one.at_ns)).max()
@@ -211,14 +211,14 @@ impl BreakTimes {
     #[inline]
     pub(super) fn responded(
         &mut self,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         request: &Pending,
         answer: &Message<'_>,
         member: &Member<'_>,
     ) {
         let client = usize::from(request.direction);
-        let place = (link.ends[1 - client].ip, link.ends[client].ip);
-        let asker = (place.0, link.connection);
+        let place = (context.ends[1 - client].ip, context.ends[client].ip);
+        let asker = (place.0, context.connection);
         match member.header.command() {
             Command::Create => {
                 if !self.recent.is_empty() {

@@ -74,27 +74,27 @@ impl Smb2Shared {
     }
 
     /// The requests with an interim response of a connection that ends, which no other connection can answer.
-    pub(super) fn left(&mut self, link: &ConnectionContext) -> Vec<Waiting> {
+    pub(super) fn left(&mut self, context: &ConnectionContext) -> Vec<Waiting> {
         let Self { names, channels, asynchronous, .. } = self;
-        asynchronous.left(link.connection, |across| next_holder(link, across, channels, names).is_none())
+        asynchronous.left(context.connection, |across| next_holder(context, across, channels, names).is_none())
     }
 
     /// The connection has ended, and was settled. Its further requests with an interim response wait for another connection of their
     /// session, or were not answered.
-    pub(crate) fn leave<S: Sink>(&mut self, link: &ConnectionContext, output: &mut Output<S>) {
+    pub(crate) fn leave<S: Sink>(&mut self, context: &ConnectionContext, output: &mut Output<S>) {
         let Self { names, channels, asynchronous, .. } = self;
-        for (link, waiting) in asynchronous.leave(link, |across| next_holder(link, across, channels, names)) {
-            output.unanswered(&link, waiting.id, &waiting.pending);
+        for (context, waiting) in asynchronous.leave(context, |across| next_holder(context, across, channels, names)) {
+            output.unanswered(&context, waiting.id, &waiting.pending);
         }
-        channels.remove(link.connection);
+        channels.remove(context.connection);
     }
 }
 
-/// The connection that holds a request of `link`, which has ended or is no longer followed: then its packets may go on, as another one.
-fn next_holder(link: &ConnectionContext, across: &AcrossChannels, all: &Channels, names: &Smb2Names) -> Option<u32> {
-    match link.ended {
-        None => Some(link.connection),
-        Some(_) => all.next_holder(link.connection, across, names),
+/// The connection that holds a request of `context`, which has ended or is no longer followed: then its packets may go on, as another one.
+fn next_holder(context: &ConnectionContext, across: &AcrossChannels, all: &Channels, names: &Smb2Names) -> Option<u32> {
+    match context.ended {
+        None => Some(context.connection),
+        Some(_) => all.next_holder(context.connection, across, names),
     }
 }
 

@@ -69,15 +69,15 @@ pub(super) fn note_request<S: Sink>(
     waiting: &mut Waiting,
     key: u64,
     member: &Member<'_>,
-    link: &ConnectionContext,
+    context: &ConnectionContext,
     chain: &mut Chain,
     names: &Smb2Names,
     output: &mut Output<S>,
 ) -> Option<u64> {
     let header = &member.header;
-    let address = link.ends[1 - usize::from(waiting.pending.direction)];
+    let address = context.ends[1 - usize::from(waiting.pending.direction)];
     let session = if header.is_related() { chain.session } else { header.session_id() };
-    let origin = names.origin(link.connection, address, session);
+    let origin = names.origin(context.connection, address, session);
     let pending = &mut waiting.pending;
     pending.file_server = (origin.server != address).then_some(origin.server.ip);
     if header.is_related() {
@@ -95,7 +95,7 @@ pub(super) fn note_request<S: Sink>(
         let opened = if file.is_previous() { chain.opened } else { names.opened(origin, file.0) };
         (pending.path, pending.asked.file) = (opened.path, opened.file);
     }
-    note_body(waiting, &body, link, output);
+    note_body(waiting, &body, context, output);
     if waiting.pending.reconnects {
         note_reconnection(&mut waiting.pending, body.bytes, origin, names);
     }
@@ -130,9 +130,9 @@ fn opened(pending: &Pending) -> Opened {
     Opened { path: pending.path, file: pending.asked.file }
 }
 
-fn note_body<S: Sink>(waiting: &mut Waiting, body: &Body<'_>, link: &ConnectionContext, output: &mut Output<S>) {
+fn note_body<S: Sink>(waiting: &mut Waiting, body: &Body<'_>, context: &ConnectionContext, output: &mut Output<S>) {
     let pending = &mut waiting.pending;
-    let [client, server] = [pending.direction, 1 - pending.direction].map(|end| link.ends[usize::from(end)].ip);
+    let [client, server] = [pending.direction, 1 - pending.direction].map(|end| context.ends[usize::from(end)].ip);
     let bytes = body.bytes;
     note_asked(pending, &Asked::of(body.command, bytes), &mut output.names);
     match body.command {
@@ -212,12 +212,12 @@ fn note_asked(pending: &mut Pending, asked: &Asked<'_>, names: &mut Names) {
 pub(super) fn note_response(
     waiting: &mut Waiting,
     member: &Member<'_>,
-    link: &ConnectionContext,
+    context: &ConnectionContext,
     answer: &mut Answer,
     names: &mut Smb2Names,
 ) {
-    let address = link.ends[1 - usize::from(waiting.pending.direction)];
-    let origin = names.origin(link.connection, address, waiting.pending.session);
+    let address = context.ends[1 - usize::from(waiting.pending.direction)];
+    let origin = names.origin(context.connection, address, waiting.pending.session);
     let header = &member.header;
     if header.command() == Command::Read {
         note_read(&mut waiting.pending, member.bytes, answer);
@@ -229,7 +229,7 @@ pub(super) fn note_response(
         && waiting.pending.session.is_none()
         && let Some(session) = new_session(answer.status, header.session_id())
     {
-        names.begin_session(link.connection, address, session, answer.first.frame);
+        names.begin_session(context.connection, address, session, answer.first.frame);
     }
     if answer.status != Some(0) {
         return;
@@ -258,10 +258,10 @@ pub(super) fn note_response(
         Binding::Session | Binding::Channel => {
             if let Some(session) = header.session_id() {
                 match waiting.binding {
-                    Binding::Channel => names.bind(link.connection, address, session),
-                    _ => names.learn_session(link.connection, address, session),
+                    Binding::Channel => names.bind(context.connection, address, session),
+                    _ => names.learn_session(context.connection, address, session),
                 }
-                let origin = names.origin(link.connection, address, Some(session));
+                let origin = names.origin(context.connection, address, Some(session));
                 note_user(&waiting.pending, session, origin, names);
                 // The request of a logon with one step (Kerberos) does not have the number that the server gives to the session.
                 let pending = &mut waiting.pending;
@@ -270,7 +270,7 @@ pub(super) fn note_response(
         }
         Binding::Guids(client) => {
             if let Some(guid) = negotiate::Response::new(member.bytes).and_then(|response| response.server_guid()) {
-                names.learn_guids(link.connection, [client, guid]);
+                names.learn_guids(context.connection, [client, guid]);
             }
         }
     }

@@ -15,12 +15,12 @@ impl Smb2 {
         &mut self,
         message: &Message<'_>,
         direction: usize,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         shared: &Smb2Shared,
         output: &mut Output<S>,
     ) -> bool {
-        let may_be_of_another = self.sealed.has_requests() || shared.asynchronous.has_any_of(link.connection);
-        if !link.from_start || may_be_of_another || self.waiting.len() != 1 {
+        let may_be_of_another = self.sealed.has_requests() || shared.asynchronous.has_any_of(context.connection);
+        if !context.from_start || may_be_of_another || self.waiting.len() != 1 {
             return false;
         }
         let Some(header) = transform::Encrypted::new(message.bytes) else { return false };
@@ -29,14 +29,14 @@ impl Smb2 {
             let pending = &waiting.pending;
             usize::from(pending.direction) != direction
                 && pending.session == Some(session)
-                && pending.holes == link.holes
+                && pending.holes == context.holes
                 && (message.acknowledges == 0 || message.acknowledges >= pending.end_offset)
         });
         let id = waiting.and_then(|waiting| waiting.id).filter(|_| !sealed::may_be_break(size));
         let Some(waiting) = id.and_then(|id| self.waiting.remove(id, &mut output.waiting)) else { return false };
         let bytes = Some(u64::from(size));
         let answer = Answer { bytes, ..Answer::of(message, None, Outcome::Unknown) };
-        output.pair(link, waiting.id, &waiting.pending, &answer);
+        output.pair(context, waiting.id, &waiting.pending, &answer);
         true
     }
 }

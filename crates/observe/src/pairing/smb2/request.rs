@@ -12,24 +12,24 @@ impl Smb2 {
         &mut self,
         part: &Part<'_, '_>,
         direction: usize,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         chain: &mut context::Chain,
         shared: &mut Smb2Shared,
         output: &mut Output<S>,
     ) {
         let header = &part.member.header;
-        let (key, id) = self.id(header, link, output);
+        let (key, id) = self.id(header, context, output);
         if header.command() == Command::Cancel {
             output.one_way += 1;
             return;
         }
-        self.ids.message_id(key, header.credit_charge(), link.breaks[direction]);
-        let is_whole = link.from_start && link.holes == [0; 2];
+        self.ids.message_id(key, header.credit_charge(), context.breaks[direction]);
+        let is_whole = context.from_start && context.holes == [0; 2];
         self.balance.request(header.credit_charge(), part.message.first.time_ns, is_whole);
-        let ends = (link.ends[1 - direction].ip, link.ends[direction].ip);
+        let ends = (context.ends[1 - direction].ip, context.ends[direction].ip);
         output.breaks.requested(part.member, ends, part.message.first.time_ns);
         let command = header.command_code();
-        let mut pending = Pending::of(part.message, direction, link, Procedure::of(Protocol::Smb2, command));
+        let mut pending = Pending::of(part.message, direction, context, Procedure::of(Protocol::Smb2, command));
         if pending.procedure.is_unknown() {
             output.anomalies.add(Anomaly::ProcedureUnknown);
         }
@@ -37,7 +37,7 @@ impl Smb2 {
         pending.compound_position = part.position;
         pending.bytes = Some(part.member.len as u64);
         let mut waiting = Waiting { pending, command, id, may_wait: false, binding: context::Binding::default() };
-        let closed = context::note_request(&mut waiting, key, part.member, link, chain, &shared.names, output);
+        let closed = context::note_request(&mut waiting, key, part.member, context, chain, &shared.names, output);
         if let Some(create) = closed.and_then(|create| self.waiting.get_mut(create)) {
             // Nobody can use its file id later.
             create.binding = context::Binding::None;
@@ -46,16 +46,16 @@ impl Smb2 {
             if is_orphan {
                 output.answered_before(&waiting.pending, answer.last.unwrap_or(answer.first).time_ns);
             }
-            return output.pair(link, id, &waiting.pending, &answer);
+            return output.pair(context, id, &waiting.pending, &answer);
         }
         match self.waiting.insert(key, waiting, &mut output.waiting) {
             Some(Displaced::SameId(_, old)) => {
                 output.anomalies.add(Anomaly::IdReused);
-                output.unanswered(link, old.id, &old.pending);
+                output.unanswered(context, old.id, &old.pending);
             }
             Some(Displaced::Oldest(_, old)) => {
                 output.anomalies.add(Anomaly::PendingEvicted);
-                output.unanswered(link, old.id, &old.pending);
+                output.unanswered(context, old.id, &old.pending);
             }
             None => {}
         }

@@ -14,40 +14,40 @@ impl Smb2 {
         &mut self,
         part: &Part<'_, '_>,
         direction: usize,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         shared: &mut Smb2Shared,
         output: &mut Output<S>,
     ) -> Role {
         let header = &part.member.header;
         if is_break_notification(header) {
             output.one_way += 1;
-            let (server, holder) = (link.ends[direction].ip, link.ends[1 - direction].ip);
-            output.breaks.notified((server, holder), link.connection, part.message.first.time_ns, part.member.bytes);
+            let (server, holder) = (context.ends[direction].ip, context.ends[1 - direction].ip);
+            output.breaks.notified((server, holder), context.connection, part.message.first.time_ns, part.member.bytes);
             return Role::OneWay;
         }
-        let (key, _) = self.id(header, link, output);
+        let (key, _) = self.id(header, context, output);
         let status = header.status();
-        let (connection, address) = (link.connection, link.ends[direction]);
+        let (connection, address) = (context.connection, context.ends[direction]);
         let origin = shared.names.origin(connection, address, header.session_id());
         let across = across_channels(header, origin.server);
         let is_interim = status == Some(status::STATUS_PENDING) && header.is_async();
         // A request for notifications waits for something to happen, often for hours: it is not counted as outstanding meanwhile.
         let ends = (header.command() == Command::ChangeNotify && header.is_async()) == is_interim;
-        self.balance.response(header.credits(), part.message.first.time_ns, ends, link.to_client_ns);
+        self.balance.response(header.credits(), part.message.first.time_ns, ends, context.to_client_ns);
         if is_interim {
-            self.interim(key, across, part, link, shared, &mut output.waiting);
+            self.interim(key, across, part, context, shared, &mut output.waiting);
             return Role::Response;
         }
         let command = header.command_code();
-        let (link, waiting) = match self.waiting.get_mut(key).map(|waiting| waiting.command == command) {
-            Some(true) => (*link, self.waiting.remove(key, &mut output.waiting)),
+        let (context, waiting) = match self.waiting.get_mut(key).map(|waiting| waiting.command == command) {
+            Some(true) => (*context, self.waiting.remove(key, &mut output.waiting)),
             Some(false) => {
                 output.anomalies.add(Anomaly::ResponseMismatch);
-                (*link, None)
+                (*context, None)
             }
             None => match across.and_then(|across| shared.release(across, connection, command)) {
-                Some((link, waiting)) => (link, Some(waiting)),
-                None => (*link, None),
+                Some((context, waiting)) => (context, Some(waiting)),
+                None => (*context, None),
             },
         };
         let mut answer = Answer::of(part.message, status, outcome(status));
@@ -55,24 +55,24 @@ impl Smb2 {
         let Some(mut waiting) = waiting else {
             // A server answers an encrypted request in clear only to refuse it. The request of another response may still come.
             let is_orphan = answer.outcome != Outcome::Refused
-                || !self.sealed.answered_in_clear(part.message, part.position, &link, &mut shared.sealed);
+                || !self.sealed.answered_in_clear(part.message, part.position, &context, &mut shared.sealed);
             self.early.add((key, command), part.message.acknowledges, (answer, is_orphan), &mut output.early);
             context::forget_answered(part.member, connection, origin, &mut shared.names);
             if is_orphan {
-                output.orphan(&link, direction);
+                output.orphan(&context, direction);
             }
             return Role::Response;
         };
-        output.breaks.responded(&link, &waiting.pending, part.message, part.member);
-        context::note_response(&mut waiting, part.member, &link, &mut answer, &mut shared.names);
+        output.breaks.responded(&context, &waiting.pending, part.message, part.member);
+        context::note_response(&mut waiting, part.member, &context, &mut answer, &mut shared.names);
         if header.command() == Command::SessionSetup {
-            context::note_server_name(part.member, link.ends[direction].ip, output);
+            context::note_server_name(part.member, context.ends[direction].ip, output);
             if status == Some(0) {
                 shared.note_channel(connection, address, header.session_id());
             }
         }
         self.last.response(&waiting.pending, part.message, header.command() == Command::Echo);
-        output.pair(&link, waiting.id, &waiting.pending, &answer);
+        output.pair(&context, waiting.id, &waiting.pending, &answer);
         Role::Response
     }
 
@@ -81,7 +81,7 @@ impl Smb2 {
         key: u64,
         across: Option<AcrossChannels>,
         part: &Part<'_, '_>,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         shared: &mut Smb2Shared,
         all: &mut WaitingCount,
     ) {
@@ -93,7 +93,7 @@ impl Smb2 {
         if shared.asynchronous.has_room(&across)
             && let Some(waiting) = self.waiting.remove(key, all)
         {
-            shared.asynchronous.hold(across, *link, waiting);
+            shared.asynchronous.hold(across, *context, waiting);
         }
     }
 }

@@ -103,10 +103,10 @@ impl Outstanding {
         message: &Message<'_>,
         direction: usize,
         client: Option<usize>,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         times: &mut SealedTimes,
     ) {
-        let Some(client) = client.or_else(|| client_by_port(&link.ends)) else { return };
+        let Some(client) = client.or_else(|| client_by_port(&context.ends)) else { return };
         let Some(size) = size(message) else { return };
         times.sums.connections += u64::from(!std::mem::replace(&mut self.seen, true));
         let from_server = usize::from(direction != client);
@@ -115,8 +115,8 @@ impl Outstanding {
         times.sums.bytes[from_server] += u64::from(size);
         let first_ns = message.first.time_ns;
         times.sums.first_ns = Some(times.sums.first_ns.map_or(first_ns, |before| before.min(first_ns)));
-        if self.holes != link.holes || message.last.is_none() {
-            self.holes = link.holes;
+        if self.holes != context.holes || message.last.is_none() {
+            self.holes = context.holes;
             self.interrupt(first_ns, times);
         }
         let Some(last_ns) = message.last.map(|last| last.time_ns) else { return };
@@ -172,10 +172,10 @@ impl Outstanding {
         &mut self,
         message: &Message<'_>,
         position: Option<u16>,
-        link: &ConnectionContext,
+        context: &ConnectionContext,
         times: &mut SealedTimes,
     ) -> bool {
-        let is_known = self.holes == link.holes && self.unsettled.is_none();
+        let is_known = self.holes == context.holes && self.unsettled.is_none();
         let is_first = position.is_none_or(|position| position == 0);
         if is_first && is_known && self.has_waiting() {
             self.in_clear = Some(message.end_offset);

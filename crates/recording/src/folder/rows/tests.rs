@@ -5,7 +5,7 @@ use plimsoll_testkit::Random;
 
 use super::*;
 
-fn told(all: &[Transaction]) -> Vec<String> {
+fn lines_of(all: &[Transaction]) -> Vec<String> {
     all.iter().map(|t| format!("{t:?}")).collect()
 }
 
@@ -20,7 +20,7 @@ fn checked(all: &[Transaction], packer: &mut Packer, unpacker: &mut Unpacker) ->
         Ok(())
     });
     assert!(taken.is_ok());
-    assert_eq!(made, told(all));
+    assert_eq!(made, lines_of(all));
     patterns
 }
 

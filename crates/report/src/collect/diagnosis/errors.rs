@@ -1,5 +1,6 @@
 //! Answers that mean trouble.
 
+mod grace;
 mod meanings;
 mod retries;
 mod sense;
@@ -16,7 +17,7 @@ use super::{CAUSE_SHARE, Evidence, Found, Kind, NAMED, operations, percent};
 use crate::findings::{Findings, OperationRow, Rule};
 use crate::instant;
 use crate::text::duration;
-use meanings::{LOCKED, MEANINGS, Meaning, When};
+use meanings::{GRACE, LOCKED, MEANINGS, Meaning, When};
 pub(super) use retries::retries;
 
 /// Minimum number of refusals, for statuses that are normal one at a time.
@@ -89,27 +90,24 @@ fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning, refusals: &[Refusal]) 
     let is_much = parts.iter().any(|part| is_enough(part) && part.1 >= FEW_SHARE);
     let began = Began::of(refusals.iter().filter(|row| is_of(row.protocol, row.status)))
         .filter(|_| meaning.kind == Kind::Trouble);
-    if !is_many && !waits && began.is_none() {
+    let is_grace = meaning.statuses == GRACE;
+    // In a grace period a few clients that repeat a request wait as long as many.
+    let is_awaited = is_grace && are_retries(evidence, &sum);
+    if !is_many && !waits && !is_awaited && began.is_none() {
         return None;
     }
-    let waited = match waits {
-        true => {
-            format!(
-                " Clients waited {time} for these responses: {share} of all time waited.",
-                time = seconds(sum.waited_ns),
-                share = percent(share)
-            )
-        }
-        false => String::new(),
-    };
+    let period = if is_grace { grace::period(evidence, &sum.rows, refusals) } else { None };
+    let is_told_since_when = began.is_some() || period.is_some();
     let text = format!(
-        "{} got {}: {}.{waited}{}{}{}{}",
+        "{} got {}: {}.{}{}{}{}{}{}",
         requests(&sum),
         names(evidence, &sum),
         sense::of(evidence, meaning, &sum),
+        if waits { waited(&sum, share) } else { String::new() },
+        period.unwrap_or_default(),
         pauses(evidence, &sum),
         began.as_ref().map_or_else(String::new, |began| began.sentence(evidence, meaning.changed)),
-        whom(evidence, &sum, began.is_some()),
+        whom(evidence, &sum, is_told_since_when),
         subject::of(evidence, meaning, &sum),
     );
     // Response times already contain the clients' waits; a few errors among many explain little.
@@ -121,10 +119,17 @@ fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning, refusals: &[Refusal]) 
     };
     let met = sum.count as f64 / all.iter().map(|one| one.count).sum::<u64>().max(1) as f64;
     let unseen = beside_responses(evidence, &sum, (kind == Kind::Trouble).then_some(met));
-    Some(
-        Found::new(kind, Rule::ErrorStatuses, waits.then_some(share), text)
-            .explaining(share.max(unseen))
-            .look(row.operation.label(), "client"),
+    let rule = if is_grace { Rule::Grace } else { Rule::ErrorStatuses };
+    let found = Found::new(kind, rule, waits.then_some(share), text).explaining(share.max(unseen));
+    Some(found.look(row.operation.label(), "client"))
+}
+
+/// How long clients waited for these responses.
+fn waited(sum: &Sum<'_>, share: f64) -> String {
+    format!(
+        " Clients waited {time} for these responses: {share} of all time waited.",
+        time = seconds(sum.waited_ns),
+        share = percent(share)
     )
 }
 

@@ -78,6 +78,11 @@ impl Found {
         self
     }
 
+    /// Whether it is about statuses of responses.
+    pub(super) fn is_of_statuses(&self) -> bool {
+        matches!(self.statement.rule, Rule::ErrorStatuses | Rule::Grace)
+    }
+
     /// Its rank: a mechanism comes before a place if it explains half of it, an explanation before a symptom if it explains a sixth.
     pub(super) fn rank(&self) -> (bool, f64) {
         let factor = match self.kind {

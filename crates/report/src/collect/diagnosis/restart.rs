@@ -46,7 +46,7 @@ pub(super) fn restart(evidence: &Evidence<'_>, waited_s: f64, statuses: &[Found]
         then = then(evidence, &rows),
     );
     // The server lost this state because it restarted.
-    let of_status = |one: &&Found| one.statement.rule == Rule::ErrorStatuses && one.kind == Kind::Trouble;
+    let of_status = |one: &&Found| one.is_of_statuses() && one.kind == Kind::Trouble;
     let statuses = statuses.iter().filter(of_status).map(|one| one.explains * (1.0 + f64::EPSILON));
     let beyond = if rows.is_empty() { 0.0 } else { statuses.fold(0.0, f64::max) };
     let explains = (away_s / (away_s + waited_s)).max(beyond);

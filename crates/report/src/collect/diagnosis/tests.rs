@@ -5,6 +5,7 @@ mod channels;
 mod client_paths;
 mod errors;
 mod fixed_delay;
+mod grace;
 mod habits;
 mod handshakes;
 mod locks;

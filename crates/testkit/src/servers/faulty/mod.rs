@@ -2,6 +2,7 @@
 //! messages never sent, sent twice, late, out of order or with a bit turned over; and the whole server dead, and back.
 
 mod framing;
+mod interfaces;
 mod persistent;
 mod pump;
 mod rules;
@@ -16,6 +17,7 @@ use std::time::Duration;
 pub use framing::Framing;
 pub use rules::{Fault, Rule, Which};
 
+use super::{ATTEMPTS, free_port};
 use pump::Pump;
 
 /// How often a thread looks whether it is to stop.
@@ -24,9 +26,11 @@ const GLANCE: Duration = Duration::from_millis(2);
 /// The proxy, until it is dropped.
 #[derive(Debug)]
 pub struct Faulty {
-    address: SocketAddr,
+    /// At least one, all with the same port.
+    addresses: Vec<SocketAddr>,
     shared: Arc<Shared>,
-    up: Option<Up>,
+    /// One per address; none while it is down.
+    up: Vec<Up>,
 }
 
 /// What all connections have in common.
@@ -38,7 +42,7 @@ struct Shared {
     seen: Mutex<Vec<Seen>>,
 }
 
-/// The threads of a proxy that listens.
+/// The threads of a proxy that listens on an address.
 #[derive(Debug)]
 struct Up {
     down: Arc<AtomicBool>,
@@ -55,23 +59,37 @@ pub struct Seen {
 }
 
 impl Faulty {
-    /// Listens on a free port of loopback, in front of this server. The server need not be there yet.
+    /// Listens on a free port of loopback, in front of this server. The server need not be there yet. While the proxy is down, no client
+    /// gets the port as its own.
     ///
     /// # Errors
     /// The system gives no port or thread.
     pub fn start(upstream: SocketAddr, framing: Framing, rules: Vec<Rule>) -> io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        // Another program may take the port first.
+        let bound = |_| TcpListener::bind((Ipv4Addr::LOCALHOST, free_port().ok()?)).ok();
+        let listener = (0..ATTEMPTS).find_map(bound).ok_or(io::ErrorKind::AddrInUse)?;
         let address = listener.local_addr()?;
         let (rules, seen) = (Mutex::new(rules), Mutex::default());
         let shared = Arc::new(Shared { upstream, framing, rules, seen });
-        let up = Some(Up::start(listener, &shared)?);
-        Ok(Self { address, shared, up })
+        let up = vec![Up::start(listener, &shared)?];
+        Ok(Self { addresses: vec![address], shared, up })
+    }
+
+    /// Listens on the same port of another address, too.
+    ///
+    /// # Errors
+    /// Another program has this port of the address, or the system gives no thread.
+    pub fn listen_on(&mut self, ip: Ipv4Addr) -> io::Result<()> {
+        let address: SocketAddr = (ip, self.address().port()).into();
+        self.up.push(Up::start(TcpListener::bind(address)?, &self.shared)?);
+        self.addresses.push(address);
+        Ok(())
     }
 
     /// Where to connect.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.addresses[0]
     }
 
     /// Replaces the rules for later connections, which are numbered from 0 again.
@@ -88,8 +106,8 @@ impl Faulty {
 
     /// Dead: every connection is reset, and new ones are refused. Back with [`Faulty::up`].
     pub fn down(&mut self) {
-        if let Some(up) = self.up.take() {
-            up.down.store(true, Ordering::Relaxed);
+        self.up.iter().for_each(|up| up.down.store(true, Ordering::Relaxed));
+        for up in self.up.drain(..) {
             // It holds nothing that could be lost.
             let _ended = up.accepting.join();
         }
@@ -100,8 +118,9 @@ impl Faulty {
     /// # Errors
     /// Another program has taken the port.
     pub fn up(&mut self) -> io::Result<()> {
-        if self.up.is_none() {
-            self.up = Some(Up::start(TcpListener::bind(self.address)?, &self.shared)?);
+        if self.up.is_empty() {
+            let start = |address: &SocketAddr| Up::start(TcpListener::bind(address)?, &self.shared);
+            self.up = self.addresses.iter().map(start).collect::<io::Result<_>>()?;
         }
         Ok(())
     }

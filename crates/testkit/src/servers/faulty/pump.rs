@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use super::rules::{Fault, Judge};
-use super::{Framing, GLANCE, Seen, persistent};
+use super::{Framing, GLANCE, Seen, interfaces, persistent};
 
 /// How often a connection looks whether it is to end though nothing happens on it: seldom, for there may be hundreds.
 const IDLE: Duration = Duration::from_millis(25);
@@ -126,6 +126,9 @@ impl Pump {
     fn pass(&mut self, mut message: Vec<u8>) {
         if self.judge.has_persistent_handles() {
             persistent::grant(&mut message);
+        }
+        if let Some(addresses) = self.judge.interfaces() {
+            interfaces::list(&mut message, &addresses);
         }
         match self.judge.next() {
             None => self.to_client.append(&mut message),

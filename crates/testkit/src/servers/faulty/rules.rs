@@ -1,5 +1,6 @@
 //! What happens to which answer.
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 /// What happens to an answer.
@@ -64,6 +65,8 @@ pub enum Rule {
     /// The answers of an SMB server say that it has persistent handles where it has durable ones. Only for guests, because for users a
     /// signature protects the negotiation.
     PersistentHandles,
+    /// An SMB server lists these addresses, with the same speed and RSS, where its answer has no signature.
+    Interfaces([Ipv4Addr; 2]),
 }
 
 impl Rule {
@@ -93,7 +96,7 @@ impl Judge {
         rules.retain(|rule| {
             let connection = match rule {
                 Rule::Answers { connection, .. } | Rule::End { connection, .. } => *connection,
-                Rule::PersistentHandles => None,
+                Rule::PersistentHandles | Rule::Interfaces(_) => None,
             };
             connection.is_none_or(|connection| connection == number)
         });
@@ -106,7 +109,7 @@ impl Judge {
         self.replies += 1;
         self.rules.iter().find_map(|rule| match rule {
             Rule::Answers { which, fault, .. } => which.has(reply).then_some(*fault),
-            Rule::End { .. } | Rule::PersistentHandles => None,
+            Rule::End { .. } | Rule::PersistentHandles | Rule::Interfaces(_) => None,
         })
     }
 
@@ -114,13 +117,21 @@ impl Judge {
     pub(super) fn end(&self) -> Option<(u64, bool)> {
         self.rules.iter().find_map(|rule| match rule {
             Rule::End { offset, reset, .. } => Some((*offset, *reset)),
-            Rule::Answers { .. } | Rule::PersistentHandles => None,
+            Rule::Answers { .. } | Rule::PersistentHandles | Rule::Interfaces(_) => None,
         })
     }
 
     /// Whether the server is to have persistent handles.
     pub(super) fn has_persistent_handles(&self) -> bool {
         self.rules.contains(&Rule::PersistentHandles)
+    }
+
+    /// The addresses that the server is to list.
+    pub(super) fn interfaces(&self) -> Option<[Ipv4Addr; 2]> {
+        self.rules.iter().find_map(|rule| match rule {
+            Rule::Interfaces(addresses) => Some(*addresses),
+            Rule::Answers { .. } | Rule::End { .. } | Rule::PersistentHandles => None,
+        })
     }
 }
 

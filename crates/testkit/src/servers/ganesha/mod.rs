@@ -29,6 +29,8 @@ pub struct Ganesha {
     mount: u16,
     small: bool,
     process: Option<Child>,
+    /// Held from a crash to the next start, which then waits for no other Ganesha's.
+    turn: Option<File>,
     /// A private D-Bus, on which it publishes its counters.
     bus: Option<Bus>,
     /// The realm whose tickets it takes, and no others' calls.
@@ -116,8 +118,9 @@ impl Ganesha {
         }
         let small = scratch.small_file_system(Export::Small.folder(), Self::SMALL).is_some();
         let bus = counting.then(|| Bus::start(&scratch));
+        let (nfs, mount, process, turn) = (0, 0, None, None);
         let mut ganesha =
-            Self { program, scratch, nfs: 0, mount: 0, small, process: None, bus, kerberos, grace_s, minor_versions };
+            Self { program, scratch, nfs, mount, small, process, turn, bus, kerberos, grace_s, minor_versions };
         // If another program takes the port before Ganesha does, Ganesha ends at once.
         let answered = (0..ATTEMPTS).any(|_| {
             ganesha.nfs = free_port().expect("loopback has free ports");
@@ -209,12 +212,18 @@ impl Ganesha {
         }
     }
 
-    /// Starts it again on the same ports.
+    /// Ends it as [`Ganesha::kill`] does, while no other Ganesha starts: [`Ganesha::restart`] then waits for none.
+    pub fn crash(&mut self) {
+        self.turn.get_or_insert_with(one_at_a_time);
+        self.kill();
+    }
+
+    /// Starts it again on the same ports. While another Ganesha starts, it still serves.
     ///
     /// # Panics
     /// It does not answer.
     pub fn restart(&mut self) {
-        self.kill();
+        self.crash();
         let answered = (0..ATTEMPTS).any(|_| self.launch());
         assert!(answered, "ganesha.nfsd does not answer after a restart:\n{}", self.log());
     }
@@ -268,7 +277,7 @@ impl Ganesha {
 
     /// Starts it and waits until it answers; false where it ended instead.
     fn launch(&mut self) -> bool {
-        let _alone = one_at_a_time();
+        let _alone = self.turn.take().unwrap_or_else(one_at_a_time);
         let home = self.scratch.path();
         // Removes the log of the previous start.
         let _ = std::fs::remove_file(home.join("log"));

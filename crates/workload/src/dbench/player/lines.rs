@@ -7,7 +7,7 @@ use rand::Rng as _;
 use super::super::account::Deviation;
 use super::super::line::{File, Line, Op, Text};
 use super::super::script::MOST_PATHS;
-use super::{Act, Move, Player};
+use super::{Act, Player, PlayerAction};
 use crate::scenario::ScenarioStep;
 
 /// Permission bits that attributes are set to.
@@ -15,7 +15,7 @@ const MODE: u32 = 0o644;
 
 impl Player {
     /// The step for the next line; `None` if the line needs none.
-    pub(super) fn play(&mut self) -> Option<Move> {
+    pub(super) fn play(&mut self) -> Option<PlayerAction> {
         let Some(line) = self.line().copied() else {
             self.play_over();
             return None;
@@ -40,16 +40,16 @@ impl Player {
                 self.go_on();
                 let ns = us.saturating_mul(1_000);
                 self.now = self.now.saturating_add(i64::try_from(ns).unwrap_or(i64::MAX));
-                return Some(Move::Think(ns));
+                return Some(PlayerAction::Think(ns));
             }
             _ => return self.next_of_line(&line),
         }
         None
     }
 
-    fn next_of_line(&mut self, line: &Line) -> Option<Move> {
+    fn next_of_line(&mut self, line: &Line) -> Option<PlayerAction> {
         if let Some(wait) = self.wait_for(line) {
-            return Some(Move::Think(wait));
+            return Some(PlayerAction::Think(wait));
         }
         if !self.prepared {
             self.prepare(line);
@@ -81,16 +81,16 @@ impl Player {
             (Op::Open { .. } | Op::Remove { .. } | Op::Rename { .. }, _) if under_its_path => {
                 self.closing.extend(self.by_path.remove(&self.path));
             }
-            _ => return Some(Move::Play),
+            _ => return Some(PlayerAction::Play),
         }
         None
     }
 
-    fn open_by_path(&mut self) -> Move {
+    fn open_by_path(&mut self) -> PlayerAction {
         if self.by_path.len() >= MOST_PATHS {
             self.closing.extend(std::mem::take(&mut self.by_path).into_values());
         }
-        self.closing.pop().map_or(Move::Open, Move::Close)
+        self.closing.pop().map_or(PlayerAction::Open, PlayerAction::Close)
     }
 
     /// The line cannot be played: it is reported, and no request is sent.
@@ -199,12 +199,12 @@ impl Player {
     }
 
     /// The step for the client.
-    pub(super) fn step(&self, asked: Move) -> ScenarioStep<'_> {
+    pub(super) fn step(&self, asked: PlayerAction) -> ScenarioStep<'_> {
         let path = self.path.as_str();
         let operation = match asked {
-            Move::Close(file) => Some(Operation::Close { file }),
-            Move::MakeRoot => Some(Operation::Mkdir { path: &self.stage.root }),
-            Move::Open => Some(opening(path, Kind::Any, Disposition::Open)),
+            PlayerAction::Close(file) => Some(Operation::Close { file }),
+            PlayerAction::MakeRoot => Some(Operation::Mkdir { path: &self.stage.root }),
+            PlayerAction::Open => Some(opening(path, Kind::Any, Disposition::Open)),
             _ => self.line().and_then(|line| self.operation(&line.op)),
         };
         operation.map_or(ScenarioStep::IterationOver, |operation| ScenarioStep::Act(operation, Symbol::NONE))

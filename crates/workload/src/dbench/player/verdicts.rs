@@ -2,7 +2,6 @@
 
 use plimsoll_client::operation::{Cause, Done, Failure, FileKey, Kind, Reply};
 use plimsoll_client::status::status_name;
-use plimsoll_wire::smb2::status::{STATUS_NO_SUCH_FILE, STATUS_RANGE_NOT_LOCKED};
 
 use super::super::account::Deviation;
 use super::super::line::{File, Line, Op};
@@ -57,7 +56,7 @@ impl Player {
     fn succeeded(&self, line: &Line, reply: &Reply) -> Verdict {
         // Where the client does the searching, finding nothing is no error.
         let nothing_found = matches!((line.op, reply), (Op::Find { .. }, Reply::Listed { entries: 0 }));
-        if nothing_found && line.expected == Expected::Nt(STATUS_NO_SUCH_FILE) {
+        if nothing_found && line.expected == Expected::NO_SUCH_FILE {
             return Verdict::Expected;
         }
         if line.expected.is_failure() {
@@ -77,9 +76,8 @@ impl Player {
 
     fn failed(&self, line: &Line, failure: &Failure) -> Verdict {
         // An NFS client knows that it has no lock, and need not ask the server.
-        let unlocks_nothing = Expected::Nt(STATUS_RANGE_NOT_LOCKED);
         if failure.cause == Cause::NoLock
-            && (line.expected == unlocks_nothing || matches!(line.expected, Expected::Failure | Expected::Anything))
+            && matches!(line.expected, Expected::RANGE_NOT_LOCKED | Expected::Failure | Expected::Anything)
         {
             return Verdict::Expected;
         }

@@ -299,3 +299,35 @@ fn a_filter_by_vlan_finds_the_tag_that_was_taken_out() {
     };
     assert_eq!(tag, [0x81, 0, 0, 7]);
 }
+
+/// Only the socket is in the other namespace: the thread that opened it is where it was.
+#[test]
+fn an_interface_in_another_network_namespace_is_captured_from_outside() {
+    let Some(place) = cable() else { return };
+    plug(&place);
+    let inside = InterfaceOptions { namespace: Some(place.path()), ..near(None) };
+    let opened = std::thread::spawn(move || {
+        let here = || std::fs::read_link("/proc/thread-self/ns/net").unwrap();
+        let before = here();
+        let unknown = Interface::open(InterfaceOptions { name: "no-such-if".to_owned(), ..inside.clone() });
+        let interface = open(inside);
+        assert_eq!(here(), before);
+        (unknown.unwrap_err().to_string(), interface)
+    });
+    let (unknown, interface) = opened.join().unwrap();
+    let namespace = place.path();
+    let lists = format!("`nsenter --net={namespace} ip link` lists");
+    assert!(unknown.starts_with("no-such-if: no such network interface") && unknown.contains(&lists), "{unknown}");
+    let Some(interface) = interface else { return };
+    assert_eq!(interface.label(), format!("near in network namespace {namespace}"));
+    let (stop, counts) = (StopReading::default(), interface.counts());
+    // Of the interface, which is not in /sys here.
+    assert!(interface.has_link() && counts.are_interface_drops_unknown());
+    let said = counts.take_learned().unwrap();
+    assert!(said.contains(&format!("`nsenter --net={namespace} ip -s -s link show near`")), "{said}");
+    let mut captures = Captures::of_interface(interface, stop.clone()).unwrap().as_they_come();
+    send(&place, 5);
+    assert_eq!(frames_until_idle(&mut captures), 5);
+    stop.ask();
+    assert_eq!(frames(&mut captures).len(), 0);
+}

@@ -6,7 +6,7 @@ use super::*;
 pub(super) struct Bench {
     pub(super) smb1: Smb1,
     pub(super) output: Output<Vec<Row>>,
-    pub(super) link: ConnectionContext,
+    pub(super) context: ConnectionContext,
     frame: u64,
     /// Stream offset after the last byte that each direction sent.
     pub(super) sent: [u64; 2],
@@ -21,8 +21,8 @@ impl Bench {
     pub(super) fn new() -> Self {
         let end = |port| Endpoint { ip: std::net::IpAddr::from([127, 0, 0, 1]), port };
         let output = Output::new(Vec::new());
-        let link = ConnectionContext { from_start: true, ..ConnectionContext::new(0, [end(1024), end(445)]) };
-        Self { smb1: Smb1::default(), output, link, frame: 0, sent: [1_000; 2] }
+        let context = ConnectionContext { from_start: true, ..ConnectionContext::new(0, [end(1024), end(445)]) };
+        Self { smb1: Smb1::default(), output, context, frame: 0, sent: [1_000; 2] }
     }
 
     pub(super) fn message(&mut self, direction: usize, bytes: &[u8], raw: bool, acknowledges: u64) {
@@ -32,7 +32,7 @@ impl Bench {
         let end_offset = self.sent[direction];
         let content = if raw { Content::Raw } else { Content::Message };
         let message = Message { end_offset, acknowledges, content, ..whole(bytes, stamp) };
-        self.smb1.message(&message, direction, &self.link, &mut self.output);
+        self.smb1.message(&message, direction, &self.context, &mut self.output);
     }
 
     pub(super) fn asks(&mut self, bytes: &[u8]) {
@@ -62,7 +62,7 @@ impl Bench {
     }
 
     pub(super) fn end(&mut self) {
-        self.smb1.end(&self.link, &mut self.output);
+        self.smb1.end(&self.context, &mut self.output);
     }
 }
 

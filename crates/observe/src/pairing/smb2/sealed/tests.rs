@@ -71,12 +71,12 @@ fn interim_answers_give_bounds() {
 fn what_all_connections_keep_is_bounded() {
     let (mut times, mut connections) = (SealedTimes::default(), Vec::new());
     let ends = [700, 445].map(|port| plimsoll_model::Endpoint { ip: [10, 0, 0, 1].into(), port });
-    let link = ConnectionContext::new(0, ends);
+    let context = ConnectionContext::new(0, ends);
     let bytes = [&b"\xfdSMB"[..], &[0; 32], &113_u32.to_le_bytes(), &[0; 12]].concat();
     let request = crate::message::whole(&bytes, crate::packet::Stamp { time_ns: 1, frame: 1 });
     for _ in 0..20 {
         let mut one = Outstanding::default();
-        (0..100).for_each(|_| one.message(&request, 0, Some(0), &link, &mut times));
+        (0..100).for_each(|_| one.message(&request, 0, Some(0), &context, &mut times));
         connections.push(one);
     }
     assert_eq!((times.kept, times.sums.interrupted), (1_000, 10), "ten connections are as if bytes were missing");

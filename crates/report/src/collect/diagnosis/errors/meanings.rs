@@ -46,6 +46,12 @@ pub(super) const SHARED: [(StatusFamily, u32); 3] = [
     (Nfs, 10_015),      // SHARE_DENIED
 ];
 
+/// Refusals in the grace period of a server.
+pub(super) const GRACE: [(StatusFamily, u32); 2] = [
+    (Nfs, 10_013), // GRACE
+    (Nlm, 4),      // DENIED_GRACE_PERIOD
+];
+
 /// Refusals of requests that name a session or a share that is no longer there, or is not there for them.
 pub(super) const ENDED: [(StatusFamily, u32); 5] = [
     (Nt, 0xC000_00C9), // NETWORK_NAME_DELETED
@@ -72,7 +78,11 @@ macro_rules! meanings {
 pub(super) const MEANINGS: &[Meaning] = meanings! {
     Once, Trouble: "the file system of the server is full, or a quota is used up" => &FULL;
     Many, Trouble: "the server asks clients to try again later"
-        => &[(Nfs, 10_008), (Nfs, 10_013), (Nlm, 4)]; // JUKEBOX or DELAY, GRACE, DENIED_GRACE_PERIOD
+        => &[(Nfs, 10_008)]; // JUKEBOX or DELAY
+    Many, Trouble: "the status says that the server was in its grace period, after a start or a failover. In this period, clients may \
+               reclaim their earlier opens and locks, but get no new ones. Check the length of this period in the configuration of the \
+               server"
+        => &GRACE;
     Many, Trouble: "clients use handles of files that no longer exist, or of a file system that was exported again"
         changed "whether the file system was replaced, restored or exported again"
         => &[(Nfs, 70), (Nfs, 10_014), (Nlm, 7), (Errno, 116)]; // STALE, FHEXPIRED, STALE_FH

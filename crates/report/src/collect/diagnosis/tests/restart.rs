@@ -62,7 +62,7 @@ fn a_restart_stands_before_the_statuses_that_follow_from_it() {
     traffic.first(Rule::Restart).ends(
         "1 client connected again, 100 ms later. Response times do not include this time. After that, 30 requests got 0x271d.",
     );
-    assert_eq!(traffic.rules()[1], Rule::ErrorStatuses);
+    assert_eq!(traffic.rules()[1], Rule::Grace);
 }
 
 /// What is said of a restart after which a client got USER_SESSION_DELETED for a session: 7 is from before it, 8 from after it.

@@ -4,6 +4,11 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct JobId(u32);
 
+impl JobId {
+    /// For requests without an operation (SMB: acknowledging a break, closing a file after a failed operation).
+    pub(crate) const NONE: JobId = JobId(u32::MAX);
+}
+
 /// The operations of a connection. Places are used again, and so is the memory of jobs, which are too large to be moved
 /// around.
 #[derive(Debug)]
@@ -77,6 +82,19 @@ impl<J: Release> Jobs<J> {
             job.release();
             self.spare.push(job);
         }
+    }
+
+    /// Takes out a job that is over.
+    pub(crate) fn remove(&mut self, id: JobId) -> Option<Box<J>> {
+        let job = self.take(id)?;
+        self.free.push(id.0);
+        Some(job)
+    }
+
+    /// The first job that is like this.
+    pub(crate) fn first(&self, is: impl Fn(&J) -> bool) -> Option<JobId> {
+        let place = self.places.iter().position(|job| job.as_deref().is_some_and(&is))?;
+        Some(JobId(place as u32))
     }
 
     /// All jobs.
