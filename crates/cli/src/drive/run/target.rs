@@ -35,7 +35,7 @@ pub(crate) const PASSWORD_FILE: &str = "File whose first line is the password [d
      environment variable PLIMSOLL_PASSWORD]";
 
 /// Help text of a target.
-pub(crate) const TARGETS: &str = "Server to drive: smb://user@host[:port]/share[/path][?addresses=IPS] (also cifs:// and \\\\host\\share; ?addresses=IP,IP gives the server's addresses for the further connections of --channels [default: the server's list]), \
+pub(crate) const TARGETS: &str = "Server to drive: smb://user@host[:port]/share[/path] (also cifs:// and \\\\host\\share; with --channels, ?addresses=IP,IP gives the addresses of the further connections [default: the server's list]), \
      nfs://host[:port]/export[?OPTIONS] (also host:/export), file:///path, embedded:smb or embedded:nfs[?version=3|4.1|4.2] (default: 3). OPTIONS, joined with &: \
      version=3|4.0|4.1|4.2 (default: the highest that the server speaks; 3 with mountport or portmapport), slots=NUMBER (per session, with 4.1 and 4.2), delegations=yes (read delegations, with 4.1 and 4.2), resvport (source ports below 1024), xprtsec=tls (RPC over TLS, see --tls-ca), sec=krb5|krb5i|krb5p (Kerberos: nfs://user@host/export, in builds with that feature), mountport=PORT, portmapport=PORT";
 
