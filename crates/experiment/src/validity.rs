@@ -177,17 +177,7 @@ pub(super) fn unserved(level: &Level<'_>) -> Vec<String> {
 /// rate changes that. Connections that were lost or not made in time may be an effect of the load.
 pub(super) fn refused_at_any_rate(level: &Level<'_>) -> Option<String> {
     let scheduled = level.generator.asked_rate.is_some() && !level.users;
-    let is_final = |failure: &ConnectionFailure| {
-        matches!(
-            failure.cause,
-            Cause::LogonRefused
-                | Cause::ShareRefused
-                | Cause::NotOffered
-                | Cause::NoSessionKey
-                | Cause::NoMultichannel
-                | Cause::OtherServer
-        )
-    };
+    let is_final = |failure: &ConnectionFailure| failure.cause.is_final();
     let never_up = |client: &ClientTally| {
         client.reconnects == 0 && client.connection_failures.iter().all(|failure| !failure.was_up)
     };

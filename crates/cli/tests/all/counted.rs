@@ -50,10 +50,9 @@ fn since(before: &Counts, after: &Counts) -> Counts {
 const LEASE: i64 = 3;
 
 /// Runs a workload twice, of different sizes, on files that are there. What the server counted is what the tables have, and
-/// besides that, each time the same: what verifies the files, which is in no table. `done` is what the workload does and the
-/// verifying does not: there the counts agree by themselves. How many of `others` come besides depends on what iterations had made when the
-/// run ended, which is removed then, and on which connection of the verifying comes to a file first: there the tables' requests are among
-/// those counted.
+/// besides that, each time the same: the requests that verify the files, which are in no table. `done` has the procedures that only the
+/// workload uses: their counts are equal. The server may count more of `others`: at its end the run removes what iterations made, and the
+/// number of requests that verify files depends on which connection reaches a file first. There the server counts at least the tables'.
 fn agrees(workload: &str, target: &str, [done, others]: [&[&str]; 2], counted: impl Fn() -> Counts) {
     run(workload, target, "1");
     let verifying: Vec<Counts> = ["2", "5"]

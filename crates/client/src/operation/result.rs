@@ -140,6 +140,19 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// Whether the server said no to a connection, and would say so again.
+    pub fn is_final(self) -> bool {
+        matches!(
+            self,
+            Cause::LogonRefused
+                | Cause::ShareRefused
+                | Cause::NotOffered
+                | Cause::NoSessionKey
+                | Cause::NoMultichannel
+                | Cause::OtherServer
+        )
+    }
+
     /// The word used in reports.
     pub fn label(self) -> &'static str {
         match self {

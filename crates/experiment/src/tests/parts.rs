@@ -17,11 +17,11 @@ use crate::parts::merge_level;
 use crate::run_recording::RunRecording;
 use crate::run_spec::RunSpec;
 
-const CLIENTS: u32 = 24;
+pub(super) const CLIENTS: u32 = 24;
 /// Warm-up and measured phase, ns.
-const TIMES: (u64, u64) = (50_000_000, 100_000_000);
+pub(super) const TIMES: (u64, u64) = (50_000_000, 100_000_000);
 
-const LOADS: [Load; 3] = [
+pub(super) const LOADS: [Load; 3] = [
     Load::Closed { clients: CLIENTS, think: Pause::Exponential(10_000_000) },
     Load::Open { clients: CLIENTS, rate: 1_234.5, arrivals: Arrivals::Poisson },
     Load::Partly { users: CLIENTS, every_ns: 20_000_000, arrivals: Arrivals::Poisson },

@@ -3,21 +3,11 @@
 use plimsoll_model::Names;
 use plimsoll_results::record::Rows;
 use plimsoll_testkit::servers::Scratch;
-use plimsoll_workload::{Arrivals, Load, Pause};
 
+use super::parts::{CLIENTS, LOADS, TIMES};
 use super::sameness::{differences, same, states};
 use super::simulated::Simulated;
 use crate::run_spec::RunSpec;
-
-const CLIENTS: u32 = 24;
-/// Warm-up and measured phase, ns.
-const TIMES: (u64, u64) = (50_000_000, 100_000_000);
-
-const LOADS: [Load; 3] = [
-    Load::Closed { clients: CLIENTS, think: Pause::Exponential(10_000_000) },
-    Load::Open { clients: CLIENTS, rate: 1_234.5, arrivals: Arrivals::Poisson },
-    Load::Partly { users: CLIENTS, every_ns: 20_000_000, arrivals: Arrivals::Poisson },
-];
 
 /// The manifest of a recording determines all results of the run.
 #[test]

@@ -69,8 +69,8 @@ fn a_stall_shows_in_the_time_from_the_intended_start_alone() {
     let length = Duration::from_millis(1_400);
     let stalls = Stalls { first: Duration::from_secs(5), every: Duration::from_secs(10), length };
     let script = Script { stalls: Some(stalls), ..Script::parallel(Latency::Constant(latency)) };
-    // A hundred slots: so many requests are caught by the stall, 0.5 % of all. A generator that did not look at its
-    // schedule would report these, and nothing of the 2,700 that it did not send. (Lower percentiles hold the time that a
+    // The stall catches a hundred requests, one per slot: 0.5 % of all. A generator without a schedule would report only these, and
+    // not the 2,700 that it did not send. (Lower percentiles hold the time that a
     // hundred slots take to make up for the stall as well; at the 99th it is a third of a percent.)
     let truth = stalled(latency, &stalls, 0.99).as_secs_f64();
     require(&case("a stall", script, 100, 10), |statistics| {

@@ -13,7 +13,6 @@ use super::super::connection::{Connection, ConnectionState};
 use super::super::generator::Bindings;
 use super::super::timers::Timer;
 use super::Worker;
-use super::connections::is_final;
 use crate::network::{ConnectionKey, Network};
 
 /// How long a server may take for the first attempt of a binding, ns; doubled with each further one. On loopback Samba takes some
@@ -154,7 +153,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let Some(connection) = self.connections.get_mut(at as usize) else { return };
         connection.failed += 1;
         let (failed, home, settled) = (connection.failed, connection.home, connection.settled);
-        if !(is_final(cause) || failed > policy.attempts) {
+        if !(cause.is_final() || failed > policy.attempts) {
             if self.connects() {
                 self.generator.bindings_repeated += u64::from(was_binding);
                 let wait = i64::try_from(policy.wait_ns(failed)).unwrap_or(i64::MAX);

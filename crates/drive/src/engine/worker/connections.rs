@@ -230,7 +230,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         connection.failed += 1;
         let failed = connection.failed;
         let too_slow = cause == Cause::TimedOut && !policy.after_timeout;
-        if is_final(cause) || too_slow || failed > policy.attempts {
+        if cause.is_final() || too_slow || failed > policy.attempts {
             self.give_up(at);
         } else if self.connects() {
             let wait = i64::try_from(policy.wait_ns(failed)).unwrap_or(i64::MAX);
@@ -375,19 +375,6 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             self.close(at, Cause::Ended, ConnectionState::Closed);
         }
     }
-}
-
-/// Whether it would be the same the next time: the server said no.
-pub(super) fn is_final(cause: Cause) -> bool {
-    matches!(
-        cause,
-        Cause::LogonRefused
-            | Cause::ShareRefused
-            | Cause::NotOffered
-            | Cause::NoSessionKey
-            | Cause::NoMultichannel
-            | Cause::OtherServer
-    )
 }
 
 fn endpoint(address: SocketAddr) -> Endpoint {

@@ -40,8 +40,8 @@ impl Sender {
     }
 }
 
-/// Moves this thread into a network of its own, if it may: on the machine's loopback, servers of other tests ask a portmapper, and their
-/// connections may get the port of a test.
+/// Moves this thread into a separate network namespace, if it has the right. On the machine's loopback interface, other tests also send
+/// packets that the filter passes: to a portmapper, and perhaps from the port of this test.
 fn leave_the_machine() {
     let ip = |arguments: &[&str]| std::process::Command::new("ip").args(arguments).output();
     // SAFETY: takes a number alone, and concerns this thread alone.
